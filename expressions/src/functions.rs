@@ -1,0 +1,473 @@
+//! Functions: what one is, how it is called, and the list of those built in.
+//!
+//! Each function is written once and has two sides. The *known* side is its [`Function::call`]; the rules around it
+//! (conversion of arguments, null, unknown and marked arguments) are cty's and live in [`Function::invoke`]. The
+//! *symbolic* side needs no code of its own: [`Symbolic`] says how a result gets its formula and origin.
+//!
+//! Files under `functions/` hold the functions by topic; each has `pub(super) fn functions() -> Vec<Function>` and is
+//! named in the list at the end of this file.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use thiserror::Error;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Refinement, Value};
+
+pub use crate::call_context::{CallContext, DiskFiles, FileKind, Files, ForbiddenFiles, Impure};
+
+use crate::convert;
+use crate::refine;
+use crate::symbolic::{self, Passing};
+
+/// A parameter of a function.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// What arguments are converted to; [`Type::Dynamic`] takes anything.
+    pub ty: Type,
+    /// Null is passed on; otherwise it is an error.
+    pub allow_null: bool,
+    /// An unknown argument is passed on; otherwise the result is unknown. Only the outermost level is looked at: an
+    /// argument may always hold unknown parts.
+    pub allow_unknown: bool,
+    /// An argument of unknown *type* is passed on; otherwise the result is unknown with unknown type.
+    pub allow_dynamic: bool,
+    /// Marks stay on the argument, at every level; otherwise they are taken off and put on the result.
+    pub allow_marked: bool,
+    /// For people.
+    pub description: &'static str,
+}
+
+impl Parameter {
+    /// A parameter that takes known, not null values of this type.
+    pub fn new(name: &'static str, ty: Type, description: &'static str) -> Parameter {
+        Parameter {
+            name,
+            ty,
+            allow_null: false,
+            allow_unknown: false,
+            allow_dynamic: false,
+            allow_marked: false,
+            description,
+        }
+    }
+
+    /// Null may be passed.
+    #[must_use]
+    pub fn nullable(mut self) -> Parameter {
+        self.allow_null = true;
+        self
+    }
+
+    /// Unknown values may be passed.
+    #[must_use]
+    pub fn unknowns(mut self) -> Parameter {
+        self.allow_unknown = true;
+        self
+    }
+
+    /// Values of unknown type may be passed.
+    #[must_use]
+    pub fn dynamic(mut self) -> Parameter {
+        self.allow_dynamic = true;
+        self
+    }
+
+    /// Marked values may be passed.
+    #[must_use]
+    pub fn marked(mut self) -> Parameter {
+        self.allow_marked = true;
+        self
+    }
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct FunctionError {
+    /// The argument at fault, counted from 0.
+    pub argument: Option<usize>,
+    /// What is wrong, without a full stop, beginning in lower case.
+    pub message: String,
+}
+
+impl FunctionError {
+    /// The call as a whole failed: "Error in function call".
+    pub fn new(message: impl Into<String>) -> FunctionError {
+        FunctionError { argument: None, message: message.into() }
+    }
+
+    /// One argument is at fault: "Invalid function argument".
+    pub fn argument(index: usize, message: impl Into<String>) -> FunctionError {
+        FunctionError { argument: Some(index), message: message.into() }
+    }
+}
+
+/// How the result of a call gets its formula and origin when an argument is symbolic (unknown, or with a formula).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbolic {
+    /// The result is put together from parts of the arguments (`merge`, `values`, `lookup`): parts keep their own
+    /// formulas and origins.
+    Structural,
+    /// The result is something new (`join`, `upper`, and whatever looks at contents to decide: `contains`,
+    /// `distinct`, `coalesce`): it waits for everything in the arguments.
+    Opaque,
+    /// The result is the argument with marks taken away (`nonsensitive`). As structural, except where the argument
+    /// is marked.
+    Unmarking,
+    /// Every call gives another result (`uuid`): nothing is run at plan, an occurrence keeps calls apart.
+    Impure,
+}
+
+/// Computes the type of the result from the arguments. They were converted and checked for null, and may be unknown.
+pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
+
+/// Computes the result from arguments that fit the parameters; the type is the one that was computed before.
+pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
+
+/// What is known of an unknown result of this type beside that it is unknown.
+pub type RefineFn = fn(&[Value], &Type) -> Refinement;
+
+/// The type of the result of a function.
+#[derive(Clone)]
+pub enum ResultType {
+    /// Always this one.
+    Fixed(Type),
+    /// It depends on the arguments.
+    Of(ResultTypeFn),
+}
+
+/// A built-in function.
+#[derive(Clone)]
+pub struct Function {
+    /// Its name without `core::`.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub description: &'static str,
+    /// The parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// The parameter that the remaining arguments belong to.
+    pub variadic: Option<Parameter>,
+    /// The type of the result.
+    pub result_type: ResultType,
+    /// The known side.
+    pub call: CallFn,
+    /// Added to an unknown result whose type is known.
+    pub refine: Option<RefineFn>,
+    /// The symbolic side.
+    pub symbolic: Symbolic,
+    /// Evaluation treats its arguments itself and takes errors in them for an answer (`try`, `can`).
+    pub lazy: bool,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "function {}", self.name)
+    }
+}
+
+fn no_call(_: &CallContext<'_>, _: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    Err(FunctionError::new("this function has no implementation"))
+}
+
+/// For [`Function::refine`]: the result is never null.
+fn never_null(_: &[Value], _: &Type) -> Refinement {
+    Refinement::not_null()
+}
+
+impl Function {
+    /// A function without parameters and of dynamic result; the methods below add to it.
+    pub fn new(name: &'static str, description: &'static str, symbolic: Symbolic) -> Function {
+        Function {
+            name,
+            description,
+            parameters: Vec::new(),
+            variadic: None,
+            result_type: ResultType::Fixed(Type::Dynamic),
+            call: no_call,
+            refine: None,
+            symbolic,
+            lazy: false,
+        }
+    }
+
+    /// One more parameter.
+    #[must_use]
+    pub fn parameter(mut self, parameter: Parameter) -> Function {
+        self.parameters.push(parameter);
+        self
+    }
+
+    /// The parameter of the remaining arguments.
+    #[must_use]
+    pub fn variadic(mut self, parameter: Parameter) -> Function {
+        self.variadic = Some(parameter);
+        self
+    }
+
+    /// The result always has this type.
+    #[must_use]
+    pub fn returns(mut self, ty: Type) -> Function {
+        self.result_type = ResultType::Fixed(ty);
+        self
+    }
+
+    /// The type of the result depends on the arguments.
+    #[must_use]
+    pub fn returns_of(mut self, ty: ResultTypeFn) -> Function {
+        self.result_type = ResultType::Of(ty);
+        self
+    }
+
+    /// The known side.
+    #[must_use]
+    pub fn calls(mut self, call: CallFn) -> Function {
+        self.call = call;
+        self
+    }
+
+    /// The result is never null.
+    #[must_use]
+    pub fn not_null(mut self) -> Function {
+        self.refine = Some(never_null);
+        self
+    }
+
+    /// What is known of unknown results.
+    #[must_use]
+    pub fn refines(mut self, refine: RefineFn) -> Function {
+        self.refine = Some(refine);
+        self
+    }
+
+    /// Evaluation treats its arguments itself.
+    #[must_use]
+    pub fn lazy(mut self) -> Function {
+        self.lazy = true;
+        self
+    }
+
+    /// The parameter that argument `index` belongs to.
+    pub fn parameter_at(&self, index: usize) -> Option<&Parameter> {
+        self.parameters.get(index).or(self.variadic.as_ref())
+    }
+
+    /// Whether `count` arguments are enough and not too many.
+    pub fn check_count(&self, count: usize) -> Result<(), CountError> {
+        if let Some(missing) = self.parameters.get(count) {
+            return Err(CountError::NotEnough {
+                function: SmolStr::new(self.name),
+                at_least: self.variadic.is_some(),
+                expected: self.parameters.len(),
+                missing: missing.name.into(),
+            });
+        }
+        if self.variadic.is_none() && count > self.parameters.len() {
+            return Err(CountError::TooMany { function: self.name.into(), expected: self.parameters.len() });
+        }
+        Ok(())
+    }
+
+    /// Argument `index` converted to the type of its parameter.
+    pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
+        match self.parameter_at(index) {
+            None => Err(FunctionError::argument(index, "there is no such parameter")),
+            Some(parameter) => convert::convert(argument, &parameter.ty)
+                .map_err(|e| FunctionError::argument(index, e.to_string())),
+        }
+    }
+
+    /// Calls the function: converts the arguments, keeps to the rules for null, unknown and marked ones, and gives
+    /// the result its formula and origin. The caller has checked the number of arguments. `formula` makes the
+    /// formula of the call itself, of a result of the given type; it is asked only when an argument is symbolic.
+    pub fn invoke(
+        &self,
+        context: &CallContext<'_>,
+        arguments: &[Value],
+        formula: &dyn Fn(Type) -> Formula,
+    ) -> Result<Value, FunctionError> {
+        let mut converted = Vec::with_capacity(arguments.len());
+        for (index, argument) in arguments.iter().enumerate() {
+            converted.push(self.convert_argument(index, argument)?);
+        }
+        if self.symbolic == Symbolic::Impure && context.impure == Impure::Defer {
+            let (result, marks) = self.deferred_impure(&converted)?;
+            let ty = result.ty();
+            let result = result.mark(&marks).with_formula(Some(formula(ty)));
+            return Ok(result.add_origin(symbolic::joined_origin(&converted).as_ref()));
+        }
+        let result = self.evaluate(context, &converted)?;
+        let passing = match self.symbolic {
+            Symbolic::Structural => Passing::Parts,
+            Symbolic::Unmarking if !converted.iter().any(|a| a.deep().marked) => Passing::Parts,
+            Symbolic::Unmarking => Passing::Whole,
+            Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
+        };
+        Ok(symbolic::attach(result, &converted, passing, formula))
+    }
+
+    fn deferred_impure(&self, arguments: &[Value]) -> Result<(Value, Marks), FunctionError> {
+        for (index, argument) in arguments.iter().enumerate() {
+            if argument.is_null() && !self.parameter_at(index).is_some_and(|p| p.allow_null) {
+                return Err(FunctionError::argument(index, NULL_ARGUMENT));
+            }
+        }
+        let (bare, marks) = unmark_all(self, arguments);
+        let ty = self.type_of_result(&bare)?;
+        Ok((self.refined(Value::unknown(ty), &bare), marks))
+    }
+
+    /// The known side with cty's rules around it.
+    fn evaluate(&self, context: &CallContext<'_>, arguments: &[Value]) -> Result<Value, FunctionError> {
+        for (index, argument) in arguments.iter().enumerate() {
+            let Some(parameter) = self.parameter_at(index) else { continue };
+            if argument.is_null() && !parameter.allow_null {
+                return Err(FunctionError::argument(index, NULL_ARGUMENT));
+            }
+        }
+        let (bare, marks) = unmark_all(self, arguments);
+        let open_type = bare.iter().enumerate().any(|(index, argument)| {
+            !argument.is_null()
+                && argument.ty() == Type::Dynamic
+                && !self.parameter_at(index).is_some_and(|p| p.allow_dynamic)
+        });
+        if open_type {
+            return Ok(Value::unknown(Type::Dynamic).mark(&marks));
+        }
+        let ty = self.type_of_result(&bare)?;
+        let unknown = bare.iter().enumerate().any(|(index, argument)| {
+            !argument.is_known() && !self.parameter_at(index).is_some_and(|p| p.allow_unknown)
+        });
+        if unknown {
+            return Ok(self.refined(Value::unknown(ty), &bare).mark(&marks));
+        }
+        let result = (self.call)(context, &bare, &ty)?;
+        Ok(self.refined(result, &bare).mark(&marks))
+    }
+
+    fn type_of_result(&self, arguments: &[Value]) -> Result<Type, FunctionError> {
+        match &self.result_type {
+            ResultType::Fixed(ty) => Ok(ty.clone()),
+            ResultType::Of(of) => of(arguments),
+        }
+    }
+
+    fn refined(&self, result: Value, arguments: &[Value]) -> Value {
+        match (self.refine, result.open().1) {
+            (Some(add), Kind::Unknown(u)) if u.ty != Type::Dynamic => {
+                let extra = add(arguments, &u.ty);
+                refine::refine(&result, &extra)
+            }
+            _ => result,
+        }
+    }
+}
+
+/// What a null argument is told where none is allowed.
+const NULL_ARGUMENT: &str = "argument must not be null";
+
+/// The arguments with marks taken off where the parameter does not take them, and all marks taken off.
+fn unmark_all(function: &Function, arguments: &[Value]) -> (Vec<Value>, Marks) {
+    let mut marks = Marks::NONE;
+    let bare = arguments
+        .iter()
+        .enumerate()
+        .map(|(index, argument)| {
+            if !argument.deep().marked || function.parameter_at(index).is_some_and(|p| p.allow_marked) {
+                return argument.clone();
+            }
+            let (bare, found) = argument.unmark_deep();
+            marks = marks.union(&found);
+            bare
+        })
+        .collect();
+    (bare, marks)
+}
+
+/// A call with the wrong number of arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CountError {
+    /// Too few.
+    #[error(
+        "Function \"{function}\" expects{} {expected} argument(s). Missing value for \"{missing}\".",
+        if *at_least { " at least" } else { "" }
+    )]
+    NotEnough {
+        /// Of the function.
+        function: SmolStr,
+        /// It takes more than that.
+        at_least: bool,
+        /// How many it must have.
+        expected: usize,
+        /// The first parameter without an argument.
+        missing: SmolStr,
+    },
+    /// Too many.
+    #[error("Function \"{function}\" expects only {expected} argument(s).")]
+    TooMany {
+        /// Of the function.
+        function: SmolStr,
+        /// How many it takes.
+        expected: usize,
+    },
+}
+
+impl CountError {
+    /// As a diagnostic without a place.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let summary = match self {
+            CountError::NotEnough { .. } => "Not enough function arguments",
+            CountError::TooMany { .. } => "Too many function arguments",
+        };
+        Diagnostic::error(summary, self.to_string())
+    }
+}
+
+/// The diagnostic, without a place, for a failed call of `function` whose parameters have these names.
+pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
+    match parameter {
+        Some(parameter) => Diagnostic::error(
+            "Invalid function argument",
+            format!("Invalid value for \"{parameter}\" parameter: {}.", error.message),
+        ),
+        None => Diagnostic::error(
+            "Error in function call",
+            format!("Call to function \"{function}\" failed: {}.", error.message),
+        ),
+    }
+}
+
+/// The function of this name, with or without `core::` before it.
+pub fn lookup(name: &str) -> Option<&'static Function> {
+    let name = name.strip_prefix("core::").unwrap_or(name);
+    REGISTRY.by_name.get(name).and_then(|index| REGISTRY.functions.get(*index))
+}
+
+/// All built-in functions in the order of their names.
+pub fn all() -> &'static [Function] {
+    &REGISTRY.functions
+}
+
+struct Registry {
+    functions: Vec<Function>,
+    by_name: FxHashMap<&'static str, usize>,
+}
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut functions: Vec<Function> = TOPICS.iter().flat_map(|topic| topic()).collect();
+    functions.sort_by_key(|f| f.name);
+    let by_name = functions.iter().enumerate().map(|(index, f)| (f.name, index)).collect();
+    Registry { functions, by_name }
+});
+
+// One line a file, in both lists.
+mod control;
+
+const TOPICS: &[fn() -> Vec<Function>] = &[control::functions];

@@ -1,0 +1,25 @@
+//! Functions that evaluation itself carries out: it must not fail on errors in their arguments.
+
+use weft_graph_format::types::Type;
+
+use super::{Function, Parameter, Symbolic};
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        Function::new("can", "Whether its argument can be evaluated without an error.", Symbolic::Opaque)
+            .parameter(
+                Parameter::new("expression", Type::Dynamic, "What is tried.").nullable().unknowns().dynamic().marked(),
+            )
+            .returns(Type::Bool)
+            .lazy(),
+        Function::new("try", "The first of its arguments that can be evaluated without an error.", Symbolic::Structural)
+            .variadic(
+                Parameter::new("expressions", Type::Dynamic, "What is tried, in order.")
+                    .nullable()
+                    .unknowns()
+                    .dynamic()
+                    .marked(),
+            )
+            .lazy(),
+    ]
+}

@@ -1,0 +1,297 @@
+//! Reading addresses back from text.
+
+use std::str::FromStr;
+
+use smol_str::SmolStr;
+use thiserror::Error;
+
+use super::{
+    AbsResource, ConfigResource, DEFAULT_REGISTRY, InstanceKey, Module, ModuleInstance, ModuleStep, ProviderConfig,
+    ProviderInstance, ProviderSource, Resource, ResourceInstance, ResourceMode,
+};
+
+/// Text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AddressError {
+    /// Something else was expected at a place in the text.
+    #[error("{expected} expected at {rest:?} in the address {text:?}")]
+    Expected {
+        /// What should stand there.
+        expected: &'static str,
+        /// The text from there on.
+        rest: String,
+        /// The whole text.
+        text: String,
+    },
+    /// The text ends in the middle, or goes on behind the end of the address.
+    #[error("the address {text:?} has {rest:?} behind its end")]
+    Trailing {
+        /// What is too much.
+        rest: String,
+        /// The whole text.
+        text: String,
+    },
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Reader<'a> {
+        Reader { text, at: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn error(&self, expected: &'static str) -> AddressError {
+        AddressError::Expected { expected, rest: self.rest().to_string(), text: self.text.to_string() }
+    }
+
+    fn eat(&mut self, prefix: &str) -> bool {
+        let found = self.rest().starts_with(prefix);
+        if found {
+            self.at += prefix.len();
+        }
+        found
+    }
+
+    fn name(&mut self) -> Result<SmolStr, AddressError> {
+        let rest = self.rest();
+        let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
+        if len == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(self.error("a name"));
+        }
+        self.at += len;
+        Ok(SmolStr::new(&rest[..len]))
+    }
+
+    fn quoted(&mut self) -> Result<SmolStr, AddressError> {
+        if !self.eat("\"") {
+            return Err(self.error("a quoted string"));
+        }
+        let mut out = String::new();
+        loop {
+            let mut chars = self.rest().chars();
+            let Some(c) = chars.next() else { return Err(self.error("a closing quote")) };
+            self.at += c.len_utf8();
+            match c {
+                '"' => return Ok(out.into()),
+                '$' | '%' if self.rest().starts_with(c) && self.rest()[1..].starts_with('{') => {
+                    self.at += 1;
+                    out.push(c);
+                }
+                '\\' => {
+                    let Some(escape) = chars.next() else { return Err(self.error("an escape")) };
+                    self.at += escape.len_utf8();
+                    match escape {
+                        'n' => out.push('\n'),
+                        'r' => out.push('\r'),
+                        't' => out.push('\t'),
+                        '"' | '\\' => out.push(escape),
+                        'u' | 'U' => {
+                            let digits = if escape == 'u' { 4 } else { 8 };
+                            let code = self
+                                .rest()
+                                .get(..digits)
+                                .and_then(|hex| u32::from_str_radix(hex, 16).ok())
+                                .and_then(char::from_u32);
+                            let Some(code) = code else { return Err(self.error("hexadecimal digits")) };
+                            self.at += digits;
+                            out.push(code);
+                        }
+                        _ => return Err(self.error("a known escape")),
+                    }
+                }
+                c => out.push(c),
+            }
+        }
+    }
+
+    fn key(&mut self) -> Result<InstanceKey, AddressError> {
+        if !self.eat("[") {
+            return Ok(InstanceKey::None);
+        }
+        let key = if self.rest().starts_with('"') {
+            InstanceKey::String(self.quoted()?)
+        } else {
+            let rest = self.rest();
+            let len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            let Ok(number) = rest[..len].parse::<u64>() else { return Err(self.error("a key")) };
+            self.at += len;
+            InstanceKey::Int(number)
+        };
+        if !self.eat("]") {
+            return Err(self.error("]"));
+        }
+        Ok(key)
+    }
+
+    /// `module.a["k"].module.b` and, when something follows, the dot behind it.
+    fn modules(&mut self) -> Result<ModuleInstance, AddressError> {
+        let mut steps = Vec::new();
+        while self.eat("module.") {
+            let name = self.name()?;
+            let key = self.key()?;
+            steps.push(ModuleStep { name, key });
+            if !self.eat(".") {
+                break;
+            }
+        }
+        Ok(ModuleInstance(steps.into()))
+    }
+
+    fn resource(&mut self) -> Result<Resource, AddressError> {
+        let mode = if self.eat("data.") {
+            ResourceMode::Data
+        } else if self.eat("ephemeral.") {
+            ResourceMode::Ephemeral
+        } else {
+            self.eat("resource.");
+            ResourceMode::Managed
+        };
+        let type_name = self.name()?;
+        if !self.eat(".") {
+            return Err(self.error("a dot and the resource's name"));
+        }
+        Ok(Resource { mode, type_name, name: self.name()? })
+    }
+
+    fn provider(&mut self) -> Result<(ModuleInstance, ProviderSource, Option<SmolStr>, InstanceKey), AddressError> {
+        let module = self.modules()?;
+        if !self.eat("provider[") {
+            return Err(self.error("provider["));
+        }
+        let source = self.quoted()?.parse()?;
+        if !self.eat("]") {
+            return Err(self.error("]"));
+        }
+        let alias = if self.eat(".") { Some(self.name()?) } else { None };
+        let key = self.key()?;
+        Ok((module, source, alias, key))
+    }
+
+    fn end<T>(self, value: T) -> Result<T, AddressError> {
+        if self.rest().is_empty() {
+            return Ok(value);
+        }
+        Err(AddressError::Trailing { rest: self.rest().to_string(), text: self.text.to_string() })
+    }
+}
+
+fn without_keys(text: &str, module: ModuleInstance) -> Result<Module, AddressError> {
+    if module.0.iter().all(|step| step.key == InstanceKey::None) {
+        return Ok(module.config());
+    }
+    Err(AddressError::Expected {
+        expected: "an address without instance keys",
+        rest: module.to_string(),
+        text: text.to_string(),
+    })
+}
+
+impl FromStr for ModuleInstance {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let mut reader = Reader::new(text);
+        let module = reader.modules()?;
+        reader.end(module)
+    }
+}
+
+impl FromStr for Module {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        without_keys(text, text.parse()?)
+    }
+}
+
+impl FromStr for ResourceInstance {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let mut reader = Reader::new(text);
+        let module = reader.modules()?;
+        let resource = reader.resource()?;
+        let key = reader.key()?;
+        reader.end(ResourceInstance { module, resource, key })
+    }
+}
+
+impl FromStr for AbsResource {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let mut reader = Reader::new(text);
+        let module = reader.modules()?;
+        let resource = reader.resource()?;
+        reader.end(AbsResource { module, resource })
+    }
+}
+
+impl FromStr for ConfigResource {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let found: AbsResource = text.parse()?;
+        Ok(ConfigResource { module: without_keys(text, found.module)?, resource: found.resource })
+    }
+}
+
+/// `host/namespace/type`; with two parts the host is the default registry, with one the namespace is `hashicorp`.
+impl FromStr for ProviderSource {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let (host, namespace, type_name) = match parts[..] {
+            [type_name] => (DEFAULT_REGISTRY, "hashicorp", type_name),
+            [namespace, type_name] => (DEFAULT_REGISTRY, namespace, type_name),
+            [host, namespace, type_name] => (host, namespace, type_name),
+            _ => ("", "", ""),
+        };
+        if host.is_empty() || namespace.is_empty() || type_name.is_empty() {
+            return Err(AddressError::Expected {
+                expected: "a provider source such as hashicorp/aws",
+                rest: text.to_string(),
+                text: text.to_string(),
+            });
+        }
+        Ok(ProviderSource {
+            host: host.to_lowercase().into(),
+            namespace: namespace.to_lowercase().into(),
+            type_name: type_name.to_lowercase().into(),
+        })
+    }
+}
+
+impl FromStr for ProviderInstance {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let mut reader = Reader::new(text);
+        let (module, source, alias, key) = reader.provider()?;
+        reader.end(ProviderInstance { module, source, alias, key })
+    }
+}
+
+impl FromStr for ProviderConfig {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let found: ProviderInstance = text.parse()?;
+        if found.key != InstanceKey::None {
+            return Err(AddressError::Trailing { rest: found.key.to_string(), text: text.to_string() });
+        }
+        Ok(ProviderConfig {
+            module: without_keys(text, found.module)?,
+            source: found.source,
+            alias: found.alias,
+        })
+    }
+}

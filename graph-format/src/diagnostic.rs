@@ -1,0 +1,102 @@
+//! Messages for people: what is wrong, where, and the way out.
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::source::SourceRange;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Severity {
+    /// The command cannot do what was asked.
+    Error,
+    /// The command goes on; somebody should look.
+    Warning,
+}
+
+/// One value that was involved in a problem, ready to be shown: `var.size is 3`.
+///
+/// `statement` never contains sensitive or ephemeral content; whoever makes it replaces that by words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvolvedValue {
+    /// The reference as written, `var.size` or `each.value["a"]`.
+    pub traversal: String,
+    /// What it was, in words that follow the reference: `is 3`, `is a string`.
+    pub statement: String,
+}
+
+/// A problem or a warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Our own stable code (`W0123`), empty where none is given yet.
+    pub code: SmolStr,
+    /// The short line, the same for every problem of its kind.
+    pub summary: String,
+    /// What was found and what to do about it.
+    pub detail: String,
+    /// The resource instance (or other object) that it is about, as text.
+    pub address: Option<String>,
+    /// What exactly is wrong.
+    pub subject: Option<SourceRange>,
+    /// What should be shown around it.
+    pub context: Option<SourceRange>,
+    /// Values of the references in the expression at fault.
+    pub values: Vec<InvolvedValue>,
+}
+
+impl Diagnostic {
+    /// An error with a summary and a detail.
+    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            code: SmolStr::default(),
+            summary: summary.into(),
+            detail: detail.into(),
+            address: None,
+            subject: None,
+            context: None,
+            values: Vec::new(),
+        }
+    }
+
+    /// A warning with a summary and a detail.
+    pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
+    }
+
+    /// The same, about this text.
+    pub fn at(mut self, subject: SourceRange) -> Diagnostic {
+        self.subject = Some(subject);
+        self
+    }
+
+    /// The same, with this text shown around the subject.
+    pub fn within(mut self, context: SourceRange) -> Diagnostic {
+        self.context = Some(context);
+        self
+    }
+
+    /// The same, about this object.
+    pub fn about(mut self, address: impl Into<String>) -> Diagnostic {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// The same, with a stable code.
+    pub fn code(mut self, code: &str) -> Diagnostic {
+        self.code = SmolStr::new(code);
+        self
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}

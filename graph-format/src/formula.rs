@@ -1,0 +1,445 @@
+//! Formulas: how a value that only apply can know will be computed, as shared plain data.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::diagnostic::Diagnostic;
+use crate::graph::OperationId;
+use crate::marks::Marks;
+use crate::path::Path;
+use crate::source::SourceRange;
+use crate::types::Type;
+use crate::value::Value;
+
+/// A symbolic parameter: what a `for` or splat body calls the key or value of the present iteration.
+///
+/// Numbers are unique within one planning session, so that bodies may be nested and shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Parameter(pub u32);
+
+/// One occurrence of an impure call, so that two calls of `uuid()` never become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Occurrence(pub u32);
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum UnaryOperator {
+    /// `!a`
+    Not,
+    /// `-a`
+    Negate,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum BinaryOperator {
+    /// `a || b`
+    Or,
+    /// `a && b`
+    And,
+    /// `a == b`
+    Equal,
+    /// `a != b`
+    NotEqual,
+    /// `a < b`
+    Less,
+    /// `a <= b`
+    LessOrEqual,
+    /// `a > b`
+    Greater,
+    /// `a >= b`
+    GreaterOrEqual,
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Subtract,
+    /// `a * b`
+    Multiply,
+    /// `a / b`
+    Divide,
+    /// `a % b`
+    Modulo,
+}
+
+/// What a node of a formula computes from its operands.
+///
+/// `F` is how an operand is named: a shared [`Formula`] in memory, the index of a row in a plan file's table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FormulaOp<F = Formula> {
+    /// Always this value: wholly known, not ephemeral.
+    Constant(Value),
+    /// The result of an operation, or the part of it that the path leads to.
+    Result(OperationId, Path),
+    /// A root variable that must be supplied again at apply.
+    Input(SmolStr),
+    /// The key or value of the present iteration of the enclosing body.
+    Parameter(Parameter),
+    /// An operator.
+    Unary(UnaryOperator, F),
+    /// An operator; `&&` and `||` skip the second operand as evaluation does.
+    Binary(BinaryOperator, F, F),
+    /// `condition ? yes : no`; only the chosen branch runs.
+    Conditional {
+        /// The condition.
+        condition: F,
+        /// When true.
+        yes: F,
+        /// When false.
+        no: F,
+    },
+    /// `object.name`
+    Attribute(F, SmolStr),
+    /// `collection[key]`
+    Index(F, F),
+    /// A string template: parts converted to string and joined.
+    Template(Vec<F>),
+    /// A built-in function.
+    Call {
+        /// Its name without `core::`.
+        function: SmolStr,
+        /// The arguments.
+        arguments: Vec<F>,
+        /// The last argument is a sequence of arguments.
+        expand_final: bool,
+        /// Set for impure functions only.
+        occurrence: Option<Occurrence>,
+    },
+    /// A function of a provider.
+    ProviderCall {
+        /// The provider's source address as text.
+        provider: SmolStr,
+        /// The function's name.
+        function: SmolStr,
+        /// The arguments.
+        arguments: Vec<F>,
+        /// The last argument is a sequence of arguments.
+        expand_final: bool,
+    },
+    /// `[a, b]`
+    Tuple(Vec<F>),
+    /// A list with this element type.
+    List(Type, Vec<F>),
+    /// A set with this element type.
+    Set(Type, Vec<F>),
+    /// A map with this element type; keys known.
+    Map(Type, Vec<(SmolStr, F)>),
+    /// An object whose attribute names are known.
+    Object(Vec<(SmolStr, F)>),
+    /// An object whose keys are computed, in the order written.
+    ObjectOf(Vec<(F, F)>),
+    /// `[for k, v in collection : value if condition]` and `{for k, v in collection : key => value...}`.
+    For {
+        /// What is walked.
+        collection: F,
+        /// Stands for the key in the body.
+        key_parameter: Parameter,
+        /// Stands for the value in the body.
+        value_parameter: Parameter,
+        /// The key of each result; none for the tuple form.
+        key: Option<F>,
+        /// The value of each result.
+        value: F,
+        /// Which elements take part.
+        condition: Option<F>,
+        /// `...`: values of equal keys are gathered.
+        grouping: bool,
+    },
+    /// `collection[*].body`
+    Splat {
+        /// What is walked; a single value counts as a collection of one, null as an empty one.
+        collection: F,
+        /// Stands for the element in the body.
+        parameter: Parameter,
+        /// The result for each element.
+        body: F,
+    },
+    /// Conversion to a type constraint, missing optional attributes filled in.
+    Convert(F, Type),
+    /// Adds marks to the outermost value.
+    Mark(F, Marks),
+    /// Takes the sensitive mark off the outermost value.
+    Nonsensitive(F),
+    /// The first of these that has no error.
+    Try(Vec<F>),
+    /// Whether it has no error.
+    Can(F),
+    /// The first operand with these paths taken from the second (`ignore_changes`).
+    Ignore {
+        /// The full configuration.
+        config: F,
+        /// The prior value.
+        prior: F,
+        /// What is ignored; none means everything.
+        paths: Option<Vec<Path>>,
+    },
+    /// The value with defaults of `optional()` attributes filled in, before conversion. The constraint's defaults.
+    Defaults(F, Arc<TypeDefaults>),
+    /// An error that evaluation met here; it surfaces only when this is really computed.
+    Failure(Box<Diagnostic>),
+}
+
+/// Defaults of `optional(type, default)` attributes, in the shape of a type constraint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TypeDefaults {
+    /// Default by attribute name, for an object type.
+    pub values: std::collections::BTreeMap<SmolStr, Value>,
+    /// Defaults inside attributes (by name), or inside the elements of a collection (under the empty name), or
+    /// inside tuple elements (under their decimal index).
+    pub children: std::collections::BTreeMap<SmolStr, TypeDefaults>,
+}
+
+impl TypeDefaults {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.children.is_empty()
+    }
+}
+
+/// A node of the shared graph.
+pub struct FormulaNode {
+    op: FormulaOp,
+    ty: Type,
+    range: Option<SourceRange>,
+    can_fail: bool,
+}
+
+/// A shared, immutable formula.
+#[derive(Clone)]
+pub struct Formula(Arc<FormulaNode>);
+
+impl Formula {
+    /// A formula with the type of its result, as far as it is known, and the place in the source it comes from.
+    pub fn new(op: FormulaOp, ty: Type, range: Option<SourceRange>) -> Formula {
+        let can_fail = may_fail(&op);
+        Formula(Arc::new(FormulaNode { op, ty, range, can_fail }))
+    }
+
+    /// Always `value`.
+    pub fn constant(value: Value) -> Formula {
+        let ty = value.ty();
+        Formula::new(FormulaOp::Constant(value), ty, None)
+    }
+
+    /// The part of an operation's result at `path`.
+    pub fn result(operation: OperationId, path: Path, ty: Type) -> Formula {
+        Formula::new(FormulaOp::Result(operation, path), ty, None)
+    }
+
+    /// A formula that yields the same value with these marks added.
+    pub fn marked(self, marks: &Marks) -> Formula {
+        if marks.is_empty() || matches!(self.op(), FormulaOp::Mark(_, found) if found.union(marks) == *found) {
+            return self;
+        }
+        let (ty, range) = (self.ty().clone(), self.range().cloned());
+        Formula::new(FormulaOp::Mark(self, marks.clone()), ty, range)
+    }
+
+    /// What it computes.
+    pub fn op(&self) -> &FormulaOp {
+        &self.0.op
+    }
+
+    /// The type of the result; [`Type::Dynamic`] where only apply can tell.
+    pub fn ty(&self) -> &Type {
+        &self.0.ty
+    }
+
+    /// Where in the source it stands.
+    pub fn range(&self) -> Option<&SourceRange> {
+        self.0.range.as_ref()
+    }
+
+    /// Whether computing it can give an error of its own. Errs on the side of yes.
+    pub fn can_fail(&self) -> bool {
+        self.0.can_fail
+    }
+
+    /// Whether both are the same shared node.
+    pub fn same(&self, other: &Formula) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// An identity of the shared node, stable while it lives.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    /// Calls `visit` for each operand, in order.
+    pub fn operands(&self, mut visit: impl FnMut(&Formula)) {
+        operands(self.op(), &mut visit);
+    }
+}
+
+impl fmt::Debug for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "formula of {}", self.ty())
+    }
+}
+
+impl<F> FormulaOp<F> {
+    /// Calls `visit` for each operand, in order.
+    pub fn operands(&self, visit: &mut impl FnMut(&F)) {
+        operands(self, visit);
+    }
+
+    /// The same with each operand named otherwise, in the order of [`FormulaOp::operands`].
+    pub fn map<G>(&self, rename: &mut impl FnMut(&F) -> G) -> FormulaOp<G> {
+        map(self, rename)
+    }
+}
+
+fn map<F, G>(op: &FormulaOp<F>, to: &mut impl FnMut(&F) -> G) -> FormulaOp<G> {
+    match op {
+        FormulaOp::Constant(v) => FormulaOp::Constant(v.clone()),
+        FormulaOp::Result(o, p) => FormulaOp::Result(*o, p.clone()),
+        FormulaOp::Input(n) => FormulaOp::Input(n.clone()),
+        FormulaOp::Parameter(p) => FormulaOp::Parameter(*p),
+        FormulaOp::Failure(d) => FormulaOp::Failure(d.clone()),
+        FormulaOp::Unary(o, a) => FormulaOp::Unary(*o, to(a)),
+        FormulaOp::Binary(o, a, b) => FormulaOp::Binary(*o, to(a), to(b)),
+        FormulaOp::Conditional { condition, yes, no } => {
+            FormulaOp::Conditional { condition: to(condition), yes: to(yes), no: to(no) }
+        }
+        FormulaOp::Attribute(a, n) => FormulaOp::Attribute(to(a), n.clone()),
+        FormulaOp::Index(a, b) => FormulaOp::Index(to(a), to(b)),
+        FormulaOp::Template(parts) => FormulaOp::Template(parts.iter().map(to).collect()),
+        FormulaOp::Call { function, arguments, expand_final, occurrence } => FormulaOp::Call {
+            function: function.clone(),
+            arguments: arguments.iter().map(to).collect(),
+            expand_final: *expand_final,
+            occurrence: *occurrence,
+        },
+        FormulaOp::ProviderCall { provider, function, arguments, expand_final } => FormulaOp::ProviderCall {
+            provider: provider.clone(),
+            function: function.clone(),
+            arguments: arguments.iter().map(to).collect(),
+            expand_final: *expand_final,
+        },
+        FormulaOp::Tuple(parts) => FormulaOp::Tuple(parts.iter().map(to).collect()),
+        FormulaOp::List(t, parts) => FormulaOp::List(t.clone(), parts.iter().map(to).collect()),
+        FormulaOp::Set(t, parts) => FormulaOp::Set(t.clone(), parts.iter().map(to).collect()),
+        FormulaOp::Map(t, entries) => {
+            FormulaOp::Map(t.clone(), entries.iter().map(|(k, v)| (k.clone(), to(v))).collect())
+        }
+        FormulaOp::Object(entries) => FormulaOp::Object(entries.iter().map(|(k, v)| (k.clone(), to(v))).collect()),
+        FormulaOp::ObjectOf(entries) => FormulaOp::ObjectOf(entries.iter().map(|(k, v)| (to(k), to(v))).collect()),
+        FormulaOp::For { collection, key_parameter, value_parameter, key, value, condition, grouping } => {
+            FormulaOp::For {
+                collection: to(collection),
+                key_parameter: *key_parameter,
+                value_parameter: *value_parameter,
+                key: key.as_ref().map(&mut *to),
+                value: to(value),
+                condition: condition.as_ref().map(&mut *to),
+                grouping: *grouping,
+            }
+        }
+        FormulaOp::Splat { collection, parameter, body } => {
+            FormulaOp::Splat { collection: to(collection), parameter: *parameter, body: to(body) }
+        }
+        FormulaOp::Convert(a, t) => FormulaOp::Convert(to(a), t.clone()),
+        FormulaOp::Mark(a, m) => FormulaOp::Mark(to(a), m.clone()),
+        FormulaOp::Nonsensitive(a) => FormulaOp::Nonsensitive(to(a)),
+        FormulaOp::Try(parts) => FormulaOp::Try(parts.iter().map(to).collect()),
+        FormulaOp::Can(a) => FormulaOp::Can(to(a)),
+        FormulaOp::Ignore { config, prior, paths } => {
+            FormulaOp::Ignore { config: to(config), prior: to(prior), paths: paths.clone() }
+        }
+        FormulaOp::Defaults(a, d) => FormulaOp::Defaults(to(a), d.clone()),
+    }
+}
+
+fn operands<F>(op: &FormulaOp<F>, visit: &mut impl FnMut(&F)) {
+    match op {
+        FormulaOp::Constant(_)
+        | FormulaOp::Result(..)
+        | FormulaOp::Input(_)
+        | FormulaOp::Parameter(_)
+        | FormulaOp::Failure(_) => {}
+        FormulaOp::Unary(_, a)
+        | FormulaOp::Attribute(a, _)
+        | FormulaOp::Convert(a, _)
+        | FormulaOp::Defaults(a, _)
+        | FormulaOp::Mark(a, _)
+        | FormulaOp::Nonsensitive(a)
+        | FormulaOp::Can(a) => visit(a),
+        FormulaOp::Binary(_, a, b) | FormulaOp::Index(a, b) => {
+            visit(a);
+            visit(b);
+        }
+        FormulaOp::Conditional { condition, yes, no } => {
+            visit(condition);
+            visit(yes);
+            visit(no);
+        }
+        FormulaOp::Template(parts)
+        | FormulaOp::Tuple(parts)
+        | FormulaOp::List(_, parts)
+        | FormulaOp::Set(_, parts)
+        | FormulaOp::Try(parts) => parts.iter().for_each(visit),
+        FormulaOp::Call { arguments, .. } | FormulaOp::ProviderCall { arguments, .. } => {
+            arguments.iter().for_each(visit);
+        }
+        FormulaOp::Map(_, entries) => entries.iter().for_each(|(_, v)| visit(v)),
+        FormulaOp::Object(entries) => entries.iter().for_each(|(_, v)| visit(v)),
+        FormulaOp::ObjectOf(entries) => entries.iter().for_each(|(k, v)| {
+            visit(k);
+            visit(v);
+        }),
+        FormulaOp::For { collection, key, value, condition, .. } => {
+            visit(collection);
+            key.iter().for_each(&mut *visit);
+            visit(value);
+            condition.iter().for_each(&mut *visit);
+        }
+        FormulaOp::Splat { collection, body, .. } => {
+            visit(collection);
+            visit(body);
+        }
+        FormulaOp::Ignore { config, prior, .. } => {
+            visit(config);
+            visit(prior);
+        }
+    }
+}
+
+/// Constants, results and plain constructors over what cannot fail cannot fail; all else may.
+fn may_fail(op: &FormulaOp) -> bool {
+    match op {
+        FormulaOp::Constant(_) | FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) => false,
+        FormulaOp::Can(_) => false,
+        FormulaOp::Mark(a, _) => a.can_fail(),
+        FormulaOp::Tuple(parts) | FormulaOp::List(_, parts) | FormulaOp::Set(_, parts) => {
+            parts.iter().any(Formula::can_fail)
+        }
+        FormulaOp::Map(_, entries) => entries.iter().any(|(_, v)| v.can_fail()),
+        FormulaOp::Object(entries) => entries.iter().any(|(_, v)| v.can_fail()),
+        FormulaOp::Attribute(a, name) => {
+            let declared = matches!(a.ty(), Type::Object(o) if o.attributes.contains_key(name));
+            a.can_fail() || !declared || !matches!(a.op(), FormulaOp::Object(_))
+        }
+        _ => true,
+    }
+}
+
+/// Long chains of formulas are taken apart in a loop, so that their length never reaches the stack.
+impl Drop for FormulaNode {
+    fn drop(&mut self) {
+        let mut pending: Vec<Formula> = Vec::new();
+        operands(&self.op, &mut |f| pending.push(f.clone()));
+        if pending.is_empty() {
+            return;
+        }
+        // Each clone keeps its node alive until the node above it is gone; then the loop owns the last handle.
+        self.op = FormulaOp::Parameter(Parameter(0));
+        while let Some(Formula(node)) = pending.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                operands(&node.op, &mut |f| pending.push(f.clone()));
+                node.op = FormulaOp::Parameter(Parameter(0));
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The execution graph: what an apply does, as tables of plain data.
+//!
+//! While planning, operations are drafted in any order through [`Builder`]; [`Builder::finish`] numbers them anew so
+//! that every operand comes earlier than what uses it and equal input gives equal bytes, and cuts them into
+//! [`Fragment`]s, one for each shard. [`disassemble`] prints a graph, [`verify`] checks it independently.
+
+mod builder;
+mod disassembly;
+mod finish;
+mod formula_table;
+mod opcode;
+mod outline;
+mod verify;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use builder::{Applied, Builder, Checked, Desired, Evaluated, FinalPlanned, Prior, Provider, Ref};
+pub use disassembly::disassemble;
+pub use finish::FinishError;
+pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
+pub use opcode::{
+    Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, StateRecord,
+};
+pub use outline::{Claim, OutlineRow};
+pub use verify::{Flaw, verify};
+
+use crate::address::ProviderInstance;
+use crate::path::Path;
+
+/// An operation. While planning, numbers are given in order of creation; the finished graph numbers anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OperationId(pub u32);
+
+/// A waiter: a set of operations that several others wait for, named once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WaiterIndex(pub u32);
+
+/// Where operations run together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Shard {
+    /// With the machine and working directory of whoever applies.
+    Home,
+    /// Anywhere.
+    Unplaced,
+    /// With one configured provider.
+    Provider(ProviderInstance),
+}
+
+/// What must be done before an operation or counts towards a waiter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waits {
+    /// These operations, ascending.
+    pub operations: Vec<OperationId>,
+    /// Everything these waiters name, ascending.
+    pub waiters: Vec<WaiterIndex>,
+}
+
+impl Waits {
+    /// Whether nothing is waited for.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.waiters.is_empty()
+    }
+}
+
+/// An operation in its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its number in the whole graph.
+    pub id: OperationId,
+    /// What it does.
+    pub operation: Operation<FormulaIndex>,
+    /// What it waits for beside its operands and the results that its formula reads.
+    pub waits: Waits,
+}
+
+/// A result that comes from another shard: of which operation, and which parts of it are read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignResult {
+    /// The operation, in another fragment.
+    pub operation: OperationId,
+    /// The parts that are read, none inside another.
+    pub paths: Vec<Path>,
+}
+
+/// The operations of one shard, with all that compiling them needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fragment {
+    /// Where they run.
+    pub shard: Shard,
+    /// In ascending order of their numbers.
+    pub rows: Vec<Row>,
+    /// The formulas that they use.
+    pub formulas: FormulaTable,
+    /// Results that must be brought here.
+    pub foreign: Vec<ForeignResult>,
+}
+
+/// The whole graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecutionGraph {
+    /// Number of operations, all fragments together.
+    pub operations: u32,
+    /// The fragments, ordered by shard.
+    pub fragments: Vec<Fragment>,
+    /// Sets of operations that are waited for together; a waiter only names earlier waiters.
+    pub waiters: Vec<Waits>,
+    /// The tracked operations, ascending: what a coordinator schedules.
+    pub outline: Vec<OutlineRow>,
+    /// The operation that yields the final state of each resource instance, by address text.
+    pub final_states: BTreeMap<String, OperationId>,
+}

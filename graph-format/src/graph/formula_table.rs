@@ -1,0 +1,64 @@
+//! Formulas as a table: rows that name earlier rows, equal ones once.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::formula::{Formula, FormulaOp};
+use crate::source::SourceRange;
+use crate::types::Type;
+
+/// A row of a [`FormulaTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FormulaIndex(pub u32);
+
+/// One formula over earlier rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormulaRow {
+    /// What it computes.
+    pub op: FormulaOp<FormulaIndex>,
+    /// The type of its result as far as it is known.
+    pub ty: Type,
+    /// Where it stands in the source.
+    pub range: Option<SourceRange>,
+}
+
+/// Formulas, operands before what uses them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FormulaTable {
+    /// The rows.
+    pub rows: Vec<FormulaRow>,
+}
+
+/// A table that is not sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum TableError {
+    /// A row names itself, a later row, or one that is not there.
+    #[error("formula {row} names formula {operand}, which does not come before it")]
+    ForwardReference {
+        /// The row.
+        row: u32,
+        /// What it names.
+        operand: u32,
+    },
+}
+
+impl FormulaTable {
+    /// All rows as shared formulas, in the order of the table. Linear in its size.
+    pub fn formulas(&self) -> Result<Vec<Formula>, TableError> {
+        let mut built: Vec<Formula> = Vec::with_capacity(self.rows.len());
+        for (i, row) in self.rows.iter().enumerate() {
+            let mut wrong = None;
+            row.op.operands(&mut |operand: &FormulaIndex| {
+                if operand.0 as usize >= i {
+                    wrong = Some(operand.0);
+                }
+            });
+            if let Some(operand) = wrong {
+                return Err(TableError::ForwardReference { row: i as u32, operand });
+            }
+            let op = row.op.map(&mut |operand| built[operand.0 as usize].clone());
+            built.push(Formula::new(op, row.ty.clone(), row.range.clone()));
+        }
+        Ok(built)
+    }
+}

@@ -1,0 +1,398 @@
+//! The operations and their numbers on disk.
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use super::OperationId;
+use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
+use crate::path::Path;
+use crate::source::SourceRange;
+use crate::types::Type;
+use crate::value::Value;
+
+/// Opcodes. The numbers are on disk: they are given by hand and never used again for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u16)]
+pub enum Opcode {
+    /// [`Operation::Evaluate`]
+    Evaluate = 1,
+    /// [`Operation::OpenProvider`]
+    OpenProvider = 2,
+    /// [`Operation::CloseProvider`]
+    CloseProvider = 3,
+    /// [`Operation::PriorState`]
+    PriorState = 4,
+    /// [`Operation::Desired`]
+    Desired = 5,
+    /// [`Operation::FinalPlan`]
+    FinalPlan = 6,
+    /// [`Operation::Apply`]
+    Apply = 7,
+    /// [`Operation::Depose`]
+    Depose = 8,
+    /// [`Operation::Forget`]
+    Forget = 9,
+    /// [`Operation::ReadData`]
+    ReadData = 10,
+    /// [`Operation::Record`]
+    Record = 11,
+    /// [`Operation::Output`]
+    Output = 12,
+    /// [`Operation::Check`]
+    Check = 13,
+}
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Action {
+    /// Nothing.
+    NoOp,
+    /// It comes to be.
+    Create,
+    /// It is read.
+    Read,
+    /// It is changed in place.
+    Update,
+    /// It ceases to be.
+    Delete,
+    /// It is taken out of state and left alone.
+    Forget,
+}
+
+impl Action {
+    /// The word in events and listings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::NoOp => "no-op",
+            Action::Create => "create",
+            Action::Read => "read",
+            Action::Update => "update",
+            Action::Delete => "delete",
+            Action::Forget => "forget",
+        }
+    }
+}
+
+/// An object as state has it (after refreshing), typed by its schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PriorObject {
+    /// The value; marks stand where state says sensitive.
+    pub value: Value,
+    /// The provider's own data.
+    pub private: Vec<u8>,
+    /// The object is to be replaced.
+    pub tainted: bool,
+    /// The instance's revision in the store that was planned from; 0 when it has none.
+    pub revision: u64,
+    /// What is kept with it in state.
+    pub record: StateRecord,
+}
+
+/// What is stored in state beside an object's attributes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateRecord {
+    /// Version of the schema that the attributes follow.
+    pub schema_version: u64,
+    /// Addresses of resource configurations that must outlive this object, sorted.
+    pub dependencies: Vec<SmolStr>,
+    /// Replacements create first.
+    pub create_before_destroy: bool,
+    /// The object is left alone when it is dropped from the configuration.
+    pub skip_destroy: bool,
+    /// Identity as JSON text, where the type has one.
+    pub identity: Option<String>,
+    /// Version of the identity schema.
+    pub identity_schema_version: u64,
+}
+
+/// What was planned and reviewed for one object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedObject {
+    /// What is done.
+    pub action: Action,
+    /// The planned value: null for a delete; unknown where only apply can tell.
+    pub value: Value,
+    /// The provider's own data, to be handed to the apply.
+    pub private: Vec<u8>,
+    /// The provider has the legacy type system: its results are checked loosely.
+    pub legacy: bool,
+    /// The configuration was wholly known when this was planned, so the plan is final as it stands.
+    pub is_final: bool,
+    /// What is to be stored beside the new object.
+    pub record: StateRecord,
+    /// Where the schema or configuration says sensitive.
+    pub sensitive: Vec<Path>,
+    /// How a create in doubt is looked up: an import id with attribute names of the planned value in braces, for
+    /// types that promise that such a look-up is strongly consistent.
+    pub lookup: Option<String>,
+}
+
+/// Which condition of a block a check is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum CheckKind {
+    /// Before the action of a resource or the storing of an output.
+    Precondition,
+    /// After the action.
+    Postcondition,
+    /// Of a root variable.
+    Validation,
+}
+
+/// An operation; `F` is how a formula is named: shared in memory while planning, a row of a table afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Operation<F> {
+    /// Computes a named value once for all that read it. Result: the value.
+    Evaluate {
+        /// What it is the value of, as text: `local.port`.
+        name: SmolStr,
+        /// How it is computed.
+        formula: F,
+    },
+    /// Starts and configures a provider when the first operation needs it. Result: the provider.
+    OpenProvider {
+        /// Which one.
+        instance: ProviderInstance,
+        /// Its configuration.
+        config: F,
+    },
+    /// Ends a provider after the last operation that needs it.
+    CloseProvider {
+        /// The `open_provider`.
+        provider: OperationId,
+    },
+    /// Hands out an object as it was when the plan was made.
+    PriorState {
+        /// Whose.
+        address: ResourceInstance,
+        /// Which, when it is not the current object.
+        deposed: Option<DeposedKey>,
+        /// The object.
+        object: Box<PriorObject>,
+    },
+    /// Computes the configuration of an instance. Result: the value, typed by the schema.
+    Desired {
+        /// Whose.
+        address: ResourceInstance,
+        /// How.
+        config: F,
+    },
+    /// Makes the final plan and holds it against the reviewed one. Result: the final plan.
+    FinalPlan {
+        /// Whose.
+        address: ResourceInstance,
+        /// The `open_provider` of the instance.
+        provider: OperationId,
+        /// The `prior_state`, none for a create.
+        prior: Option<OperationId>,
+        /// The `desired`, none for a delete.
+        desired: Option<OperationId>,
+        /// What was reviewed.
+        planned: Box<PlannedObject>,
+    },
+    /// Carries a final plan out and commits the instance. Result: the new object.
+    Apply {
+        /// Whose.
+        address: ResourceInstance,
+        /// Which object, when it is not the current one (deletes of deposed objects).
+        deposed: Option<DeposedKey>,
+        /// The `final_plan`.
+        plan: OperationId,
+    },
+    /// Sets the current object aside, so that a new one can be created first.
+    Depose {
+        /// Whose.
+        address: ResourceInstance,
+        /// The key that it is kept under.
+        key: DeposedKey,
+    },
+    /// Takes an object out of state and leaves it alone.
+    Forget {
+        /// Whose.
+        address: ResourceInstance,
+        /// Which object, when it is not the current one.
+        deposed: Option<DeposedKey>,
+    },
+    /// Reads a data source and commits what it read. Result: the value.
+    ReadData {
+        /// Whose.
+        address: ResourceInstance,
+        /// The `open_provider` of the instance.
+        provider: OperationId,
+        /// The configuration.
+        config: F,
+        /// What was planned: config with unknown results.
+        planned: Value,
+        /// What is to be stored beside the object.
+        record: StateRecord,
+        /// Where the schema or configuration says sensitive.
+        sensitive: Vec<Path>,
+    },
+    /// Writes an object that refreshing or a changed configuration altered in state only. No provider is called.
+    Record {
+        /// Whose.
+        address: ResourceInstance,
+        /// The new object; none when it is gone.
+        object: Option<Box<PriorObject>>,
+        /// The provider that the state names from now on.
+        provider: ProviderInstance,
+    },
+    /// Computes and stores an output of the root module. Result: the value.
+    Output {
+        /// Its name.
+        name: SmolStr,
+        /// How; none when it is removed.
+        formula: Option<F>,
+        /// Its type where it was known at plan.
+        ty: Type,
+        /// Declared sensitive.
+        sensitive: bool,
+        /// What of it is planned to come: unknown where only apply can tell.
+        planned: Value,
+    },
+    /// Checks a condition that could not be decided at plan.
+    Check {
+        /// Whose condition, as text: an instance, output or variable.
+        address: SmolStr,
+        /// Which kind.
+        kind: CheckKind,
+        /// The condition.
+        condition: F,
+        /// The message when it does not hold.
+        message: F,
+        /// Where the condition stands.
+        range: Option<SourceRange>,
+    },
+}
+
+impl<F> Operation<F> {
+    /// The opcode.
+    pub fn opcode(&self) -> Opcode {
+        match self {
+            Operation::Evaluate { .. } => Opcode::Evaluate,
+            Operation::OpenProvider { .. } => Opcode::OpenProvider,
+            Operation::CloseProvider { .. } => Opcode::CloseProvider,
+            Operation::PriorState { .. } => Opcode::PriorState,
+            Operation::Desired { .. } => Opcode::Desired,
+            Operation::FinalPlan { .. } => Opcode::FinalPlan,
+            Operation::Apply { .. } => Opcode::Apply,
+            Operation::Depose { .. } => Opcode::Depose,
+            Operation::Forget { .. } => Opcode::Forget,
+            Operation::ReadData { .. } => Opcode::ReadData,
+            Operation::Record { .. } => Opcode::Record,
+            Operation::Output { .. } => Opcode::Output,
+            Operation::Check { .. } => Opcode::Check,
+        }
+    }
+
+    /// Whether a coordinator schedules and journals it. The others run inside the tracked operation that needs them.
+    pub fn is_tracked(&self) -> bool {
+        !matches!(
+            self,
+            Operation::OpenProvider { .. }
+                | Operation::CloseProvider { .. }
+                | Operation::PriorState { .. }
+                | Operation::Desired { .. }
+                | Operation::FinalPlan { .. }
+        )
+    }
+
+    /// What it is about, as text.
+    pub fn address(&self) -> String {
+        match self {
+            Operation::Evaluate { name, .. } => name.to_string(),
+            Operation::OpenProvider { instance, .. } => instance.to_string(),
+            Operation::CloseProvider { .. } => String::new(),
+            Operation::PriorState { address, .. }
+            | Operation::Desired { address, .. }
+            | Operation::FinalPlan { address, .. }
+            | Operation::Apply { address, .. }
+            | Operation::Depose { address, .. }
+            | Operation::Forget { address, .. }
+            | Operation::ReadData { address, .. }
+            | Operation::Record { address, .. } => address.to_string(),
+            Operation::Output { name, .. } => format!("output.{name}"),
+            Operation::Check { address, .. } => address.to_string(),
+        }
+    }
+
+    /// The deposed object it is about, where it is about one.
+    pub fn deposed(&self) -> Option<&DeposedKey> {
+        match self {
+            Operation::PriorState { deposed, .. }
+            | Operation::Apply { deposed, .. }
+            | Operation::Forget { deposed, .. } => deposed.as_ref(),
+            Operation::Depose { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Its operands that are operations, in order.
+    pub fn operands(&self) -> Vec<OperationId> {
+        match self {
+            Operation::CloseProvider { provider } | Operation::ReadData { provider, .. } => vec![*provider],
+            Operation::FinalPlan { provider, prior, desired, .. } => {
+                [Some(*provider), *prior, *desired].into_iter().flatten().collect()
+            }
+            Operation::Apply { plan, .. } => vec![*plan],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Its formulas, in order.
+    pub fn formulas(&self) -> Vec<&F> {
+        match self {
+            Operation::Evaluate { formula, .. } => vec![formula],
+            Operation::OpenProvider { config, .. }
+            | Operation::Desired { config, .. }
+            | Operation::ReadData { config, .. } => vec![config],
+            Operation::Output { formula, .. } => formula.iter().collect(),
+            Operation::Check { condition, message, .. } => vec![condition, message],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same with operands and formulas named otherwise.
+    pub fn map<G>(
+        self,
+        operation: &mut impl FnMut(OperationId) -> OperationId,
+        formula: &mut impl FnMut(F) -> G,
+    ) -> Operation<G> {
+        match self {
+            Operation::Evaluate { name, formula: f } => Operation::Evaluate { name, formula: formula(f) },
+            Operation::OpenProvider { instance, config } => {
+                Operation::OpenProvider { instance, config: formula(config) }
+            }
+            Operation::CloseProvider { provider } => Operation::CloseProvider { provider: operation(provider) },
+            Operation::PriorState { address, deposed, object } => Operation::PriorState { address, deposed, object },
+            Operation::Desired { address, config } => Operation::Desired { address, config: formula(config) },
+            Operation::FinalPlan { address, provider, prior, desired, planned } => Operation::FinalPlan {
+                address,
+                provider: operation(provider),
+                prior: prior.map(&mut *operation),
+                desired: desired.map(&mut *operation),
+                planned,
+            },
+            Operation::Apply { address, deposed, plan } => {
+                Operation::Apply { address, deposed, plan: operation(plan) }
+            }
+            Operation::Depose { address, key } => Operation::Depose { address, key },
+            Operation::Forget { address, deposed } => Operation::Forget { address, deposed },
+            Operation::ReadData { address, provider, config, planned, record, sensitive } => Operation::ReadData {
+                address,
+                provider: operation(provider),
+                config: formula(config),
+                planned,
+                record,
+                sensitive,
+            },
+            Operation::Record { address, object, provider } => Operation::Record { address, object, provider },
+            Operation::Output { name, formula: f, ty, sensitive, planned } => {
+                Operation::Output { name, formula: f.map(formula), ty, sensitive, planned }
+            }
+            Operation::Check { address, kind, condition, message, range } => {
+                let condition = formula(condition);
+                Operation::Check { address, kind, condition, message: formula(message), range }
+            }
+        }
+    }
+}

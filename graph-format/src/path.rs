@@ -1,0 +1,60 @@
+//! Where inside a value: attribute names, keys and places.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+/// One step into a value. No step leads into a set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Step {
+    /// `.name` of an object.
+    Attribute(SmolStr),
+    /// `["key"]` of a map.
+    Key(SmolStr),
+    /// `[3]` of a list or tuple.
+    Index(u64),
+}
+
+/// A way into a value; empty for the value itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Path(pub Vec<Step>);
+
+impl Path {
+    /// The value itself.
+    pub const ROOT: Path = Path(Vec::new());
+
+    /// The path with one more step.
+    #[must_use]
+    pub fn with(&self, step: Step) -> Path {
+        let mut steps = Vec::with_capacity(self.0.len() + 1);
+        steps.extend_from_slice(&self.0);
+        steps.push(step);
+        Path(steps)
+    }
+
+    /// The path to an attribute of what this path leads to.
+    #[must_use]
+    pub fn attribute(&self, name: impl Into<SmolStr>) -> Path {
+        self.with(Step::Attribute(name.into()))
+    }
+
+    /// Whether `self` leads to the same place as `other` or to something that holds it.
+    pub fn is_prefix_of(&self, other: &Path) -> bool {
+        other.0.starts_with(&self.0)
+    }
+}
+
+/// As a user would write it: `.a["b"][0]`.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.0 {
+            match step {
+                Step::Attribute(name) => write!(f, ".{name}")?,
+                Step::Key(key) => write!(f, "[{}]", crate::address::quoted(key))?,
+                Step::Index(i) => write!(f, "[{i}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! Where text stands in a source file.
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+/// One position in a source file.
+///
+/// `byte` counts from 0; `line` and `column` count from 1. Columns count grapheme clusters, as HCL does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Position {
+    /// Offset in bytes from the beginning of the file.
+    pub byte: u32,
+    /// Line, the first one is 1.
+    pub line: u32,
+    /// Column in grapheme clusters, the first one is 1.
+    pub column: u32,
+}
+
+impl Position {
+    /// The first position of a file.
+    pub const START: Position = Position { byte: 0, line: 1, column: 1 };
+}
+
+/// A half-open range of text in a named file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourceRange {
+    /// The file, relative to the directory the command ran in, as a user would write it.
+    pub file: SmolStr,
+    /// First position that belongs to the range.
+    pub start: Position,
+    /// First position behind the range.
+    pub end: Position,
+}
+
+impl SourceRange {
+    /// A range that covers both.
+    ///
+    /// Both must be of the same file; the file of `self` is kept.
+    pub fn through(&self, other: &SourceRange) -> SourceRange {
+        SourceRange { file: self.file.clone(), start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}

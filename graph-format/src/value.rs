@@ -1,0 +1,316 @@
+//! Values: immutable, shared, cheap to clone; what is known of unknown ones; what follows them.
+//!
+//! A [`Value`] is its content ([`Kind`]) and, beside it and mostly absent, marks, a formula and an origin. The
+//! content is only reached through [`Value::open`], which hands the marks back too, so that they cannot fall off by
+//! accident. Formula and origin are attached by the framework that evaluates operators and functions, not by each.
+
+mod build;
+mod container;
+mod plain;
+mod refinement;
+mod set_order;
+mod walk;
+
+use std::fmt;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+pub use container::{Fields, Sequence};
+pub use plain::PlainValue;
+pub use refinement::{Refinement, Unknown};
+pub use set_order::compare_for_set;
+pub use walk::{PathError, Transform};
+
+use crate::formula::Formula;
+use crate::marks::Marks;
+use crate::number::Number;
+use crate::origin::Origin;
+use crate::types::Type;
+
+/// A value of the language, of a provider, or of state.
+#[derive(Clone)]
+pub struct Value {
+    kind: Kind,
+    tags: Option<Arc<Tags>>,
+}
+
+/// The content of a value.
+#[derive(Clone)]
+pub enum Kind {
+    /// `null` of a type; [`Type::Dynamic`] when it has none.
+    Null(Type),
+    /// Not known yet.
+    Unknown(Arc<Unknown>),
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// Text in normalisation form C.
+    String(SmolStr),
+    /// Elements of one type.
+    List(Arc<Sequence>),
+    /// Distinct elements of one type in [`compare_for_set`] order.
+    Set(Arc<Sequence>),
+    /// Elements of any types.
+    Tuple(Arc<Sequence>),
+    /// Elements of one type under keys.
+    Map(Arc<Fields>),
+    /// Attributes.
+    Object(Arc<Fields>),
+}
+
+#[derive(Clone, Default)]
+struct Tags {
+    marks: Marks,
+    formula: Option<Formula>,
+    origin: Option<Origin>,
+}
+
+/// What holds anywhere inside a value, itself included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deep {
+    /// Something is unknown.
+    pub unknown: bool,
+    /// Something carries a mark.
+    pub marked: bool,
+    /// Something carries the ephemeral mark.
+    pub ephemeral: bool,
+    /// Something carries a formula.
+    pub formula: bool,
+    /// Something carries an origin.
+    pub origin: bool,
+    /// Something is unknown and has no formula.
+    pub unexplained: bool,
+    /// Something known carries a formula: what it really is, only apply tells.
+    pub live: bool,
+}
+
+impl Deep {
+    fn join(self, other: Deep) -> Deep {
+        Deep {
+            unknown: self.unknown || other.unknown,
+            marked: self.marked || other.marked,
+            ephemeral: self.ephemeral || other.ephemeral,
+            formula: self.formula || other.formula,
+            origin: self.origin || other.origin,
+            unexplained: self.unexplained || other.unexplained,
+            live: self.live || other.live,
+        }
+    }
+}
+
+static NO_MARKS: Marks = Marks::NONE;
+
+impl Value {
+    fn from_kind(kind: Kind) -> Value {
+        Value { kind, tags: None }
+    }
+
+    /// The marks on the outermost value and its content.
+    #[must_use]
+    pub fn open(&self) -> (&Marks, &Kind) {
+        (self.marks(), &self.kind)
+    }
+
+    /// The marks on the outermost value.
+    pub fn marks(&self) -> &Marks {
+        self.tags.as_ref().map_or(&NO_MARKS, |t| &t.marks)
+    }
+
+    /// The value without the marks of its outermost level, and those marks.
+    #[must_use]
+    pub fn unmark(&self) -> (Value, Marks) {
+        match &self.tags {
+            Some(tags) if !tags.marks.is_empty() => {
+                (self.with_tags(Tags { marks: Marks::NONE, ..(**tags).clone() }), tags.marks.clone())
+            }
+            _ => (self.clone(), Marks::NONE),
+        }
+    }
+
+    /// The value with these marks added to its outermost level, and to what its formula yields.
+    #[must_use]
+    pub fn mark(&self, marks: &Marks) -> Value {
+        if marks.is_empty() {
+            return self.clone();
+        }
+        let mut tags = self.tags();
+        tags.marks = tags.marks.union(marks);
+        tags.formula = tags.formula.map(|formula| formula.marked(marks));
+        self.with_tags(tags)
+    }
+
+    /// How the outermost value (for a container: its shape) will be computed; none when it is as it stands.
+    pub fn formula(&self) -> Option<&Formula> {
+        self.tags.as_ref().and_then(|t| t.formula.as_ref())
+    }
+
+    /// The value with this formula in place of the one it has.
+    #[must_use]
+    pub fn with_formula(&self, formula: Option<Formula>) -> Value {
+        self.with_tags(Tags { formula, ..self.tags() })
+    }
+
+    /// What must have happened before the outermost value may be used.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.tags.as_ref().and_then(|t| t.origin.as_ref())
+    }
+
+    /// The value with this origin added to its outermost level.
+    #[must_use]
+    pub fn add_origin(&self, origin: Option<&Origin>) -> Value {
+        match origin {
+            None => self.clone(),
+            Some(o) => {
+                let tags = self.tags();
+                self.with_tags(Tags { origin: Origin::join(tags.origin.as_ref(), Some(o)), ..tags })
+            }
+        }
+    }
+
+    /// The same content without formula and origin on the outermost level; marks stay.
+    #[must_use]
+    pub fn without_provenance(&self) -> Value {
+        self.with_tags(Tags { marks: self.marks().clone(), formula: None, origin: None })
+    }
+
+    /// Takes marks, formula and origin of `self`'s outermost level over onto `content`, adding to what it has; a
+    /// formula of its own stays.
+    #[must_use]
+    pub fn carry_onto(&self, content: &Value) -> Value {
+        let Some(mine) = &self.tags else { return content.clone() };
+        let theirs = content.tags();
+        content.with_tags(Tags {
+            marks: theirs.marks.union(&mine.marks),
+            formula: theirs.formula.or_else(|| mine.formula.clone()),
+            origin: Origin::join(theirs.origin.as_ref(), mine.origin.as_ref()),
+        })
+    }
+
+    fn tags(&self) -> Tags {
+        self.tags.as_ref().map(|t| (**t).clone()).unwrap_or_default()
+    }
+
+    fn with_tags(&self, tags: Tags) -> Value {
+        let empty = tags.marks.is_empty() && tags.formula.is_none() && tags.origin.is_none();
+        Value { kind: self.kind.clone(), tags: (!empty).then(|| Arc::new(tags)) }
+    }
+
+    /// The type of the value.
+    pub fn ty(&self) -> Type {
+        match &self.kind {
+            Kind::Null(t) => t.clone(),
+            Kind::Unknown(u) => u.ty.clone(),
+            Kind::Bool(_) => Type::Bool,
+            Kind::Number(_) => Type::Number,
+            Kind::String(_) => Type::String,
+            Kind::List(s) => Type::list(s.element_type()),
+            Kind::Set(s) => Type::set(s.element_type()),
+            Kind::Tuple(s) => s.tuple_type(),
+            Kind::Map(f) => Type::map(f.element_type()),
+            Kind::Object(f) => f.object_type(),
+        }
+    }
+
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null(_))
+    }
+
+    /// Whether the outermost value is known (elements of a container may still be unknown).
+    pub fn is_known(&self) -> bool {
+        !matches!(self.kind, Kind::Unknown(_))
+    }
+
+    /// Whether nothing in it is unknown.
+    pub fn is_wholly_known(&self) -> bool {
+        !self.deep().unknown
+    }
+
+    /// Whether the value itself or anything in it is marked sensitive.
+    pub fn contains_sensitive(&self) -> bool {
+        self.deep().marked && walk::any_marks(self, &|m| m.is_sensitive())
+    }
+
+    /// What holds anywhere in the value.
+    pub fn deep(&self) -> Deep {
+        let mut deep = match &self.kind {
+            Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Deep::default(),
+            Kind::Unknown(_) => Deep { unknown: true, unexplained: self.formula().is_none(), ..Deep::default() },
+            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.deep(),
+            Kind::Map(f) | Kind::Object(f) => f.deep(),
+        };
+        if let Some(tags) = &self.tags {
+            deep.marked |= !tags.marks.is_empty();
+            deep.ephemeral |= tags.marks.is_ephemeral();
+            deep.formula |= tags.formula.is_some();
+            deep.live |= tags.formula.is_some() && self.is_known();
+            deep.origin |= tags.origin.is_some();
+            if tags.formula.is_some() {
+                deep.unexplained = false;
+            }
+        }
+        deep
+    }
+
+    /// Everything that must have happened before the whole value may be used.
+    pub fn deep_origin(&self) -> Option<Origin> {
+        if !self.deep().origin {
+            return None;
+        }
+        let inner = match &self.kind {
+            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.origin(),
+            Kind::Map(f) | Kind::Object(f) => f.origin(),
+            _ => None,
+        };
+        Origin::join(self.origin(), inner.as_ref())
+    }
+
+    /// The formula that yields the whole value: its own, or a constructor over those of its parts, or a constant.
+    ///
+    /// Kept with shared containers, so that many readers of one container cost its size once. An unknown without a
+    /// formula yields a [`crate::formula::FormulaOp::Failure`].
+    pub fn to_formula(&self) -> Formula {
+        walk::to_formula(self)
+    }
+
+    /// Equal content and marks, at every level; formulas and origins do not count. Unknown values are equal when
+    /// their types and refinements are.
+    pub fn same_content(&self, other: &Value) -> bool {
+        walk::same_content(self, other, true)
+    }
+
+    /// Equal content at every level; marks, formulas and origins do not count.
+    pub fn same_unmarked(&self, other: &Value) -> bool {
+        walk::same_content(self, other, false)
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        self.same_content(other)
+    }
+}
+
+/// For tests and logs; sensitive and ephemeral content is never shown.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let marks = self.marks();
+        if marks.is_sensitive() || marks.is_ephemeral() {
+            return write!(f, "({marks:?})");
+        }
+        match &self.kind {
+            Kind::Null(Type::Dynamic) => f.write_str("null"),
+            Kind::Null(t) => write!(f, "null:{t}"),
+            Kind::Unknown(u) => write!(f, "unknown:{}", u.ty),
+            Kind::Bool(b) => write!(f, "{b}"),
+            Kind::Number(n) => write!(f, "{n}"),
+            Kind::String(s) => write!(f, "{s:?}"),
+            Kind::List(s) => f.debug_list().entries(s.items()).finish(),
+            Kind::Tuple(s) => f.debug_list().entries(s.items()).finish(),
+            Kind::Set(s) => f.debug_set().entries(s.items()).finish(),
+            Kind::Map(m) | Kind::Object(m) => f.debug_map().entries(m.iter()).finish(),
+        }
+    }
+}

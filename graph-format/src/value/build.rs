@@ -1,0 +1,184 @@
+//! How values are made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::container::{Fields, Sequence};
+use super::{Kind, Refinement, Unknown, Value, compare_for_set};
+use crate::marks::Marks;
+use crate::number::Number;
+use crate::origin::Origin;
+use crate::types::Type;
+
+impl Value {
+    /// `null` of this type.
+    pub fn null(ty: Type) -> Value {
+        Value::from_kind(Kind::Null(ty))
+    }
+
+    /// A value of this type of which nothing else is known.
+    pub fn unknown(ty: Type) -> Value {
+        Value::refined(ty, Refinement::default())
+    }
+
+    /// An unknown value of which something is known. A refinement that leaves one value gives that value, as cty's
+    /// refinement builder does for lengths of zero and for numbers with equal inclusive bounds.
+    pub fn refined(ty: Type, refinement: Refinement) -> Value {
+        if refinement.not_null {
+            match &ty {
+                Type::Number => {
+                    if let (Some((low, true)), Some((high, true))) = (&refinement.min, &refinement.max)
+                        && low == high
+                    {
+                        return Value::number(low.clone());
+                    }
+                }
+                Type::List(element) if refinement.length_max == Some(0) => {
+                    return Value::list((**element).clone(), Vec::new());
+                }
+                Type::Set(element) if refinement.length_max == Some(0) => {
+                    return Value::set((**element).clone(), Vec::new());
+                }
+                Type::Map(element) if refinement.length_max == Some(0) => {
+                    return Value::map((**element).clone(), BTreeMap::new());
+                }
+                Type::List(element) if refinement.length_max == Some(refinement.length_min) => {
+                    /// Longest list that is made of unknown elements when only its length is known.
+                    const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
+                    if refinement.length_min <= LARGEST_LIST_FROM_LENGTH {
+                        let items = (0..refinement.length_min).map(|_| Value::unknown((**element).clone())).collect();
+                        return Value::list((**element).clone(), items);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Value::from_kind(Kind::Unknown(Arc::new(Unknown { ty, refinement })))
+    }
+
+    /// A truth value.
+    pub fn bool(value: bool) -> Value {
+        Value::from_kind(Kind::Bool(value))
+    }
+
+    /// A number.
+    pub fn number(value: Number) -> Value {
+        Value::from_kind(Kind::Number(value))
+    }
+
+    /// A whole number.
+    pub fn int(value: i64) -> Value {
+        Value::number(Number::from_i64(value))
+    }
+
+    /// Text, brought into normalisation form C.
+    pub fn string(text: impl AsRef<str>) -> Value {
+        let text = text.as_ref();
+        let text = if text.is_ascii() || is_nfc(text) { SmolStr::new(text) } else { text.nfc().collect() };
+        Value::from_kind(Kind::String(text))
+    }
+
+    /// A list. Every item must have the element type (the caller converts).
+    pub fn list(element: Type, items: Vec<Value>) -> Value {
+        Value::from_kind(Kind::List(Arc::new(Sequence::new(Some(element), items))))
+    }
+
+    /// A tuple.
+    pub fn tuple(items: Vec<Value>) -> Value {
+        Value::from_kind(Kind::Tuple(Arc::new(Sequence::new(None, items))))
+    }
+
+    /// A set: items are put in order, equal ones become one with their origins joined. Marks of items move to the
+    /// set, since a set cannot keep them apart.
+    pub fn set(element: Type, items: Vec<Value>) -> Value {
+        let mut marks = Marks::NONE;
+        let mut bare: Vec<Value> = items
+            .into_iter()
+            .map(|item| {
+                let (item, found) = item.unmark_deep();
+                marks = marks.union(&found);
+                item
+            })
+            .collect();
+        bare.sort_by(compare_for_set);
+        let mut distinct: Vec<Value> = Vec::with_capacity(bare.len());
+        for item in bare {
+            match distinct.last_mut() {
+                Some(last) if last.is_wholly_known() && last.same_unmarked(&item) => {
+                    if item.deep().origin {
+                        *last = last.add_origin(Origin::join(None, item.deep_origin().as_ref()).as_ref());
+                    }
+                }
+                _ => distinct.push(item),
+            }
+        }
+        Value::from_kind(Kind::Set(Arc::new(Sequence::new(Some(element), distinct)))).mark(&marks)
+    }
+
+    /// A map. Every value must have the element type (the caller converts).
+    pub fn map(element: Type, entries: BTreeMap<SmolStr, Value>) -> Value {
+        Value::from_kind(Kind::Map(Arc::new(Fields::new(Some(element), entries))))
+    }
+
+    /// An object.
+    pub fn object<N: Into<SmolStr>>(entries: impl IntoIterator<Item = (N, Value)>) -> Value {
+        let entries = entries.into_iter().map(|(n, v)| (n.into(), v)).collect();
+        Value::from_kind(Kind::Object(Arc::new(Fields::new(None, entries))))
+    }
+
+    /// The object without attributes.
+    pub fn empty_object() -> Value {
+        Value::object::<SmolStr>([])
+    }
+
+    /// The text of a known, not null string; marks do not matter.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// A known truth value; marks do not matter.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.kind {
+            Kind::Bool(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// A known number; marks do not matter.
+    pub fn as_number(&self) -> Option<&Number> {
+        match &self.kind {
+            Kind::Number(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// The elements of a known list, set or tuple; marks do not matter.
+    pub fn as_items(&self) -> Option<&[Value]> {
+        match &self.kind {
+            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => Some(s.items()),
+            _ => None,
+        }
+    }
+
+    /// The entries of a known map or object; marks do not matter.
+    pub fn as_fields(&self) -> Option<&BTreeMap<SmolStr, Value>> {
+        match &self.kind {
+            Kind::Map(f) | Kind::Object(f) => Some(f.entries()),
+            _ => None,
+        }
+    }
+
+    /// The refinement of an unknown value.
+    pub fn refinement(&self) -> Option<&Refinement> {
+        match &self.kind {
+            Kind::Unknown(u) => Some(&u.refinement),
+            _ => None,
+        }
+    }
+}

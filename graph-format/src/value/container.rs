@@ -1,0 +1,128 @@
+//! The shared content of containers, with what is asked of it often kept beside it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use smol_str::SmolStr;
+
+use super::{Deep, Value};
+use crate::formula::Formula;
+use crate::origin::Origin;
+use crate::types::Type;
+
+/// Facts on the parts of a container that are computed at most once.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) deep: Deep,
+    pub(super) ty: OnceLock<Type>,
+    pub(super) formula: OnceLock<Formula>,
+    pub(super) origin: OnceLock<Option<Origin>>,
+}
+
+/// The elements of a list, set or tuple.
+pub struct Sequence {
+    /// Of a list or set; none for a tuple.
+    element: Option<Type>,
+    items: Vec<Value>,
+    pub(super) kept: Kept,
+}
+
+/// The entries of a map or object, in key order.
+pub struct Fields {
+    /// Of a map; none for an object.
+    element: Option<Type>,
+    entries: BTreeMap<SmolStr, Value>,
+    pub(super) kept: Kept,
+}
+
+fn deep_of<'a>(parts: impl Iterator<Item = &'a Value>) -> Deep {
+    parts.fold(Deep::default(), |all, part| all.join(part.deep()))
+}
+
+impl Sequence {
+    pub(super) fn new(element: Option<Type>, items: Vec<Value>) -> Sequence {
+        let kept = Kept { deep: deep_of(items.iter()), ..Kept::default() };
+        Sequence { element, items, kept }
+    }
+
+    /// The elements in order.
+    pub fn items(&self) -> &[Value] {
+        &self.items
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The element type of a list or set; dynamic for a tuple.
+    pub fn element_type(&self) -> Type {
+        self.element.clone().unwrap_or(Type::Dynamic)
+    }
+
+    pub(super) fn tuple_type(&self) -> Type {
+        self.kept.ty.get_or_init(|| Type::tuple(self.items.iter().map(Value::ty))).clone()
+    }
+
+    pub(super) fn deep(&self) -> Deep {
+        self.kept.deep
+    }
+
+    pub(super) fn origin(&self) -> Option<Origin> {
+        self.kept.origin.get_or_init(|| Origin::union(self.items.iter().filter_map(Value::deep_origin))).clone()
+    }
+}
+
+impl Fields {
+    pub(super) fn new(element: Option<Type>, entries: BTreeMap<SmolStr, Value>) -> Fields {
+        let kept = Kept { deep: deep_of(entries.values()), ..Kept::default() };
+        Fields { element, entries, kept }
+    }
+
+    /// The entry under `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.get(key)
+    }
+
+    /// All entries in key order.
+    pub fn entries(&self) -> &BTreeMap<SmolStr, Value> {
+        &self.entries
+    }
+
+    /// All entries in key order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&SmolStr, &Value)> {
+        self.entries.iter()
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The element type of a map; dynamic for an object.
+    pub fn element_type(&self) -> Type {
+        self.element.clone().unwrap_or(Type::Dynamic)
+    }
+
+    pub(super) fn object_type(&self) -> Type {
+        self.kept.ty.get_or_init(|| Type::object(self.entries.iter().map(|(n, v)| (n.clone(), v.ty())))).clone()
+    }
+
+    pub(super) fn deep(&self) -> Deep {
+        self.kept.deep
+    }
+
+    pub(super) fn origin(&self) -> Option<Origin> {
+        self.kept.origin.get_or_init(|| Origin::union(self.entries.values().filter_map(Value::deep_origin))).clone()
+    }
+}

@@ -1,0 +1,92 @@
+//! The form in which a value stands in a plan file: content, types and marks, without formula and origin.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
+
+use super::{Kind, Refinement, Value};
+use crate::marks::Marks;
+use crate::number::Number;
+use crate::types::Type;
+
+/// A value as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum PlainValue {
+    /// See [`Kind::Null`].
+    Null(Type),
+    /// See [`Kind::Unknown`].
+    Unknown(Type, Box<Refinement>),
+    /// See [`Kind::Bool`].
+    Bool(bool),
+    /// See [`Kind::Number`].
+    Number(Number),
+    /// See [`Kind::String`].
+    String(SmolStr),
+    /// See [`Kind::List`].
+    List(Type, Vec<PlainValue>),
+    /// See [`Kind::Set`].
+    Set(Type, Vec<PlainValue>),
+    /// See [`Kind::Tuple`].
+    Tuple(Vec<PlainValue>),
+    /// See [`Kind::Map`].
+    Map(Type, BTreeMap<SmolStr, PlainValue>),
+    /// See [`Kind::Object`].
+    Object(BTreeMap<SmolStr, PlainValue>),
+    /// A value with marks.
+    Marked(Marks, Box<PlainValue>),
+}
+
+impl From<&Value> for PlainValue {
+    fn from(value: &Value) -> PlainValue {
+        let items = |items: &[Value]| items.iter().map(PlainValue::from).collect::<Vec<_>>();
+        let fields = |fields: &BTreeMap<SmolStr, Value>| {
+            fields.iter().map(|(k, v)| (k.clone(), PlainValue::from(v))).collect::<BTreeMap<_, _>>()
+        };
+        let (marks, kind) = value.open();
+        let plain = match kind {
+            Kind::Null(t) => PlainValue::Null(t.clone()),
+            Kind::Unknown(u) => PlainValue::Unknown(u.ty.clone(), Box::new(u.refinement.clone())),
+            Kind::Bool(b) => PlainValue::Bool(*b),
+            Kind::Number(n) => PlainValue::Number(n.clone()),
+            Kind::String(s) => PlainValue::String(s.clone()),
+            Kind::List(s) => PlainValue::List(s.element_type(), items(s.items())),
+            Kind::Set(s) => PlainValue::Set(s.element_type(), items(s.items())),
+            Kind::Tuple(s) => PlainValue::Tuple(items(s.items())),
+            Kind::Map(f) => PlainValue::Map(f.element_type(), fields(f.entries())),
+            Kind::Object(f) => PlainValue::Object(fields(f.entries())),
+        };
+        if marks.is_empty() { plain } else { PlainValue::Marked(marks.clone(), Box::new(plain)) }
+    }
+}
+
+impl From<PlainValue> for Value {
+    fn from(plain: PlainValue) -> Value {
+        let items = |items: Vec<PlainValue>| items.into_iter().map(Value::from).collect::<Vec<_>>();
+        match plain {
+            PlainValue::Null(t) => Value::null(t),
+            PlainValue::Unknown(t, r) => Value::refined(t, *r),
+            PlainValue::Bool(b) => Value::bool(b),
+            PlainValue::Number(n) => Value::number(n),
+            PlainValue::String(s) => Value::string(s),
+            PlainValue::List(t, i) => Value::list(t, items(i)),
+            PlainValue::Set(t, i) => Value::set(t, items(i)),
+            PlainValue::Tuple(i) => Value::tuple(items(i)),
+            PlainValue::Map(t, f) => Value::map(t, f.into_iter().map(|(k, v)| (k, Value::from(v))).collect()),
+            PlainValue::Object(f) => Value::object(f.into_iter().map(|(k, v)| (k, Value::from(v)))),
+            PlainValue::Marked(marks, inner) => Value::from(*inner).mark(&marks),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        PlainValue::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        PlainValue::deserialize(deserializer).map(Value::from)
+    }
+}

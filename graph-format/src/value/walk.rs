@@ -1,0 +1,356 @@
+//! Walking through values: comparing, unmarking, following paths, transforming, collecting formulas.
+
+use smol_str::SmolStr;
+use thiserror::Error;
+
+use super::{Kind, Value};
+use crate::diagnostic::Diagnostic;
+use crate::formula::{Formula, FormulaOp};
+use crate::marks::Marks;
+use crate::path::{Path, Step};
+use crate::types::Type;
+
+/// A path that does not lead anywhere in a value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// The step does not fit the value found there.
+    #[error("a value of type {found} has no {step}")]
+    NoSuchStep {
+        /// The rest of the path, as text.
+        step: String,
+        /// The type of the value that should have had it.
+        found: String,
+    },
+}
+
+/// What a [`Value::transform`] callback does at a value before its parts are visited.
+pub enum Transform {
+    /// Take this in its place and do not go into it.
+    Replace(Value),
+    /// Go on into its parts.
+    Descend,
+}
+
+pub(super) fn any_marks(value: &Value, test: &dyn Fn(&Marks) -> bool) -> bool {
+    if !value.deep().marked {
+        return false;
+    }
+    let (marks, kind) = value.open();
+    test(marks)
+        || match kind {
+            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().any(|v| any_marks(v, test)),
+            Kind::Map(f) | Kind::Object(f) => f.entries().values().any(|v| any_marks(v, test)),
+            _ => false,
+        }
+}
+
+pub(super) fn same_content(a: &Value, b: &Value, with_marks: bool) -> bool {
+    if with_marks && a.marks() != b.marks() {
+        return false;
+    }
+    let items = |x: &[Value], y: &[Value]| {
+        x.len() == y.len() && x.iter().zip(y).all(|(v, w)| same_content(v, w, with_marks))
+    };
+    match (&a.kind, &b.kind) {
+        (Kind::Null(x), Kind::Null(y)) => x == y,
+        (Kind::Unknown(x), Kind::Unknown(y)) => x == y,
+        (Kind::Bool(x), Kind::Bool(y)) => x == y,
+        (Kind::Number(x), Kind::Number(y)) => x == y,
+        (Kind::String(x), Kind::String(y)) => x == y,
+        (Kind::List(x), Kind::List(y)) | (Kind::Set(x), Kind::Set(y)) => {
+            std::sync::Arc::ptr_eq(x, y)
+                || (x.element_type() == y.element_type() && items(x.items(), y.items()))
+        }
+        (Kind::Tuple(x), Kind::Tuple(y)) => std::sync::Arc::ptr_eq(x, y) || items(x.items(), y.items()),
+        (Kind::Map(x), Kind::Map(y)) | (Kind::Object(x), Kind::Object(y)) => {
+            std::sync::Arc::ptr_eq(x, y)
+                || (x.len() == y.len()
+                    && x.element_type() == y.element_type()
+                    && x.iter().zip(y.iter()).all(|((m, v), (n, w))| m == n && same_content(v, w, with_marks)))
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn to_formula(value: &Value) -> Formula {
+    if let Some(formula) = value.formula() {
+        return formula.clone();
+    }
+    let deep = value.deep();
+    if !deep.formula && !deep.unknown {
+        return Formula::constant(value.without_provenance());
+    }
+    let marks = value.marks().clone();
+    let bare = match &value.kind {
+        Kind::Unknown(u) => {
+            let problem = Diagnostic::error(
+                "Value not known",
+                "This value was not known when the plan was made and nothing was recorded to compute it from.",
+            );
+            Formula::new(FormulaOp::Failure(Box::new(problem)), u.ty.clone(), None)
+        }
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
+            let kept = s.kept.formula.get_or_init(|| {
+                let parts: Vec<Formula> = s.items().iter().map(to_formula).collect();
+                let op = match &value.kind {
+                    Kind::List(_) => FormulaOp::List(s.element_type(), parts),
+                    Kind::Set(_) => FormulaOp::Set(s.element_type(), parts),
+                    _ => FormulaOp::Tuple(parts),
+                };
+                Formula::new(op, value.ty(), None)
+            });
+            kept.clone()
+        }
+        Kind::Map(f) | Kind::Object(f) => {
+            let kept = f.kept.formula.get_or_init(|| {
+                let parts: Vec<(SmolStr, Formula)> =
+                    f.iter().map(|(name, part)| (name.clone(), to_formula(part))).collect();
+                let op = match &value.kind {
+                    Kind::Map(_) => FormulaOp::Map(f.element_type(), parts),
+                    _ => FormulaOp::Object(parts),
+                };
+                Formula::new(op, value.ty(), None)
+            });
+            kept.clone()
+        }
+        _ => Formula::constant(value.without_provenance()),
+    };
+    if marks.is_empty() || matches!(bare.op(), FormulaOp::Constant(_)) {
+        return bare;
+    }
+    let ty = bare.ty().clone();
+    Formula::new(FormulaOp::Mark(bare, marks), ty, None)
+}
+
+impl Value {
+    /// The value with all marks at every level taken off, and their union.
+    #[must_use]
+    pub fn unmark_deep(&self) -> (Value, Marks) {
+        if !self.deep().marked {
+            return (self.clone(), Marks::NONE);
+        }
+        let mut all = Marks::NONE;
+        let bare = unmark_into(self, &mut |_, marks| all = all.union(marks), &mut Path::ROOT.clone());
+        (bare, all)
+    }
+
+    /// The value with all marks taken off, and where each stood. Sets count as leaves.
+    #[must_use]
+    pub fn unmark_with_paths(&self) -> (Value, Vec<(Path, Marks)>) {
+        let mut found = Vec::new();
+        if !self.deep().marked {
+            return (self.clone(), found);
+        }
+        let bare = unmark_into(self, &mut |path, marks| found.push((path.clone(), marks.clone())), &mut Path(Vec::new()));
+        (bare, found)
+    }
+
+    /// The value with marks put where the paths say; paths that lead nowhere are ignored.
+    #[must_use]
+    pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
+        let refs: Vec<(&[Step], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
+        mark_into(self, &refs)
+    }
+
+    /// What the path leads to. Marks and origins of the containers on the way are carried onto it.
+    pub fn at_path(&self, path: &Path) -> Result<Value, PathError> {
+        let mut here = self.clone();
+        for step in &path.0 {
+            let Some(next) = here.step(step) else {
+                return Err(PathError::NoSuchStep {
+                    step: Path(vec![step.clone()]).to_string(),
+                    found: here.ty().friendly_name(),
+                });
+            };
+            here = next;
+        }
+        Ok(here)
+    }
+
+    /// What one step leads to, with the marks and origin of `self` carried onto it; none when nothing is there.
+    /// A step into an unknown value gives an unknown, a step into null nothing.
+    pub fn step(&self, step: &Step) -> Option<Value> {
+        let found = match (&self.kind, step) {
+            (Kind::Object(f) | Kind::Map(f), Step::Attribute(name) | Step::Key(name)) => f.get(name)?.clone(),
+            (Kind::List(s) | Kind::Tuple(s), Step::Index(i)) => s.items().get(usize::try_from(*i).ok()?)?.clone(),
+            (Kind::Unknown(u), step) => Value::unknown(step_type(&u.ty, step)?),
+            _ => return None,
+        };
+        Some(found.mark(self.marks()).add_origin(self.origin()))
+    }
+
+    /// Rebuilds the value from the outside in: `enter` may replace any part, which is then not gone into. Parts
+    /// nothing was changed in stay shared. Types of lists, sets and maps stay as they were when `enter` keeps types.
+    #[must_use]
+    pub fn transform(&self, enter: &mut dyn FnMut(&Path, &Value) -> Transform) -> Value {
+        transform_into(self, enter, &mut Path(Vec::new()))
+    }
+
+    /// Visits the value and all its parts, from the outside in.
+    pub fn visit(&self, visitor: &mut dyn FnMut(&Path, &Value)) {
+        visit_into(self, visitor, &mut Path(Vec::new()));
+    }
+
+    /// A container with the same tags and other items or entries of the same number.
+    fn rebuilt(&self, mut parts: Vec<Value>) -> Value {
+        let kind = match &self.kind {
+            Kind::List(s) => {
+                let element = match parts.first() {
+                    Some(first) if s.element_type() == Type::Dynamic => first.ty(),
+                    _ => s.element_type(),
+                };
+                Value::list(element, parts).kind
+            }
+            Kind::Set(s) => {
+                let set = Value::set(s.element_type(), parts);
+                return self.carry_onto(&set);
+            }
+            Kind::Tuple(_) => Value::tuple(parts).kind,
+            Kind::Map(f) => {
+                let entries = f.entries().keys().cloned().zip(parts.drain(..)).collect();
+                Value::map(f.element_type(), entries).kind
+            }
+            Kind::Object(f) => Value::object(f.entries().keys().cloned().zip(parts.drain(..))).kind,
+            other => other.clone(),
+        };
+        Value { kind, tags: self.tags.clone() }
+    }
+
+    fn parts(&self) -> Vec<(Option<Step>, &Value)> {
+        match &self.kind {
+            Kind::List(s) | Kind::Tuple(s) => {
+                s.items().iter().enumerate().map(|(i, v)| (Some(Step::Index(i as u64)), v)).collect()
+            }
+            Kind::Set(s) => s.items().iter().map(|v| (None, v)).collect(),
+            Kind::Map(f) => f.iter().map(|(k, v)| (Some(Step::Key(k.clone())), v)).collect(),
+            Kind::Object(f) => f.iter().map(|(k, v)| (Some(Step::Attribute(k.clone())), v)).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The type that a step into a value of type `ty` leads to; none when it never leads anywhere.
+pub fn step_type(ty: &Type, step: &Step) -> Option<Type> {
+    match (ty, step) {
+        (Type::Dynamic, _) => Some(Type::Dynamic),
+        (Type::Object(o), Step::Attribute(name) | Step::Key(name)) => o.attributes.get(name).cloned(),
+        (Type::Map(t), Step::Attribute(_) | Step::Key(_)) => Some((**t).clone()),
+        (Type::List(t), Step::Index(_)) => Some((**t).clone()),
+        (Type::Tuple(ts), Step::Index(i)) => ts.get(usize::try_from(*i).ok()?).cloned(),
+        _ => None,
+    }
+}
+
+fn unmark_into(value: &Value, found: &mut dyn FnMut(&Path, &Marks), path: &mut Path) -> Value {
+    if !value.deep().marked {
+        return value.clone();
+    }
+    let (bare, marks) = value.unmark();
+    if !marks.is_empty() {
+        found(path, &marks);
+    }
+    let mut parts = Vec::new();
+    for (step, part) in bare.parts() {
+        if let Some(step) = &step {
+            path.0.push(step.clone());
+        }
+        parts.push(unmark_into(part, found, path));
+        if step.is_some() {
+            path.0.pop();
+        }
+    }
+    if parts.is_empty() { bare } else { bare.rebuilt(parts) }
+}
+
+fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
+    if marks.is_empty() {
+        return value.clone();
+    }
+    let mut here = value.clone();
+    let deeper: Vec<&(&[Step], &Marks)> = marks.iter().filter(|(p, _)| !p.is_empty()).collect();
+    if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
+        let parts = value.parts();
+        if !parts.is_empty() {
+            let rebuilt: Vec<Value> = parts
+                .into_iter()
+                .map(|(step, part)| {
+                    let below: Vec<(&[Step], &Marks)> = deeper
+                        .iter()
+                        .filter(|(p, _)| step.as_ref().is_some_and(|s| same_step(s, &p[0])))
+                        .map(|(p, m)| (&p[1..], *m))
+                        .collect();
+                    mark_into(part, &below)
+                })
+                .collect();
+            here = here.rebuilt(rebuilt);
+        }
+    }
+    for (path, found) in marks {
+        // A path that goes on below a set or an unknown value marks that as a whole.
+        if path.is_empty() || matches!(here.kind, Kind::Set(_) | Kind::Unknown(_)) {
+            here = here.mark(found);
+        }
+    }
+    here
+}
+
+/// Paths that come from state and from providers do not tell keys of maps from names of attributes.
+fn same_step(a: &Step, b: &Step) -> bool {
+    match (a, b) {
+        (Step::Attribute(x) | Step::Key(x), Step::Attribute(y) | Step::Key(y)) => x == y,
+        (Step::Index(x), Step::Index(y)) => x == y,
+        _ => false,
+    }
+}
+
+fn transform_into(value: &Value, enter: &mut dyn FnMut(&Path, &Value) -> Transform, path: &mut Path) -> Value {
+    match enter(path, value) {
+        Transform::Replace(other) => return other,
+        Transform::Descend => {}
+    }
+    let mut changed = false;
+    let mut parts = Vec::new();
+    for (step, part) in value.parts() {
+        if let Some(step) = &step {
+            path.0.push(step.clone());
+        }
+        let next = transform_into(part, enter, path);
+        changed |= !next.is_same_object(part);
+        parts.push(next);
+        if step.is_some() {
+            path.0.pop();
+        }
+    }
+    if changed { value.rebuilt(parts) } else { value.clone() }
+}
+
+fn visit_into(value: &Value, visitor: &mut dyn FnMut(&Path, &Value), path: &mut Path) {
+    visitor(path, value);
+    for (step, part) in value.parts() {
+        if let Some(step) = &step {
+            path.0.push(step.clone());
+        }
+        visit_into(part, visitor, path);
+        if step.is_some() {
+            path.0.pop();
+        }
+    }
+}
+
+impl Value {
+    /// Whether both are the same shared thing; small values count as the same when equal with equal tags.
+    fn is_same_object(&self, other: &Value) -> bool {
+        let tags = match (&self.tags, &other.tags) {
+            (None, None) => true,
+            (Some(a), Some(b)) => std::sync::Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        tags && match (&self.kind, &other.kind) {
+            (Kind::List(a), Kind::List(b)) | (Kind::Set(a), Kind::Set(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => {
+                std::sync::Arc::ptr_eq(a, b)
+            }
+            (Kind::Map(a), Kind::Map(b)) | (Kind::Object(a), Kind::Object(b)) => std::sync::Arc::ptr_eq(a, b),
+            _ => same_content(self, other, true),
+        }
+    }
+}

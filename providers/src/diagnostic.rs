@@ -1,0 +1,47 @@
+//! What a provider says about its work, with the place in the value that it speaks of.
+
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::path::Path;
+
+/// A message from a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderDiagnostic {
+    /// How bad it is. A severity that the protocol does not know counts as an error.
+    pub severity: Severity,
+    /// One line.
+    pub summary: String,
+    /// Everything else; may be empty.
+    pub detail: String,
+    /// Where in the configuration or object; the root when the provider did not say.
+    pub path: Path,
+}
+
+impl ProviderDiagnostic {
+    /// An error about the whole value.
+    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiagnostic {
+        ProviderDiagnostic {
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: detail.into(),
+            path: Path::ROOT,
+        }
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// The message for the user, still without a place in a file: the caller knows which block the path leads into.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        match self.severity {
+            Severity::Error => Diagnostic::error(self.summary.clone(), self.detail.clone()),
+            Severity::Warning => Diagnostic::warning(self.summary.clone(), self.detail.clone()),
+        }
+    }
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[ProviderDiagnostic]) -> bool {
+    diagnostics.iter().any(ProviderDiagnostic::is_error)
+}

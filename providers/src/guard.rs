@@ -1,0 +1,88 @@
+//! A plugin must not outlive the process that started it: what a leftover plugin still does, nobody sees.
+//!
+//! Linux can send a signal when a parent dies, but a process can only ask for that itself, after the fork. So a plugin is
+//! started through a guard, which is our own program once more with [`COMMAND`] as its first argument: it asks for the
+//! signal, makes sure that the parent has not died before, and then becomes the plugin. Elsewhere, and where no guard
+//! program is known, plugins are started directly and end when their connection is closed in good order.
+//!
+//! The signal comes when the *thread* that forked dies, not the process: `process` keeps one thread for this.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+/// First argument that turns the program into a guard: `weft __plugin-guard PARENT_PID -- PROGRAM [ARGUMENT...]`.
+pub const COMMAND: &str = "__plugin-guard";
+
+/// Exit status of a guard that could not start its plugin.
+const FAILED: u8 = 127;
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which program understands [`COMMAND`]: called once at the start of `main`, usually with [`own_program`].
+/// Later calls change nothing.
+pub fn set_program(program: PathBuf) {
+    let _ = PROGRAM.set(program);
+}
+
+/// The program to start plugins through, if one was set and this system can make use of it.
+pub fn program() -> Option<&'static Path> {
+    if cfg!(target_os = "linux") { PROGRAM.get().map(PathBuf::as_path) } else { None }
+}
+
+/// The running program, also after its file was replaced or removed.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    let link = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && link.exists() { Ok(link) } else { std::env::current_exe() }
+}
+
+/// What follows [`COMMAND`] on the command line of a guard.
+pub fn arguments(parent: u32, program: &Path) -> Vec<OsString> {
+    vec![COMMAND.into(), parent.to_string().into(), "--".into(), program.as_os_str().to_owned()]
+}
+
+/// The guard itself, given the arguments after [`COMMAND`]. Comes back only when the plugin could not be started.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args = args.into_iter();
+    let parent = args.next().and_then(|a| a.to_str().and_then(|a| a.parse::<i32>().ok()));
+    let separator = args.next();
+    let (Some(parent), Some(program)) = (parent, args.next().filter(|_| separator.is_some_and(|s| s == "--"))) else {
+        eprintln!("usage: {COMMAND} PARENT_PID -- PROGRAM [ARGUMENT...]");
+        return ExitCode::from(FAILED);
+    };
+    become_plugin(parent, program, args.collect())
+}
+
+#[cfg(target_os = "linux")]
+fn become_plugin(parent: i32, program: OsString, args: Vec<OsString>) -> ExitCode {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+    use std::os::unix::process::CommandExt as _;
+
+    if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        eprintln!("cannot tie the plugin to its parent: {error}");
+        return ExitCode::from(FAILED);
+    }
+    // The parent may have died before the request above took effect.
+    if getppid() != Pid::from_raw(parent) {
+        return ExitCode::from(FAILED);
+    }
+    let error = std::process::Command::new(&program).args(args).exec();
+    eprintln!("cannot start {}: {error}", program.to_string_lossy());
+    ExitCode::from(FAILED)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn become_plugin(_parent: i32, program: OsString, args: Vec<OsString>) -> ExitCode {
+    use std::os::unix::process::CommandExt as _;
+
+    let error = std::process::Command::new(&program).args(args).exec();
+    eprintln!("cannot start {}: {error}", program.to_string_lossy());
+    ExitCode::from(FAILED)
+}
+
+#[cfg(not(unix))]
+fn become_plugin(_parent: i32, program: OsString, _args: Vec<OsString>) -> ExitCode {
+    eprintln!("a guard cannot start {} on this system", program.to_string_lossy());
+    ExitCode::from(FAILED)
+}

@@ -1,0 +1,254 @@
+//! From a program on disk to an open gRPC connection with a plugin.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{ChildStdout, Command};
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint, Uri};
+
+use crate::guard;
+use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol};
+use crate::process::{self, PluginProcess};
+use crate::tls::{self, ClientIdentity, TlsError};
+
+/// How long a plugin may take to announce itself. Big ones on a busy machine take many seconds; go-plugin waits a minute.
+pub const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long the connection may take once the plugin has said where it listens.
+pub const CONNECT_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Setting this variable to anything does without TLS, for use with debuggers and for plugins that cannot do it.
+pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
+
+/// How to start a plugin.
+#[derive(Clone, Debug)]
+pub struct LaunchSpec {
+    /// The provider's name, for messages and the log.
+    pub name: String,
+    /// The plugin's program.
+    pub program: PathBuf,
+    /// Its working directory, which is the root module's directory; ours when none.
+    pub working_directory: Option<PathBuf>,
+    /// Variables added to our own environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The program to start it through; the one of [`guard::set_program`] when none.
+    pub guard: Option<PathBuf>,
+    /// How long it may take to announce itself.
+    pub start_deadline: Duration,
+}
+
+impl LaunchSpec {
+    /// The usual way to start a program.
+    pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> LaunchSpec {
+        LaunchSpec {
+            name: name.into(),
+            program: program.into(),
+            working_directory: None,
+            environment: Vec::new(),
+            guard: None,
+            start_deadline: START_DEADLINE,
+        }
+    }
+}
+
+/// Why a plugin could not be started. Nothing was asked of it yet in any of these cases.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The operating system refused.
+    #[error("cannot start {program}: {error}")]
+    Spawn {
+        /// The plugin's program.
+        program: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A directory for its socket could not be made.
+    #[error("cannot make a directory for the plugin's socket: {0}")]
+    SocketDirectory(io::Error),
+    /// It ended before it announced itself.
+    #[error("the plugin ended before it was ready: {status}{}", hint(.stderr))]
+    Ended {
+        /// How it ended.
+        status: String,
+        /// Its last output.
+        stderr: String,
+    },
+    /// It took too long.
+    #[error("the plugin did not announce itself within {} s{}", .limit.as_secs(), hint(.stderr))]
+    Silent {
+        /// How long it was waited for.
+        limit: Duration,
+        /// Its last output.
+        stderr: String,
+    },
+    /// What it announced is not usable.
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    /// No TLS with it.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// It would talk without TLS though it was told to use it.
+    #[error("the plugin offers no TLS; set {NO_TLS_VARIABLE}=1 to talk to it without")]
+    TlsRefused,
+    /// It does not take connections.
+    #[error("cannot connect to the plugin: {0}{tail}", tail = hint(.1))]
+    Connect(String, String),
+}
+
+fn hint(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!("\n\nThe plugin's last output:\n{stderr}") }
+}
+
+/// A plugin that is ready to be called.
+pub(crate) struct Launched {
+    pub(crate) process: PluginProcess,
+    pub(crate) channel: Channel,
+    pub(crate) protocol: Protocol,
+    /// Holds the plugin's socket; removed when dropped, which a killed plugin does not do.
+    pub(crate) socket_directory: TempDir,
+}
+
+/// Starts a plugin and connects to it.
+pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
+    let identity = match std::env::var_os(NO_TLS_VARIABLE) {
+        Some(value) if !value.is_empty() => None,
+        _ => Some(ClientIdentity::generate()?),
+    };
+    let socket_directory =
+        tempfile::Builder::new().prefix("weft-plugin-").tempdir().map_err(LaunchError::SocketDirectory)?;
+    let command = command(spec, identity.as_ref(), &socket_directory);
+    let child = process::spawn(command)
+        .await
+        .map_err(|error| LaunchError::Spawn { program: spec.program.clone(), error })?;
+    let (process, stdout) = PluginProcess::watch(child, &spec.name);
+    let Some(stdout) = stdout else {
+        return Err(LaunchError::Connect("it has no standard output".into(), String::new()));
+    };
+    let mut stdout = BufReader::new(stdout);
+    let line = tokio::select! {
+        // A line that was printed counts also when the process has ended since.
+        biased;
+        line = first_line(&mut stdout) => line,
+        () = tokio::time::sleep(spec.start_deadline) => {
+            return Err(LaunchError::Silent { limit: spec.start_deadline, stderr: process.last_lines() });
+        }
+    };
+    let Some(line) = line else {
+        // End of output without a line: it has ended or is about to.
+        let status = tokio::time::timeout(CONNECT_DEADLINE, process.wait()).await;
+        let status = status.unwrap_or_else(|_| "it closed its standard output".into());
+        return Err(LaunchError::Ended { status, stderr: process.last_lines() });
+    };
+    process::relay_stdout(stdout, spec.name.clone());
+    let handshake = Handshake::parse(&line)?;
+    let tls = match (&identity, &handshake.certificate) {
+        (Some(identity), Some(certificate)) => {
+            Some(TlsConnector::from(Arc::new(identity.client_config(certificate)?)))
+        }
+        (Some(_), None) => return Err(LaunchError::TlsRefused),
+        (None, _) => None,
+    };
+    let connecting = tokio::time::timeout(CONNECT_DEADLINE, connect(handshake.address, tls)).await;
+    let channel = match connecting {
+        Ok(Ok(channel)) => channel,
+        Ok(Err(error)) => return Err(LaunchError::Connect(causes(&error), process.last_lines())),
+        Err(_) => return Err(LaunchError::Connect("it does not answer".into(), process.last_lines())),
+    };
+    Ok(Launched { process, channel, protocol: handshake.protocol, socket_directory })
+}
+
+fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_directory: &TempDir) -> Command {
+    let mut command = match spec.guard.as_deref().or_else(guard::program) {
+        Some(guard) => {
+            let mut command = Command::new(guard);
+            command.args(guard::arguments(std::process::id(), &spec.program));
+            command
+        }
+        None => Command::new(&spec.program),
+    };
+    process::piped(&mut command);
+    if let Some(directory) = &spec.working_directory {
+        command.current_dir(directory);
+    }
+    command
+        .env(handshake::MAGIC_COOKIE.0, handshake::MAGIC_COOKIE.1)
+        .env("PLUGIN_PROTOCOL_VERSIONS", "5,6")
+        .env("PLUGIN_MIN_PORT", handshake::PORTS.0)
+        .env("PLUGIN_MAX_PORT", handshake::PORTS.1)
+        .env("PLUGIN_UNIX_SOCKET_DIR", socket_directory.path())
+        .env_remove("PLUGIN_CLIENT_CERT");
+    if let Some(identity) = identity {
+        command.env("PLUGIN_CLIENT_CERT", identity.pem());
+    }
+    for (name, value) in &spec.environment {
+        command.env(name, value);
+    }
+    command
+}
+
+/// The first line of output; none at its end.
+async fn first_line(stdout: &mut BufReader<ChildStdout>) -> Option<String> {
+    let mut line = Vec::new();
+    match stdout.take(handshake::MAX_LINE as u64).read_until(b'\n', &mut line).await {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(String::from_utf8_lossy(&line).into_owned()),
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+async fn connect(address: PluginAddress, tls: Option<TlsConnector>) -> Result<Channel, tonic::transport::Error> {
+    let connector = tower::service_fn(move |_: Uri| {
+        let address = address.clone();
+        let tls = tls.clone();
+        async move { open(address, tls).await.map(TokioIo::new) }
+    });
+    // The name is never resolved: the connector above knows where to go.
+    Endpoint::from_static("http://plugin.invalid").connect_with_connector(connector).await
+}
+
+async fn open(address: PluginAddress, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
+    let plain: Box<dyn Stream> = match address {
+        #[cfg(unix)]
+        PluginAddress::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
+        #[cfg(not(unix))]
+        PluginAddress::Unix(_) => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+        PluginAddress::Tcp(address) => {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
+    };
+    match tls {
+        None => Ok(plain),
+        Some(tls) => {
+            let name = ServerName::try_from(tls::SERVER_NAME).map_err(io::Error::other)?;
+            Ok(Box::new(tls.connect(name, plain).await?))
+        }
+    }
+}
+
+/// An error with everything that led to it: the outermost one alone says "transport error".
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.ends_with(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,163 @@
+//! Plugin processes: started from one thread that lives as long as we do, watched until they end.
+//!
+//! On Linux the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of the
+//! async runtime come and go, so a thread of its own does all the forking.
+
+use std::collections::VecDeque;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+
+use crate::plugin_log;
+
+/// Longest line read from a plugin's output; the rest of a longer one is logged as a line of its own.
+const MAX_LOG_LINE: u64 = 64 * 1024;
+
+/// Lines of standard error kept for the message about a crash; the trace of a Go panic is about that long.
+const KEPT_LINES: usize = 60;
+
+/// Longest of those lines.
+const KEPT_LINE_BYTES: usize = 2_000;
+
+/// How long to wait for the last lines of a process that has ended: a grandchild may hold the pipe open.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+type SpawnRequest = (Command, Handle, oneshot::Sender<std::io::Result<Child>>);
+
+/// Starts a process from the thread kept for that. To be called inside a tokio runtime.
+pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
+    static SPAWNER: OnceLock<Option<mpsc::Sender<SpawnRequest>>> = OnceLock::new();
+    let gone = || std::io::Error::other("the thread that starts plugins is not there");
+    let spawner = SPAWNER.get_or_init(|| {
+        let (sender, receiver) = mpsc::channel::<SpawnRequest>();
+        let thread = std::thread::Builder::new().name("plugin-spawner".into()).spawn(move || {
+            while let Ok((mut command, runtime, reply)) = receiver.recv() {
+                let _inside = runtime.enter();
+                // Whoever asked may have given up: the child is then killed as it is dropped.
+                let _ = reply.send(command.spawn());
+            }
+        });
+        thread.ok().map(|_| sender)
+    });
+    let (reply, answer) = oneshot::channel();
+    spawner.as_ref().ok_or_else(gone)?.send((command, Handle::current(), reply)).map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())?
+}
+
+/// A running plugin as the session sees it: its life and its last words. The process is killed when this is dropped.
+pub(crate) struct PluginProcess {
+    pid: u32,
+    ended: watch::Receiver<Option<String>>,
+    kill: Option<oneshot::Sender<()>>,
+    last_lines: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl PluginProcess {
+    /// Takes charge of a child started with all streams piped or null; hands back its standard output.
+    pub(crate) fn watch(mut child: Child, name: &str) -> (PluginProcess, Option<ChildStdout>) {
+        let pid = child.id().unwrap_or_default();
+        let stdout = child.stdout.take();
+        let last_lines = Arc::new(Mutex::new(VecDeque::new()));
+        let stderr = child.stderr.take().map(|s| tokio::spawn(read_stderr(s, name.to_owned(), last_lines.clone())));
+        let (kill, killed) = oneshot::channel::<()>();
+        let (tell, ended) = watch::channel(None);
+        tokio::spawn(async move {
+            let status = tokio::select! {
+                status = child.wait() => status,
+                // Told to kill, or the session was dropped.
+                _ = killed => {
+                    let _ = child.start_kill();
+                    child.wait().await
+                }
+            };
+            if let Some(stderr) = stderr {
+                let _ = tokio::time::timeout(LAST_LINES, stderr).await;
+            }
+            let _ = tell.send(Some(describe(status)));
+        });
+        (PluginProcess { pid, ended, kill: Some(kill), last_lines }, stdout)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How it ended; none while it runs.
+    pub(crate) fn ended(&self) -> Option<String> {
+        self.ended.borrow().clone()
+    }
+
+    /// Waits for its end, and says how.
+    pub(crate) fn wait(&self) -> impl Future<Output = String> + Send + 'static {
+        let mut ended = self.ended.clone();
+        async move {
+            match ended.wait_for(Option::is_some).await {
+                Ok(status) => status.clone().unwrap_or_default(),
+                Err(_) => "it is no longer watched".to_owned(),
+            }
+        }
+    }
+
+    /// The last lines of its standard error.
+    pub(crate) fn last_lines(&self) -> String {
+        self.last_lines.lock().iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Ends it now.
+    pub(crate) fn kill(&mut self) {
+        self.kill = None;
+    }
+}
+
+fn describe(status: std::io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => status.to_string(),
+        Err(error) => format!("its end was not seen: {error}"),
+    }
+}
+
+async fn read_stderr(stream: ChildStderr, name: String, kept: Arc<Mutex<VecDeque<String>>>) {
+    for_each_line(stream, |line| {
+        if plugin_log::relay(&name, line) {
+            let mut kept = kept.lock();
+            if kept.len() == KEPT_LINES {
+                kept.pop_front();
+            }
+            kept.push_back(shortened(line, KEPT_LINE_BYTES).to_owned());
+        }
+    })
+    .await;
+}
+
+/// Logs what a plugin still prints to its standard output after the handshake: nothing should.
+pub(crate) fn relay_stdout(stream: BufReader<ChildStdout>, name: String) {
+    tokio::spawn(for_each_line(stream, move |line| plugin_log::relay_stdout(&name, line)));
+}
+
+async fn for_each_line(stream: impl AsyncRead + Unpin, mut each: impl FnMut(&str)) {
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader).take(MAX_LOG_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => each(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])),
+        }
+    }
+}
+
+/// The longest beginning of at most `limit` bytes.
+fn shortened(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The streams of a plugin: nothing in, both outputs to us.
+pub(crate) fn piped(command: &mut Command) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+}

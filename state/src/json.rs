@@ -1,0 +1,362 @@
+//! JSON text as text: one canonical spelling for records (so that equal content has equal bytes and equal revisions),
+//! and OpenTofu's layout for files. Numbers are never parsed, so no digit is lost.
+
+/// Deepest nesting accepted. Values of configurations stay far below it; the walk itself uses no call stack.
+const MAX_DEPTH: usize = 10_000;
+
+/// Text that is not one JSON value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid JSON at byte {offset}: {what}")]
+pub struct JsonError {
+    /// Where, in bytes from the start.
+    pub offset: usize,
+    /// What was found.
+    pub what: &'static str,
+}
+
+/// A piece of JSON text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token<'a> {
+    /// `{`
+    ObjectStart,
+    /// `}`
+    ObjectEnd,
+    /// `[`
+    ListStart,
+    /// `]`
+    ListEnd,
+    /// `:`
+    Colon,
+    /// `,`
+    Comma,
+    /// A string with its quotes and escapes.
+    String(&'a str),
+    /// A number, `true`, `false` or `null`, as written.
+    Word(&'a str),
+}
+
+/// Splits JSON text into tokens, each with its offset; checks spelling of each token but not their order.
+pub(crate) struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens of this text.
+    pub(crate) fn of(text: &'a str) -> Tokens<'a> {
+        Tokens { text, at: 0 }
+    }
+
+    /// The next token and where it begins; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, Token<'a>)>, JsonError> {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        let start = self.at;
+        let Some(first) = bytes.get(start) else { return Ok(None) };
+        let token = match first {
+            b'{' => Token::ObjectStart,
+            b'}' => Token::ObjectEnd,
+            b'[' => Token::ListStart,
+            b']' => Token::ListEnd,
+            b':' => Token::Colon,
+            b',' => Token::Comma,
+            b'"' => {
+                let end = string_end(bytes, start)?;
+                self.at = end;
+                return Ok(Some((start, Token::String(&self.text[start..end]))));
+            }
+            _ => {
+                let end = bytes[start..]
+                    .iter()
+                    .position(|byte| !matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.'))
+                    .map_or(bytes.len(), |length| start + length);
+                let word = &self.text[start..end];
+                if !is_word(word) {
+                    return Err(JsonError { offset: start, what: "neither a value nor punctuation" });
+                }
+                self.at = end;
+                return Ok(Some((start, Token::Word(word))));
+            }
+        };
+        self.at += 1;
+        Ok(Some((start, token)))
+    }
+}
+
+/// The offset behind the closing quote of the string that begins at `start`.
+fn string_end(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return Ok(at + 1),
+            b'\\' => {
+                let fits = match bytes.get(at + 1) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => true,
+                    Some(b'u') => {
+                        let digits = bytes.get(at + 2..at + 6);
+                        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+                    }
+                    _ => false,
+                };
+                if !fits {
+                    return Err(JsonError { offset: at, what: "an escape that JSON does not have" });
+                }
+                at += 2;
+            }
+            0..=0x1f => return Err(JsonError { offset: at, what: "a control character inside a string" }),
+            _ => at += 1,
+        }
+    }
+    Err(JsonError { offset: start, what: "a string without an end" })
+}
+
+/// Whether it is a number, `true`, `false` or `null`.
+fn is_word(word: &str) -> bool {
+    if matches!(word, "true" | "false" | "null") {
+        return true;
+    }
+    let bytes = word.as_bytes();
+    let mut at = usize::from(bytes.first() == Some(&b'-'));
+    let digits = |at: &mut usize| {
+        let start = *at;
+        while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
+            *at += 1;
+        }
+        *at > start
+    };
+    if bytes.get(at) == Some(&b'0') {
+        at += 1;
+    } else if !digits(&mut at) {
+        return false;
+    }
+    if bytes.get(at) == Some(&b'.') {
+        at += 1;
+        if !digits(&mut at) {
+            return false;
+        }
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        if matches!(bytes.get(at), Some(b'+' | b'-')) {
+            at += 1;
+        }
+        if !digits(&mut at) {
+            return false;
+        }
+    }
+    at == bytes.len()
+}
+
+/// What may come next while checking the order of tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    ValueOrEnd,
+    KeyOrEnd,
+    Key,
+    Colon,
+    CommaOrEnd,
+    Nothing,
+}
+
+/// The same value without white space, every string spelled one way (shortest escapes, nothing escaped needlessly).
+///
+/// # Errors
+/// If the text is not exactly one JSON value.
+pub fn canonical(text: &str) -> Result<String, JsonError> {
+    let mut out = String::with_capacity(text.len());
+    let mut tokens = Tokens::of(text);
+    let mut open: Vec<bool> = Vec::new();
+    let mut expect = Expect::Value;
+    let after_value = |open: &Vec<bool>| if open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
+    while let Some((offset, token)) = tokens.next()? {
+        let wrong = JsonError { offset, what: "not expected here" };
+        let value_fits = matches!(expect, Expect::Value | Expect::ValueOrEnd);
+        match token {
+            Token::ObjectStart | Token::ListStart => {
+                if !value_fits || open.len() >= MAX_DEPTH {
+                    return Err(wrong);
+                }
+                let object = token == Token::ObjectStart;
+                open.push(object);
+                out.push(if object { '{' } else { '[' });
+                expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+            }
+            Token::ObjectEnd | Token::ListEnd => {
+                let object = token == Token::ObjectEnd;
+                let empty = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                if open.last() != Some(&object) || !(expect == Expect::CommaOrEnd || expect == empty) {
+                    return Err(wrong);
+                }
+                open.pop();
+                out.push(if object { '}' } else { ']' });
+                expect = after_value(&open);
+            }
+            Token::Colon if expect == Expect::Colon => {
+                out.push(':');
+                expect = Expect::Value;
+            }
+            Token::Comma if expect == Expect::CommaOrEnd => {
+                out.push(',');
+                expect = if open.last() == Some(&true) { Expect::Key } else { Expect::Value };
+            }
+            Token::String(string) if matches!(expect, Expect::Key | Expect::KeyOrEnd) => {
+                push_canonical(&mut out, string);
+                expect = Expect::Colon;
+            }
+            Token::String(string) if value_fits => {
+                push_canonical(&mut out, string);
+                expect = after_value(&open);
+            }
+            Token::Word(word) if value_fits => {
+                out.push_str(word);
+                expect = after_value(&open);
+            }
+            _ => return Err(wrong),
+        }
+    }
+    if expect == Expect::Nothing { Ok(out) } else { Err(JsonError { offset: text.len(), what: "ends too early" }) }
+}
+
+/// A quoted string token in its one spelling.
+fn push_canonical(out: &mut String, token: &str) {
+    if !token.contains('\\') {
+        out.push_str(token);
+        return;
+    }
+    match decode(token) {
+        Some(content) => push_string(out, &content, Escapes::Least),
+        // A lone surrogate has no other spelling.
+        None => out.push_str(token),
+    }
+}
+
+/// The content of a quoted string token; `None` if it has a lone surrogate.
+pub(crate) fn decode(token: &str) -> Option<String> {
+    serde_json::from_str(token).ok()
+}
+
+/// Which characters are escaped besides those that must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// None.
+    Least,
+    /// `<`, `>`, `&`, U+2028 and U+2029, as Go's encoder does and so the state file.
+    Html,
+}
+
+/// A string with quotes.
+pub(crate) fn push_string(out: &mut String, content: &str, escapes: Escapes) {
+    out.push('"');
+    push_content(out, content, escapes);
+    out.push('"');
+}
+
+/// A string's content, escaped.
+fn push_content(out: &mut String, content: &str, escapes: Escapes) {
+    for character in content.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", character as u32)),
+            _ => push_html(out, character, escapes),
+        }
+    }
+}
+
+/// A character that needs no escape by itself.
+fn push_html(out: &mut String, character: char, escapes: Escapes) {
+    if escapes == Escapes::Html && matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
+        out.push_str(&format!("\\u{:04x}", character as u32));
+    } else {
+        out.push(character);
+    }
+}
+
+/// One canonical value in the layout of the state file: two spaces a level, empty containers closed at once, HTML
+/// characters escaped. `level` is that of the line on which the value begins.
+pub(crate) fn push_indented(out: &mut String, value: &str, level: usize) {
+    let mut tokens = Tokens::of(value);
+    let mut level = level;
+    let mut opened = false;
+    while let Ok(Some((_, token))) = tokens.next() {
+        let closes = matches!(token, Token::ObjectEnd | Token::ListEnd);
+        if closes {
+            level = level.saturating_sub(1);
+        }
+        if opened != closes && (opened || closes) {
+            push_line(out, level);
+        }
+        opened = false;
+        match token {
+            Token::ObjectStart | Token::ListStart => {
+                out.push(if token == Token::ObjectStart { '{' } else { '[' });
+                level += 1;
+                opened = true;
+            }
+            Token::ObjectEnd => out.push('}'),
+            Token::ListEnd => out.push(']'),
+            Token::Colon => out.push_str(": "),
+            Token::Comma => {
+                out.push(',');
+                push_line(out, level);
+            }
+            Token::String(string) => string.chars().for_each(|character| push_html(out, character, Escapes::Html)),
+            Token::Word(word) => out.push_str(word),
+        }
+    }
+}
+
+/// A new line at this level.
+pub(crate) fn push_line(out: &mut String, level: usize) {
+    out.push('\n');
+    for _ in 0..level {
+        out.push_str("  ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_keeps_digits_and_drops_space() {
+        let text = " { \"a\" : [ 1.50 , -0, 12345678901234567890123, 1E+2 ], \"b\\u003c\": \"\\/\\u0008\\u00e9\" } ";
+        assert_eq!(canonical(text).unwrap(), "{\"a\":[1.50,-0,12345678901234567890123,1E+2],\"b<\":\"/\\bé\"}");
+    }
+
+    #[test]
+    fn canonical_refuses_what_is_not_json() {
+        for text in [
+            "", "{", "[1,]", "{\"a\":}", "01", "1.", "nul", "\"a", "\"\\x\"", "1 2", "{1:2}", "[}", "]", "\"\u{1}\"",
+            "{\"a\" 1}", "-", "+1", "{\"a\":1,}", ",",
+        ] {
+            assert!(canonical(text).is_err(), "{text:?}");
+        }
+        let deep = "[".repeat(MAX_DEPTH + 1);
+        assert!(canonical(&deep).is_err());
+    }
+
+    #[test]
+    fn canonical_of_canonical_is_itself() {
+        for text in ["{}", "[]", "null", "\"\\ud800\"", "[[],{},{\"a\":{}}]", "\"\u{2028}<\""] {
+            let once = canonical(text).unwrap();
+            assert_eq!(canonical(&once).unwrap(), once);
+        }
+    }
+
+    #[test]
+    fn layout() {
+        let mut out = String::new();
+        push_indented(&mut out, "{\"a\":[],\"b\":{},\"c\":[1,{\"d\":\"<\"}]}", 1);
+        let expected = "{\n    \"a\": [],\n    \"b\": {},\n    \"c\": [\n      1,\n      {\n        \"d\": \"\\u003c\"\n      }\n    ]\n  }";
+        assert_eq!(out, expected);
+    }
+}

@@ -1,0 +1,323 @@
+//! What the store keeps of each resource instance: plain data, text as the state file has it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// JSON text exactly as it was given: no digit of a number is touched. `Debug` shows its length only, since attributes
+/// may be sensitive.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct RawJson(String);
+
+impl RawJson {
+    /// Text that the caller vouches for as one JSON value.
+    pub fn new(text: impl Into<String>) -> RawJson {
+        RawJson(text.into())
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The JSON text, owned.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl From<String> for RawJson {
+    fn from(text: String) -> RawJson {
+        RawJson(text)
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "<{} bytes of JSON>", self.0.len())
+    }
+}
+
+/// Bytes that nobody but their owner reads (provider-private data, results of operations). `Debug` shows the length.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Opaque(pub Vec<u8>);
+
+impl From<Vec<u8>> for Opaque {
+    fn from(bytes: Vec<u8>) -> Opaque {
+        Opaque(bytes)
+    }
+}
+
+impl fmt::Debug for Opaque {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "<{} bytes>", self.0.len())
+    }
+}
+
+/// One step of a path into attributes, in the state file's two kinds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PathStep {
+    /// `{"type": "get_attr", "value": NAME}`.
+    Attribute(String),
+    /// `{"type": "index", "value": {"value": KEY, "type": TYPE}}`: the raw JSON of the inner `value`.
+    Index(RawJson),
+}
+
+/// A path to a sensitive part of the attributes.
+pub type SensitivePath = Vec<PathStep>;
+
+/// The key of a deposed object: eight hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeposedKey(String);
+
+/// Length of a deposed key, as OpenTofu demands when it reads a state file.
+const DEPOSED_KEY_LENGTH: usize = 8;
+
+impl DeposedKey {
+    /// The key, if the text has eight characters (what OpenTofu checks when reading).
+    pub fn parse(text: &str) -> Option<DeposedKey> {
+        (text.len() == DEPOSED_KEY_LENGTH).then(|| DeposedKey(text.to_owned()))
+    }
+
+    /// The key made of four bytes, for whoever deposes an object.
+    pub fn from_bytes(bytes: [u8; 4]) -> DeposedKey {
+        DeposedKey(data_encoding::HEXLOWER.encode(&bytes))
+    }
+
+    /// The eight characters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeposedKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Managed or data resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ResourceMode {
+    /// `data`: read, never changed.
+    Data,
+    /// `managed`: created, updated, destroyed.
+    Managed,
+}
+
+impl ResourceMode {
+    /// The word in the state file.
+    pub fn word(self) -> &'static str {
+        match self {
+            ResourceMode::Data => "data",
+            ResourceMode::Managed => "managed",
+        }
+    }
+}
+
+/// The key of a resource instance; ordered as the state file orders them: none, then integers, then strings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub enum InstanceKey {
+    /// No repetition.
+    #[default]
+    None,
+    /// From `count`.
+    Int(i64),
+    /// From `for_each`.
+    Str(String),
+}
+
+/// One object of a resource instance: the current one or a deposed one. The provider sits with each object, as in
+/// OpenTofu's per-instance `provider`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceObject {
+    /// Version of the resource type's schema that the attributes follow.
+    pub schema_version: u64,
+    /// The attributes as JSON text, cty's encoding for the schema's type (`attributes`). Sensitive parts in clear.
+    pub attributes: RawJson,
+    /// Attributes in the legacy flat form (`attributes_flat`), only in states written by very old versions.
+    pub attributes_flat: Option<BTreeMap<String, String>>,
+    /// Paths to sensitive parts, in the order of the state file.
+    pub sensitive_paths: Vec<SensitivePath>,
+    /// What the provider asked to keep with the object.
+    pub private: Opaque,
+    /// Resources (without instance keys) that must outlive this object, sorted.
+    pub dependencies: Vec<String>,
+    /// Whether a replacement comes before the destruction of this object.
+    pub create_before_destroy: bool,
+    /// Whether `lifecycle { destroy = false }` was in force.
+    pub skip_destroy: bool,
+    /// Whether the object must be replaced (`status: "tainted"`).
+    pub tainted: bool,
+    /// The resource identity, as JSON text, where the provider gives one.
+    pub identity: Option<RawJson>,
+    /// Version of the identity's schema.
+    pub identity_schema_version: u64,
+}
+
+impl InstanceObject {
+    /// An object with these attributes and nothing else.
+    pub fn new(schema_version: u64, attributes: RawJson) -> InstanceObject {
+        InstanceObject {
+            schema_version,
+            attributes,
+            attributes_flat: None,
+            sensitive_paths: Vec::new(),
+            private: Opaque::default(),
+            dependencies: Vec::new(),
+            create_before_destroy: false,
+            skip_destroy: false,
+            tainted: false,
+            identity: None,
+            identity_schema_version: 0,
+        }
+    }
+}
+
+/// A resource instance in the state: where it stands, who manages it, its current and deposed objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceRecord {
+    /// The whole address, `module.a["k"].aws_x.y[0]` or `data.aws_x.y`; the key of the record everywhere.
+    pub address: String,
+    /// The module instance, `module.a["k"].module.b`; empty for the root module.
+    pub module: String,
+    /// Managed or data.
+    pub mode: ResourceMode,
+    /// The resource type, `aws_x`.
+    pub resource_type: String,
+    /// The resource's name, `y`.
+    pub name: String,
+    /// The instance key.
+    pub key: InstanceKey,
+    /// The provider instance: `provider["host/ns/type"]`, with `.alias`, `.alias["key"]` and a module prefix where
+    /// there are. What has an instance key is written per instance in the state file, anything else per resource.
+    pub provider: String,
+    /// The object in use, absent when only deposed ones are left.
+    pub current: Option<InstanceObject>,
+    /// Objects that were replaced and are not yet destroyed.
+    pub deposed: BTreeMap<DeposedKey, InstanceObject>,
+}
+
+impl InstanceRecord {
+    /// A record without objects; `address` is composed from the parts.
+    pub fn new(
+        module: impl Into<String>,
+        mode: ResourceMode,
+        resource_type: impl Into<String>,
+        name: impl Into<String>,
+        key: InstanceKey,
+        provider: impl Into<String>,
+    ) -> InstanceRecord {
+        let (module, resource_type, name) = (module.into(), resource_type.into(), name.into());
+        InstanceRecord {
+            address: instance_address(&module, mode, &resource_type, &name, &key),
+            module,
+            mode,
+            resource_type,
+            name,
+            key,
+            provider: provider.into(),
+            current: None,
+            deposed: BTreeMap::new(),
+        }
+    }
+
+    /// Whether no object is left, so that the record has no place in the state.
+    pub fn is_empty(&self) -> bool {
+        self.current.is_none() && self.deposed.is_empty()
+    }
+
+    /// Every resource that an object of this instance depends on, sorted, each once.
+    pub fn dependencies(&self) -> std::collections::BTreeSet<&str> {
+        let objects = self.current.iter().chain(self.deposed.values());
+        objects.flat_map(|object| object.dependencies.iter().map(String::as_str)).collect()
+    }
+}
+
+/// The address of a resource instance as text, from its parts; string keys quoted as OpenTofu quotes them.
+pub fn instance_address(
+    module: &str,
+    mode: ResourceMode,
+    resource_type: &str,
+    name: &str,
+    key: &InstanceKey,
+) -> String {
+    let mut text = String::with_capacity(module.len() + resource_type.len() + name.len() + 16);
+    if !module.is_empty() {
+        text.push_str(module);
+        text.push('.');
+    }
+    if mode == ResourceMode::Data {
+        text.push_str("data.");
+    }
+    text.push_str(resource_type);
+    text.push('.');
+    text.push_str(name);
+    match key {
+        InstanceKey::None => {}
+        InstanceKey::Int(index) => text.push_str(&format!("[{index}]")),
+        InstanceKey::Str(key) => {
+            text.push_str("[\"");
+            push_quoted(&mut text, key);
+            text.push_str("\"]");
+        }
+    }
+    text
+}
+
+/// A string key as HCL quotes it: `"` and `\` escaped, the usual controls by name, `${` and `%{` doubled.
+fn push_quoted(text: &mut String, key: &str) {
+    let mut rest = key.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '$' | '%' if rest.peek() == Some(&'{') => {
+                text.push(character);
+                text.push(character);
+            }
+            _ => text.push(character),
+        }
+    }
+}
+
+/// A root output value in the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputRecord {
+    /// The value as JSON text.
+    pub value: RawJson,
+    /// The type as cty's JSON form of types, `"string"` or `["list","string"]`.
+    pub value_type: RawJson,
+    /// Whether the configuration declares it sensitive.
+    pub sensitive: bool,
+    /// The deprecation message, where the configuration gives one.
+    pub deprecated: Option<String>,
+}
+
+/// The result of all checks of one configuration object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRecord {
+    /// `resource`, `output`, `check` or `var`.
+    pub object_kind: String,
+    /// The address in configuration, without instance keys.
+    pub config_addr: String,
+    /// `pass`, `fail`, `error` or `unknown`.
+    pub status: String,
+    /// The instances; `None` (JSON null) where it never expanded.
+    pub objects: Option<Vec<CheckObject>>,
+}
+
+/// The result of the checks of one instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckObject {
+    /// The address with instance keys.
+    pub object_addr: String,
+    /// `pass`, `fail`, `error` or `unknown`.
+    pub status: String,
+    /// What the failed conditions say.
+    pub failure_messages: Vec<String>,
+}

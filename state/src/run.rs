@@ -1,0 +1,401 @@
+//! The words of a run: identifiers, tokens, statuses, headers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{InstanceObject, Opaque};
+use crate::snapshot::{DoubtKey, Revision, Subject};
+use crate::step::Failure;
+
+/// Identifier of a run, used in file names and keys: `run-` and sixteen hexadecimal digits when made here.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RunId(String);
+
+/// Longest run id that is accepted: it becomes a directory name.
+const RUN_ID_LENGTH: usize = 64;
+
+impl RunId {
+    /// A new random identifier.
+    ///
+    /// # Errors
+    /// When the operating system has no random bytes.
+    pub fn random() -> Result<RunId, RandomError> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
+        Ok(RunId(format!("run-{}", data_encoding::HEXLOWER.encode(&bytes))))
+    }
+
+    /// A run id given as text: letters, digits, `-` and `_`, at most 64, beginning with a letter or digit.
+    pub fn parse(text: &str) -> Option<RunId> {
+        let fits = !text.is_empty() && text.len() <= RUN_ID_LENGTH;
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        let start = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        (fits && plain && start).then(|| RunId(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// The operating system gave no random bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the operating system gives no random bytes: {0}")]
+pub struct RandomError(pub(crate) String);
+
+/// One coordinator term of one run, compared for equality. Epochs only grow; the random term makes a repeated epoch
+/// (a counter that went backwards at a failover) harmless.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Token {
+    /// Counter of the workspace.
+    pub epoch: u64,
+    /// Random.
+    pub term: u128,
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self)
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{:032x}", self.epoch, self.term)
+    }
+}
+
+/// Identity of a store; a new one after a restore.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Incarnation(pub u128);
+
+impl fmt::Display for Incarnation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Incarnation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self)
+    }
+}
+
+/// Index of an operation in the plan's operation table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OpIndex(pub u32);
+
+impl fmt::Display for OpIndex {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.0)
+    }
+}
+
+/// One execution of an operation; the first is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub struct Attempt(pub u32);
+
+/// Name of a worker, as it announced itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub struct WorkerId(pub String);
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// A blake3 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// As hexadecimal text.
+    pub fn hex(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.0)
+    }
+
+    /// From hexadecimal text.
+    pub fn parse(text: &str) -> Option<Digest> {
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        Some(Digest(bytes.try_into().ok()?))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.hex())
+    }
+}
+
+/// Who holds a lease, for people: what to look at when a run has stalled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Holder {
+    /// Host name.
+    pub machine: String,
+    /// Process id on that machine.
+    pub process: u32,
+    /// User name.
+    pub user: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}@{} (process {})", self.user, self.machine, self.process)
+    }
+}
+
+/// A run's lease as its holder knows it: what every step is checked against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// The store's identity at the time of ACQUIRE.
+    pub incarnation: Incarnation,
+    /// The token of this term.
+    pub token: Token,
+}
+
+/// A lease as another sees it. A challenger may take the run over once it has seen the same token and heartbeat for
+/// a whole TTL of its own monotonic clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseView {
+    /// The holder's token.
+    pub token: Token,
+    /// The holder's heartbeat counter.
+    pub heartbeat: u64,
+    /// Who it is.
+    pub holder: Holder,
+    /// Milliseconds since the last heartbeat by the store's own clock, for people only; no decision rests on it.
+    pub age_ms: Option<u64>,
+}
+
+/// What the store says of a run: `running stopped done failed in-doubt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum RunStatus {
+    /// Somebody holds its lease.
+    Running,
+    /// Not finished and nobody works on it; its claims stand.
+    Stopped,
+    /// Everything done.
+    Done,
+    /// Ended with failures; its claims are released.
+    Failed,
+    /// Ended, with open doubts; the claims of these stand.
+    InDoubt,
+}
+
+impl RunStatus {
+    /// The word in `weft runs list -json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Stopped => "stopped",
+            RunStatus::Done => "done",
+            RunStatus::Failed => "failed",
+            RunStatus::InDoubt => "in-doubt",
+        }
+    }
+
+    /// From the word.
+    pub fn parse(word: &str) -> Option<RunStatus> {
+        [RunStatus::Running, RunStatus::Stopped, RunStatus::Done, RunStatus::Failed, RunStatus::InDoubt]
+            .into_iter()
+            .find(|status| status.word() == word)
+    }
+
+    /// Whether nothing is left to do or settle, so that the run's files may be pruned.
+    pub fn is_final(self) -> bool {
+        matches!(self, RunStatus::Done | RunStatus::Failed)
+    }
+}
+
+/// How many operations stand where. The sum is the number of operations of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OpCounts {
+    /// Not begun, or leased without an intent.
+    pub pending: u32,
+    /// With an open intent.
+    pub running: u32,
+    /// Committed.
+    pub done: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Not done because an input failed or is in doubt.
+    pub skipped: u32,
+    /// In doubt.
+    pub in_doubt: u32,
+}
+
+/// A new run, before anything of it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// Its id.
+    pub id: RunId,
+    /// Milliseconds since 1970 by the clock of whoever starts it; for people and for the order of lists.
+    pub started_unix_ms: u64,
+    /// Number of operations in the plan's table.
+    pub operations: u32,
+    /// The plan file, whole.
+    pub plan: Opaque,
+}
+
+/// What lists show of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Its id.
+    pub id: RunId,
+    /// Digest of the plan file.
+    pub plan: Digest,
+    /// When it was created, milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// Its status.
+    pub status: RunStatus,
+    /// Where its operations stand.
+    pub counts: OpCounts,
+    /// Whether its CLAIM has succeeded and stands.
+    pub claimed: bool,
+    /// The current lease, `None` when nobody holds it.
+    pub lease: Option<LeaseView>,
+}
+
+/// Where an operation stands in the store. (`leased` is known to the coordinator only: a lease of a task is not worth
+/// a durable record, since nothing can have happened before the intent.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub enum OpStatus {
+    /// Nothing happened yet, or it may be tried again.
+    #[default]
+    Pending,
+    /// An intent is open.
+    Intended,
+    /// Committed.
+    Done,
+    /// The provider returned an error.
+    Failed,
+    /// Intended by somebody who is gone.
+    InDoubt,
+    /// An input failed or is in doubt.
+    Skipped,
+}
+
+impl OpStatus {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            OpStatus::Pending => "pending",
+            OpStatus::Intended => "intended",
+            OpStatus::Done => "done",
+            OpStatus::Failed => "failed",
+            OpStatus::InDoubt => "in-doubt",
+            OpStatus::Skipped => "skipped",
+        }
+    }
+}
+
+/// Everything that the store knows of one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OpRecord {
+    /// Where it stands.
+    pub status: OpStatus,
+    /// The last attempt, 0 when none.
+    pub attempt: Attempt,
+    /// Who made it.
+    pub worker: WorkerId,
+    /// The object that the last intent was about.
+    pub target: Option<DoubtKey>,
+    /// What the last intent was going to do.
+    pub action: String,
+    /// Digest of the planned value of the last intent.
+    pub planned: Digest,
+    /// The result bytes of the commit.
+    pub result: Option<Opaque>,
+    /// The failure.
+    pub failure: Option<Failure>,
+}
+
+/// An object that a superseded attempt reported and that differs from the recorded one: kept, named, never dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stray {
+    /// The operation.
+    pub op: OpIndex,
+    /// The attempt that reported it.
+    pub attempt: Attempt,
+    /// Who made it.
+    pub worker: WorkerId,
+    /// The object it is about.
+    pub key: DoubtKey,
+    /// The object, `None` when the late report says that it was destroyed.
+    pub object: Option<InstanceObject>,
+}
+
+/// A run with all its operations: what `resume` and `weft runs show` need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunView {
+    /// The header.
+    pub header: RunHeader,
+    /// Operations that are not simply pending, by index.
+    pub ops: BTreeMap<OpIndex, OpRecord>,
+    /// Revisions at which this run last wrote its subjects: what a new CLAIM of the same run expects of these.
+    pub written: BTreeMap<Subject, Revision>,
+    /// What the run holds, exclusively (`true`) or shared.
+    pub claims: BTreeMap<Subject, bool>,
+    /// Objects of superseded attempts.
+    pub strays: Vec<Stray>,
+}
+
+/// The last line of a run's journal as its writer knows it, checked at each reconnect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainTip {
+    /// The store's identity.
+    pub incarnation: Incarnation,
+    /// Number of lines, so the sequence number of the next one.
+    pub sequence: u64,
+    /// Hash of the last line (over the hash of the line before it and its content).
+    pub hash: Digest,
+}
+
+/// One line of a run's journal, for people and for comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalLine {
+    /// Its number, from 0.
+    pub sequence: u64,
+    /// The hash that it carries: of the line before it and its own content.
+    pub hash: Digest,
+    /// What happened, in one word: `intent`, `commit`, `fail`...
+    pub event: &'static str,
+    /// The operation, where it is about one.
+    pub op: Option<OpIndex>,
+    /// The attempt.
+    pub attempt: Option<Attempt>,
+    /// The worker.
+    pub worker: Option<WorkerId>,
+}
+
+/// Sets of subjects, in order.
+pub type Subjects = BTreeSet<Subject>;

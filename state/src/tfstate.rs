@@ -1,0 +1,102 @@
+//! State files of version 4, in and out.
+//!
+//! Read: anything that OpenTofu or Terraform writes; unknown keys are ignored. Written: OpenTofu's own layout, byte for
+//! byte, so that a file goes back and forth between the tools without noise in a diff. The order of keys and the rule
+//! for `provider` (per instance when any instance of the resource has a provider instance key) are those of OpenTofu's
+//! version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+
+mod digit;
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use digit::{FORMAT, GUARDED_FORMAT, FormatDigit, find_format_digit};
+
+use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
+
+/// The version of OpenTofu whose file layout is written, put into `terraform_version`.
+pub const WRITER_VERSION: &str = "1.12.6";
+
+/// A state file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateFileError {
+    /// Not JSON, or not of the right shape.
+    #[error("{place} is not a valid state file: {what}")]
+    Malformed {
+        /// The file.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A format version that is not 4.
+    #[error(
+        "{place} has state format version {version}; Weft reads version 4. {way_out}",
+        way_out = if *.version < 4 {
+            "Run `tofu refresh` or `terraform refresh` of version 0.12 to 1.5 on it once: that rewrites it as version 4"
+        } else {
+            "It was written by a newer tool"
+        }
+    )]
+    Version {
+        /// The file.
+        place: String,
+        /// Its version.
+        version: u64,
+    },
+    /// State encryption.
+    #[error("{place} is encrypted, and Weft does not read encrypted state yet")]
+    Encrypted {
+        /// The file.
+        place: String,
+    },
+}
+
+/// The content of a state file.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StateFile {
+    /// The version of the tool that wrote it.
+    pub terraform_version: String,
+    /// Grows by one with each change.
+    pub serial: u64,
+    /// A UUID, made with the state.
+    pub lineage: String,
+    /// Root outputs by name.
+    pub outputs: BTreeMap<String, OutputRecord>,
+    /// Resource instances by address.
+    pub instances: BTreeMap<String, InstanceRecord>,
+    /// Results of checks; `None` is JSON null.
+    pub checks: Option<Vec<CheckRecord>>,
+}
+
+impl StateFile {
+    /// A new empty state with a random lineage, serial 0.
+    pub fn create() -> StateFile {
+        StateFile {
+            terraform_version: WRITER_VERSION.to_owned(),
+            lineage: uuid::Uuid::new_v4().to_string(),
+            ..StateFile::default()
+        }
+    }
+
+    /// The content of a file; `place` names it in errors. Also reads a file that a run of Weft has guarded (format
+    /// digit 9). JSON inside records is brought to its canonical spelling.
+    ///
+    /// # Errors
+    /// See [`StateFileError`]. An empty file is not a state: the caller looks for that first.
+    pub fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
+        read::parse(text, place)
+    }
+
+    /// The bytes that OpenTofu would write.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        write::to_text(self).into_bytes()
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.outputs.is_empty() && self.instances.is_empty() && self.checks.is_none()
+    }
+}

@@ -1,0 +1,87 @@
+//! The format digit: one byte of the state file that a run overwrites to keep OpenTofu off the file.
+
+use super::StateFileError;
+use crate::json::{Token, Tokens, decode};
+
+/// The format version of a state file that any tool may use.
+pub const FORMAT: u8 = b'4';
+
+/// The format version while a run is open. OpenTofu 1.12.6 and Terraform 1.11.4 were seen to refuse it, also with
+/// `-lock=false`, and to leave the file alone.
+pub const GUARDED_FORMAT: u8 = b'9';
+
+/// Where the digit is and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatDigit {
+    /// Offset in bytes.
+    pub offset: usize,
+    /// The digit as it stands.
+    pub digit: u8,
+}
+
+impl FormatDigit {
+    /// Whether a run guards the file.
+    pub fn is_guarded(self) -> bool {
+        self.digit == GUARDED_FORMAT
+    }
+}
+
+/// Finds the value of the top-level `version` key.
+///
+/// # Errors
+/// If the text is not a JSON object, has no `version` of one digit, or more than one (readers would disagree on which
+/// counts).
+pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
+    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
+    let text = std::str::from_utf8(text).map_err(|error| malformed(format!("not UTF-8: {error}")))?;
+    let mut tokens = Tokens::of(text);
+    let mut depth = 0usize;
+    let mut key_next = false;
+    let mut version_next = false;
+    let mut found: Option<FormatDigit> = None;
+    let mut encrypted = false;
+    while let Some((offset, token)) = tokens.next().map_err(|error| malformed(error.to_string()))? {
+        match token {
+            Token::ObjectStart | Token::ListStart => {
+                depth += 1;
+                key_next = depth == 1;
+                if depth == 1 && token == Token::ListStart {
+                    return Err(malformed("not a JSON object".to_owned()));
+                }
+            }
+            Token::ObjectEnd | Token::ListEnd => depth = depth.saturating_sub(1),
+            Token::Comma => key_next = depth == 1,
+            Token::Colon => {}
+            Token::String(name) if depth == 1 && key_next => {
+                key_next = false;
+                // Go's decoder ignores case in names, so any spelling counts.
+                let name = decode(name).unwrap_or_default();
+                version_next = name.eq_ignore_ascii_case("version");
+                encrypted |= name == "encrypted_data";
+                continue;
+            }
+            Token::Word(word) if version_next && depth == 1 => {
+                if found.is_some() {
+                    return Err(malformed("it has two `version` keys".to_owned()));
+                }
+                let [digit] = word.as_bytes() else {
+                    let version = word.parse().map_err(|_| malformed(format!("`version` is {word}")))?;
+                    return Err(StateFileError::Version { place: place.to_owned(), version });
+                };
+                found = Some(FormatDigit { offset, digit: *digit });
+            }
+            Token::String(_) | Token::Word(_) => {}
+        }
+        if token != Token::Colon {
+            version_next = false;
+        }
+    }
+    match found {
+        Some(found) if matches!(found.digit, FORMAT | GUARDED_FORMAT) => Ok(found),
+        Some(found) if found.digit.is_ascii_digit() => {
+            Err(StateFileError::Version { place: place.to_owned(), version: u64::from(found.digit - b'0') })
+        }
+        _ if encrypted => Err(StateFileError::Encrypted { place: place.to_owned() }),
+        _ => Err(malformed("it has no `version`".to_owned())),
+    }
+}

@@ -1,0 +1,262 @@
+//! Reading a state file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::digit::find_format_digit;
+use super::{StateFile, StateFileError};
+use crate::json::canonical;
+use crate::record::{
+    CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
+    RawJson, ResourceMode,
+};
+
+#[derive(Deserialize)]
+struct FileForm {
+    #[serde(default)]
+    terraform_version: String,
+    #[serde(default)]
+    serial: u64,
+    #[serde(default)]
+    lineage: String,
+    outputs: Option<BTreeMap<String, OutputForm>>,
+    resources: Option<Vec<ResourceForm>>,
+    check_results: Option<Vec<CheckForm>>,
+}
+
+#[derive(Deserialize)]
+struct OutputForm {
+    value: Box<RawValue>,
+    #[serde(rename = "type")]
+    value_type: Box<RawValue>,
+    #[serde(default)]
+    sensitive: Option<bool>,
+    #[serde(default)]
+    deprecated: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ResourceForm {
+    #[serde(default)]
+    module: Option<String>,
+    mode: String,
+    #[serde(rename = "type")]
+    resource_type: String,
+    name: String,
+    #[serde(default)]
+    provider: Option<String>,
+    #[serde(default)]
+    instances: Option<Vec<ObjectForm>>,
+}
+
+#[derive(Deserialize)]
+struct ObjectForm {
+    #[serde(default)]
+    index_key: Option<KeyForm>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    deposed: Option<String>,
+    #[serde(default)]
+    provider: Option<String>,
+    #[serde(default)]
+    schema_version: u64,
+    #[serde(default)]
+    attributes: Option<Box<RawValue>>,
+    #[serde(default)]
+    attributes_flat: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    sensitive_attributes: Option<Vec<Vec<StepForm>>>,
+    #[serde(default)]
+    private: Option<String>,
+    #[serde(default)]
+    dependencies: Option<Vec<String>>,
+    #[serde(default)]
+    create_before_destroy: Option<bool>,
+    #[serde(default)]
+    skip_destroy: Option<bool>,
+    #[serde(default)]
+    identity: Option<Box<RawValue>>,
+    #[serde(default)]
+    identity_schema_version: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct StepForm {
+    #[serde(rename = "type")]
+    kind: String,
+    value: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CheckForm {
+    object_kind: String,
+    config_addr: String,
+    status: String,
+    objects: Option<Vec<CheckObjectForm>>,
+}
+
+#[derive(Deserialize)]
+struct CheckObjectForm {
+    object_addr: String,
+    status: String,
+    failure_messages: Option<Vec<String>>,
+}
+
+/// An index key as raw JSON; a number that has a fraction of zeros is whole, as for OpenTofu.
+#[derive(Deserialize)]
+struct KeyForm(serde_json::Value);
+
+/// See [`StateFile::parse`].
+pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
+    find_format_digit(text, place)?;
+    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
+    let form: FileForm = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+    let mut file = StateFile {
+        terraform_version: form.terraform_version,
+        serial: form.serial,
+        lineage: form.lineage,
+        ..StateFile::default()
+    };
+    for (name, output) in form.outputs.unwrap_or_default() {
+        let record = OutputRecord {
+            value: raw(&output.value).map_err(malformed)?,
+            value_type: raw(&output.value_type).map_err(malformed)?,
+            sensitive: output.sensitive.unwrap_or_default(),
+            deprecated: output.deprecated.filter(|text| !text.is_empty()),
+        };
+        file.outputs.insert(name, record);
+    }
+    for resource in form.resources.unwrap_or_default() {
+        read_resource(&mut file.instances, resource).map_err(malformed)?;
+    }
+    file.checks = form.check_results.map(|checks| checks.into_iter().map(read_check).collect());
+    Ok(file)
+}
+
+/// One entry of `resources`, spread over its instances.
+fn read_resource(instances: &mut BTreeMap<String, InstanceRecord>, resource: ResourceForm) -> Result<(), String> {
+    let plain = format!("{}.{}", resource.resource_type, resource.name);
+    let mode = match resource.mode.as_str() {
+        "managed" => ResourceMode::Managed,
+        "data" => ResourceMode::Data,
+        mode => return Err(format!("resource {plain} has the mode {mode:?}")),
+    };
+    for object in resource.instances.unwrap_or_default() {
+        let key = match &object.index_key {
+            None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
+            Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::Str(key.clone()),
+            Some(KeyForm(serde_json::Value::Number(number))) => whole(number)
+                .map(InstanceKey::Int)
+                .ok_or_else(|| format!("an instance of {plain} has the key {number}"))?,
+            Some(KeyForm(_)) => return Err(format!("an instance of {plain} has a key that is no number or string")),
+        };
+        let provider = [&object.provider, &resource.provider].into_iter().flatten().find(|text| !text.is_empty());
+        let provider = provider.cloned().ok_or_else(|| format!("resource {plain} has no provider"))?;
+        let fresh = InstanceRecord::new(
+            resource.module.clone().unwrap_or_default(),
+            mode,
+            resource.resource_type.clone(),
+            resource.name.clone(),
+            key,
+            provider.clone(),
+        );
+        let record = instances.entry(fresh.address.clone()).or_insert(fresh);
+        let address = record.address.clone();
+        let deposed = object.deposed.clone().filter(|key| !key.is_empty());
+        let object = read_object(object).map_err(|what| format!("{address}: {what}"))?;
+        let twice = match deposed {
+            None => {
+                record.provider = provider;
+                record.current.replace(object).is_some()
+            }
+            Some(text) => {
+                let key = DeposedKey::parse(&text).ok_or_else(|| format!("{address}: deposed key {text:?}"))?;
+                record.deposed.insert(key, object).is_some()
+            }
+        };
+        if twice {
+            return Err(format!("{address} appears twice"));
+        }
+    }
+    Ok(())
+}
+
+/// A whole number in any JSON spelling that OpenTofu would take as an index.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let float = number.as_f64()?;
+        // Above 2^53 a float no longer names one integer.
+        (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
+    })
+}
+
+/// One entry of `instances`.
+fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
+    let tainted = match form.status.as_deref() {
+        None | Some("") => false,
+        Some("tainted") => true,
+        Some(status) => return Err(format!("status {status:?}")),
+    };
+    let private = match form.private {
+        None => Vec::new(),
+        Some(text) => {
+            data_encoding::BASE64.decode(text.as_bytes()).map_err(|_| "`private` is not base64".to_owned())?
+        }
+    };
+    let attributes = form.attributes.filter(|text| text.get() != "null");
+    let flat = if attributes.is_some() { None } else { form.attributes_flat };
+    let identity = form.identity.filter(|text| text.get() != "null");
+    Ok(InstanceObject {
+        schema_version: form.schema_version,
+        attributes: match attributes {
+            Some(text) => raw(&text)?,
+            None => RawJson::new("{}"),
+        },
+        attributes_flat: flat,
+        sensitive_paths: form
+            .sensitive_attributes
+            .unwrap_or_default()
+            .into_iter()
+            .map(|path| path.into_iter().map(read_step).collect())
+            .collect::<Result<_, String>>()?,
+        private: Opaque(private),
+        dependencies: form.dependencies.unwrap_or_default(),
+        create_before_destroy: form.create_before_destroy.unwrap_or_default(),
+        skip_destroy: form.skip_destroy.unwrap_or_default(),
+        tainted,
+        identity: identity.as_deref().map(raw).transpose()?,
+        identity_schema_version: form.identity_schema_version.unwrap_or_default(),
+    })
+}
+
+fn read_step(form: StepForm) -> Result<PathStep, String> {
+    match form.kind.as_str() {
+        "get_attr" => serde_json::from_str(form.value.get())
+            .map(PathStep::Attribute)
+            .map_err(|_| "a sensitive path has a get_attr step that is no string".to_owned()),
+        "index" => raw(&form.value).map(PathStep::Index),
+        kind => Err(format!("a sensitive path has a step of type {kind:?}")),
+    }
+}
+
+fn read_check(form: CheckForm) -> CheckRecord {
+    let object = |form: CheckObjectForm| CheckObject {
+        object_addr: form.object_addr,
+        status: form.status,
+        failure_messages: form.failure_messages.unwrap_or_default(),
+    };
+    CheckRecord {
+        object_kind: form.object_kind,
+        config_addr: form.config_addr,
+        status: form.status,
+        objects: form.objects.map(|objects| objects.into_iter().map(object).collect()),
+    }
+}
+
+/// Canonical JSON of a part of the file.
+fn raw(text: &RawValue) -> Result<RawJson, String> {
+    canonical(text.get()).map(RawJson::from).map_err(|error| error.to_string())
+}

@@ -1,0 +1,289 @@
+//! Writing a state file in OpenTofu's layout.
+
+use std::collections::BTreeMap;
+
+use super::StateFile;
+use crate::json::{Escapes, push_indented, push_line, push_string};
+use crate::record::{
+    CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, OutputRecord, PathStep,
+    ResourceMode,
+};
+
+/// Text under construction: knows the level and whether a comma is due.
+struct Page {
+    text: String,
+    level: usize,
+    first: bool,
+}
+
+impl Page {
+    /// `{` or `[`, one level deeper.
+    fn open(&mut self, bracket: char) {
+        self.text.push(bracket);
+        self.level += 1;
+        self.first = true;
+    }
+
+    /// `}` or `]`, on its own line unless the container is empty.
+    fn close(&mut self, bracket: char) {
+        self.level -= 1;
+        if !self.first {
+            push_line(&mut self.text, self.level);
+        }
+        self.text.push(bracket);
+        self.first = false;
+    }
+
+    /// The next element of a list, or the next key of an object, begins.
+    fn item(&mut self) {
+        if !self.first {
+            self.text.push(',');
+        }
+        self.first = false;
+        push_line(&mut self.text, self.level);
+    }
+
+    fn key(&mut self, name: &str) {
+        self.item();
+        push_string(&mut self.text, name, Escapes::Html);
+        self.text.push_str(": ");
+    }
+
+    fn string(&mut self, name: &str, value: &str) {
+        self.key(name);
+        push_string(&mut self.text, value, Escapes::Html);
+    }
+
+    fn word(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.key(name);
+        self.text.push_str(&value.to_string());
+    }
+
+    fn json(&mut self, name: &str, value: &str) {
+        self.key(name);
+        push_indented(&mut self.text, value, self.level);
+    }
+
+    fn strings(&mut self, name: &str, values: &[String]) {
+        self.key(name);
+        self.open('[');
+        for value in values {
+            self.item();
+            push_string(&mut self.text, value, Escapes::Html);
+        }
+        self.close(']');
+    }
+}
+
+/// The whole file.
+pub(super) fn to_text(file: &StateFile) -> String {
+    let mut page = Page { text: String::new(), level: 0, first: true };
+    page.open('{');
+    page.word("version", super::FORMAT as char);
+    page.string("terraform_version", &file.terraform_version);
+    page.word("serial", file.serial);
+    page.string("lineage", &file.lineage);
+    page.key("outputs");
+    page.open('{');
+    for (name, output) in &file.outputs {
+        page.key(name);
+        write_output(&mut page, output);
+    }
+    page.close('}');
+    page.key("resources");
+    page.open('[');
+    for (place, instances) in by_resource(&file.instances) {
+        page.item();
+        write_resource(&mut page, place, &instances);
+    }
+    page.close(']');
+    page.key("check_results");
+    match file.checks.as_deref() {
+        // OpenTofu writes null for an empty list.
+        None | Some([]) => page.text.push_str("null"),
+        Some(checks) => {
+            page.open('[');
+            for check in checks {
+                page.item();
+                write_check(&mut page, check);
+            }
+            page.close(']');
+        }
+    }
+    page.close('}');
+    page.text.push('\n');
+    page.text
+}
+
+/// Module, mode, type and name, in the order in which the file sorts resources (texts compared byte by byte).
+type Place<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<Place<'_>, Vec<&InstanceRecord>> {
+    let mut resources: BTreeMap<Place<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
+    for record in instances.values().filter(|record| !record.is_empty()) {
+        let place = (&*record.module, record.mode.word(), &*record.resource_type, &*record.name);
+        resources.entry(place).or_default().push(record);
+    }
+    for records in resources.values_mut() {
+        records.sort_by(|left, right| left.key.cmp(&right.key));
+    }
+    resources
+}
+
+fn write_output(page: &mut Page, output: &OutputRecord) {
+    page.open('{');
+    page.json("value", output.value.as_str());
+    page.json("type", output.value_type.as_str());
+    if output.sensitive {
+        page.word("sensitive", true);
+    }
+    if let Some(text) = &output.deprecated {
+        page.string("deprecated", text);
+    }
+    page.close('}');
+}
+
+fn write_resource(page: &mut Page, (module, mode, resource_type, name): Place<'_>, instances: &[&InstanceRecord]) {
+    let one = instances.first().map(|record| record.provider.as_str()).unwrap_or_default();
+    let per_instance =
+        instances.iter().any(|record| record.provider != one) || one.ends_with(']') && has_instance_key(one);
+    page.open('{');
+    if !module.is_empty() {
+        page.string("module", module);
+    }
+    page.string("mode", mode);
+    page.string("type", resource_type);
+    page.string("name", name);
+    if !per_instance {
+        page.string("provider", one);
+    }
+    page.key("instances");
+    page.open('[');
+    for record in instances {
+        let provider = per_instance.then_some(record.provider.as_str());
+        if let Some(object) = &record.current {
+            write_object(page, &record.key, None, provider, object);
+        }
+        for (deposed, object) in &record.deposed {
+            write_object(page, &record.key, Some(deposed), provider, object);
+        }
+    }
+    page.close(']');
+    page.close('}');
+}
+
+/// Whether a provider text ends in an instance key: `provider["x"].alias["key"]` or `provider["x"]["key"]`, but not
+/// `provider["x"]` alone, whose bracket names the source.
+fn has_instance_key(provider: &str) -> bool {
+    let Some(start) = provider.rfind("provider[\"") else { return false };
+    let rest = &provider[start + "provider[\"".len()..];
+    // The source has no quote in it, so the first closing bracket ends it.
+    rest.find("\"]").is_some_and(|end| rest.len() > end + 2)
+}
+
+fn write_object(
+    page: &mut Page,
+    key: &InstanceKey,
+    deposed: Option<&DeposedKey>,
+    provider: Option<&str>,
+    object: &InstanceObject,
+) {
+    page.item();
+    page.open('{');
+    match key {
+        InstanceKey::None => {}
+        InstanceKey::Int(index) => page.word("index_key", index),
+        InstanceKey::Str(key) => page.string("index_key", key),
+    }
+    if object.tainted {
+        page.string("status", "tainted");
+    }
+    if let Some(deposed) = deposed {
+        page.string("deposed", deposed.as_str());
+    }
+    if let Some(provider) = provider {
+        page.string("provider", provider);
+    }
+    page.word("schema_version", object.schema_version);
+    match &object.attributes_flat {
+        None => page.json("attributes", object.attributes.as_str()),
+        Some(flat) => {
+            page.key("attributes_flat");
+            page.open('{');
+            for (name, value) in flat {
+                page.string(name, value);
+            }
+            page.close('}');
+        }
+    }
+    page.key("sensitive_attributes");
+    page.open('[');
+    for path in &object.sensitive_paths {
+        page.item();
+        page.open('[');
+        for step in path {
+            page.item();
+            page.open('{');
+            match step {
+                PathStep::Attribute(name) => {
+                    page.string("type", "get_attr");
+                    page.string("value", name);
+                }
+                PathStep::Index(key) => {
+                    page.string("type", "index");
+                    page.json("value", key.as_str());
+                }
+            }
+            page.close('}');
+        }
+        page.close(']');
+    }
+    page.close(']');
+    if !object.private.0.is_empty() {
+        page.string("private", &data_encoding::BASE64.encode(&object.private.0));
+    }
+    if !object.dependencies.is_empty() {
+        page.strings("dependencies", &object.dependencies);
+    }
+    if object.create_before_destroy {
+        page.word("create_before_destroy", true);
+    }
+    if object.skip_destroy {
+        page.word("skip_destroy", true);
+    }
+    if let Some(identity) = &object.identity {
+        page.json("identity", identity.as_str());
+        page.word("identity_schema_version", object.identity_schema_version);
+    }
+    page.close('}');
+}
+
+fn write_check(page: &mut Page, check: &CheckRecord) {
+    page.open('{');
+    page.string("object_kind", &check.object_kind);
+    page.string("config_addr", &check.config_addr);
+    page.string("status", &check.status);
+    page.key("objects");
+    match &check.objects {
+        None => page.text.push_str("null"),
+        Some(objects) => {
+            page.open('[');
+            for object in objects {
+                page.item();
+                write_check_object(page, object);
+            }
+            page.close(']');
+        }
+    }
+    page.close('}');
+}
+
+fn write_check_object(page: &mut Page, object: &CheckObject) {
+    page.open('{');
+    page.string("object_addr", &object.object_addr);
+    page.string("status", &object.status);
+    if !object.failure_messages.is_empty() {
+        page.strings("failure_messages", &object.failure_messages);
+    }
+    page.close('}');
+}

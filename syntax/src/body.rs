@@ -1,0 +1,88 @@
+//! The structure of files: bodies, attributes, blocks.
+
+use smol_str::SmolStr;
+
+use crate::expression::{ExprId, Name};
+use crate::source::Span;
+
+/// Number of a body in its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BodyId(pub u32);
+
+impl BodyId {
+    /// The number as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What stands in a file or between the braces of a block. Blocks inside of it stand before it in the table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// The attributes in order, names unique: of equal ones the first is kept and the others are diagnosed.
+    pub attributes: Vec<Attribute>,
+    /// The blocks in order.
+    pub blocks: Vec<Block>,
+    /// The whole file, or from one brace to the other, both included.
+    pub span: Span,
+}
+
+impl Body {
+    /// The attribute of a name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name.text == name)
+    }
+
+    /// The blocks of a type, in order.
+    pub fn blocks_of<'body>(&'body self, block_type: &'body str) -> impl Iterator<Item = &'body Block> {
+        self.blocks.iter().filter(move |block| block.block_type.text == block_type)
+    }
+}
+
+/// `name = expression`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// The name.
+    pub name: Name,
+    /// Where the equals sign stands.
+    pub equals_span: Span,
+    /// The value.
+    pub expression: ExprId,
+    /// From the name to the end of the value.
+    pub span: Span,
+}
+
+/// `type "label" { ... }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The type.
+    pub block_type: Name,
+    /// The labels in order.
+    pub labels: Vec<Label>,
+    /// What stands between the braces.
+    pub body: BodyId,
+    /// From the type to the last label: what diagnostics about the whole block show.
+    pub header_span: Span,
+    /// The opening brace.
+    pub open_span: Span,
+    /// The closing brace; empty when it is missing.
+    pub close_span: Span,
+}
+
+impl Block {
+    /// From the type to the closing brace.
+    pub fn span(&self) -> Span {
+        self.header_span.through(self.close_span)
+    }
+}
+
+/// A label of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The text, escapes resolved.
+    pub text: SmolStr,
+    /// Where it stands, quotes included.
+    pub span: Span,
+    /// Whether it was written with quotes.
+    pub quoted: bool,
+}

@@ -1,0 +1,156 @@
+//! Parsed text: source, tokens and nodes, owned together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use weft_graph_format::source::SourceRange;
+
+use crate::body::{Body, BodyId};
+use crate::expression::{ExprId, ExprKind, ExprNode};
+use crate::source::{SourceFile, Span};
+use crate::token::Token;
+
+/// What the whole text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A file.
+    Body(BodyId),
+    /// An expression or a template.
+    Expression(ExprId),
+}
+
+/// One parsed text. Immutable, shared; dropping it never recurses.
+pub struct Tree {
+    pub(crate) source: Arc<SourceFile>,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) expressions: Vec<ExprNode>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) root: Root,
+}
+
+/// What a number that is not of the tree is answered with.
+static HOLE: ExprNode = ExprNode { kind: ExprKind::Error, span: Span::empty(0) };
+
+/// What a number that is not of the tree is answered with.
+static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0) };
+
+impl Tree {
+    /// The text and its lines.
+    pub fn source(&self) -> &Arc<SourceFile> {
+        &self.source
+    }
+
+    /// All tokens with blanks and comments; their texts, one after the other, are the text of the file.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// What the whole text is.
+    pub fn root(&self) -> Root {
+        self.root
+    }
+
+    /// The body of a file; that of an expression is empty.
+    pub fn root_body(&self) -> &Body {
+        match self.root {
+            Root::Body(id) => self.body(id),
+            Root::Expression(_) => &NOTHING,
+        }
+    }
+
+    /// A body by its number.
+    pub fn body(&self, id: BodyId) -> &Body {
+        self.bodies.get(id.index()).unwrap_or(&NOTHING)
+    }
+
+    /// A node by its number; a hole when there is none of that number.
+    pub fn node(&self, id: ExprId) -> &ExprNode {
+        self.expressions.get(id.index()).unwrap_or(&HOLE)
+    }
+
+    /// All expression nodes, children before their parents.
+    pub fn nodes(&self) -> &[ExprNode] {
+        &self.expressions
+    }
+
+    /// File, lines and columns of a span.
+    pub fn range(&self, span: Span) -> SourceRange {
+        self.source.range(span)
+    }
+
+    /// The text of a span.
+    pub fn text(&self, span: Span) -> &str {
+        self.source.slice(span)
+    }
+
+    /// A handle on one expression of this tree.
+    pub fn expression(self: &Arc<Self>, id: ExprId) -> Expression {
+        Expression { tree: Arc::clone(self), id }
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Tree")
+            .field("source", &self.source)
+            .field("expressions", &self.expressions.len())
+            .field("bodies", &self.bodies.len())
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An expression and the tree that it is part of. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Expression {
+    /// The tree.
+    pub tree: Arc<Tree>,
+    /// The node.
+    pub id: ExprId,
+}
+
+impl Expression {
+    /// The node.
+    pub fn node(&self) -> &ExprNode {
+        self.tree.node(self.id)
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> &ExprKind {
+        &self.node().kind
+    }
+
+    /// Another expression of the same tree.
+    pub fn child(&self, id: ExprId) -> Expression {
+        self.tree.expression(id)
+    }
+
+    /// Bytes of the source that it was read from.
+    pub fn span(&self) -> Span {
+        self.node().span
+    }
+
+    /// File, lines and columns.
+    pub fn range(&self) -> SourceRange {
+        self.tree.range(self.span())
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        self.tree.text(self.span())
+    }
+}
+
+impl PartialEq for Expression {
+    /// Whether both are the same node of the same tree.
+    fn eq(&self, other: &Expression) -> bool {
+        self.id == other.id && Arc::ptr_eq(&self.tree, &other.tree)
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Expression({:?} at {:?})", self.text(), self.span())
+    }
+}

@@ -1,0 +1,123 @@
+//! Reading expressions without evaluating them: as traversals, calls, lists, maps, keywords, strings.
+//!
+//! Some arguments of the language take no values: `depends_on`, `provider`, type constraints. What they take is
+//! recognised by its form. Parentheses are part of the form: `(a.b)` is no traversal.
+
+use smol_str::SmolStr;
+
+use crate::expression::{Call, ExprKind, KeyForm, Literal, Name, TemplatePart, Traversal};
+use crate::tree::Expression;
+
+impl Expression {
+    /// The traversal that the expression is.
+    ///
+    /// `true`, `false` and `null` are names here, as in `null.x`.
+    pub fn as_traversal(&self) -> Option<Traversal> {
+        let mut tails = Vec::new();
+        let mut node = self.node();
+        let mut found = loop {
+            match &node.kind {
+                ExprKind::Traversal(traversal) => break traversal.clone(),
+                ExprKind::Literal(literal) => {
+                    let text = SmolStr::new(literal.word()?);
+                    break Traversal { root: Name { text, span: node.span }, steps: Vec::new() };
+                }
+                ExprKind::RelativeTraversal { source, steps } => {
+                    tails.push(steps);
+                    node = self.tree.node(*source);
+                }
+                _ => return None,
+            }
+        };
+        for steps in tails.into_iter().rev() {
+            found.steps.extend(steps.iter().cloned());
+        }
+        Some(found)
+    }
+
+    /// The call that the expression is.
+    pub fn as_call(&self) -> Option<&Call> {
+        match self.kind() {
+            ExprKind::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The expressions of a tuple constructor.
+    pub fn as_list(&self) -> Option<Vec<Expression>> {
+        match self.kind() {
+            ExprKind::Tuple { items } => Some(items.iter().map(|id| self.child(*id)).collect()),
+            _ => None,
+        }
+    }
+
+    /// Keys and values of an object constructor, in order. A bare identifier as key is a traversal here: read it
+    /// with [`Expression::as_keyword`].
+    pub fn as_map(&self) -> Option<Vec<(Expression, Expression)>> {
+        match self.kind() {
+            ExprKind::Object { items } => {
+                Some(items.iter().map(|item| (self.child(item.key), self.child(item.value))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The bare identifier that the expression is, `true`, `false` and `null` included.
+    pub fn as_keyword(&self) -> Option<&str> {
+        match self.kind() {
+            ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(&traversal.root.text),
+            ExprKind::Literal(literal) => literal.word(),
+            _ => None,
+        }
+    }
+
+    /// The text of a template without interpolations and directives.
+    pub fn as_string_literal(&self) -> Option<SmolStr> {
+        let ExprKind::Template(template) = self.kind() else { return None };
+        match template.parts.as_slice() {
+            [] => Some(SmolStr::default()),
+            [TemplatePart::Literal { text, .. }] => Some(text.clone()),
+            parts => {
+                let mut whole = String::new();
+                for part in parts {
+                    match part {
+                        TemplatePart::Literal { text, .. } => whole.push_str(text),
+                        _ => return None,
+                    }
+                }
+                Some(whole.into())
+            }
+        }
+    }
+
+    /// The same expression without the parentheses around it.
+    pub fn without_parentheses(&self) -> Expression {
+        let mut id = self.id;
+        while let ExprKind::Parentheses { inner } = &self.tree.node(id).kind {
+            id = *inner;
+        }
+        self.child(id)
+    }
+}
+
+impl Literal {
+    /// The keyword that the literal is; numbers are none.
+    pub fn word(&self) -> Option<&'static str> {
+        match self {
+            Literal::Number(_) => None,
+            Literal::Bool(true) => Some("true"),
+            Literal::Bool(false) => Some("false"),
+            Literal::Null => Some("null"),
+        }
+    }
+}
+
+impl KeyForm {
+    /// The key when nothing has to be evaluated for it.
+    pub fn as_bare(&self) -> Option<&str> {
+        match self {
+            KeyForm::Bare(name) => Some(name),
+            KeyForm::Parenthesised | KeyForm::Ambiguous | KeyForm::Expression => None,
+        }
+    }
+}
