@@ -468,6 +468,22 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 // One line a file, in both lists.
+mod choice;
 mod control;
+mod mapping;
+mod search;
+mod sequence;
+mod set;
 
-const TOPICS: &[fn() -> Vec<Function>] = &[control::functions];
+const TOPICS: &[fn() -> Vec<Function>] = &[
+    choice::functions,
+    control::functions,
+    mapping::functions,
+    search::functions,
+    sequence::functions,
+    set::functions,
+];
+
+// What the functions are made of.
+mod arguments;
+mod equality;

@@ -1,12 +1,14 @@
 //! What can be in a plan file, as plain data: nothing here makes anything happen.
 //!
 //! Reading order: [`source`] and [`diagnostic`] say where and what is wrong; [`number`], [`types`], [`marks`],
-//! [`value`] and [`path`] are the values that configurations, providers and states speak of; [`formula`] and
-//! [`origin`] say how a value is computed and what must have happened before it may be used; [`address`] names
-//! things; [`schema`] is what a provider says of its types; [`graph`] is what an apply does.
+//! [`value`] and [`path`] are the values that configurations, providers and states speak of, and [`codec`] is how
+//! those are written as bytes; [`formula`] and [`origin`] say how a value is computed and what must have happened
+//! before it may be used; [`address`] names things; [`schema`] is what a provider says of its types; [`graph`] is
+//! what an apply does.
 
 pub mod address;
 pub mod changes;
+pub mod codec;
 pub mod diagnostic;
 pub mod formula;
 pub mod graph;

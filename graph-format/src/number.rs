@@ -1,8 +1,8 @@
 //! Numbers as cty has them: binary floating point with a precision of its own, and the two infinities.
 //!
 //! Invariants:
-//! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits, so one value
-//!   has one representation apart from its precision.
+//! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits, so one
+//!   value has one representation apart from its precision.
 //! - An integer that fits `i64` is always held inline, whatever its precision; negative zero never is.
 //! - Precision takes no part in equality, order or hash; it decides how results are rounded and how many digits are
 //!   printed. Text gives 512 bits, integers 64 (or as many as they have), `f64` 53; a result has the larger precision

@@ -183,7 +183,7 @@ impl Value {
         let theirs = content.tags();
         content.with_tags(Tags {
             marks: theirs.marks.union(&mine.marks),
-            formula: theirs.formula.or_else(|| mine.formula.clone()),
+            formula: theirs.formula.map(|f| f.marked(&mine.marks)).or_else(|| mine.formula.clone()),
             origin: Origin::join(theirs.origin.as_ref(), mine.origin.as_ref()),
         })
     }

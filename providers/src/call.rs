@@ -97,7 +97,7 @@ impl Deadlines {
     }
 }
 
-/// Why there is no reply. All but the first four leave open what the provider did.
+/// Why there is no reply. All but the first five leave open what the provider did.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The session was closed before; nothing was sent.
@@ -110,6 +110,12 @@ pub enum CallError {
         what: &'static str,
         /// What was asked for.
         name: SmolStr,
+    },
+    /// The provider reported errors in place of its schema, without which nothing can be sent.
+    #[error("the provider has no schema: {}", summaries(.diagnostics))]
+    NoSchema {
+        /// What it said.
+        diagnostics: Vec<ProviderDiagnostic>,
     },
     /// A value of ours does not fit the provider's schema; nothing was sent.
     #[error("the value for {argument} cannot be sent: {reason}")]
@@ -180,6 +186,7 @@ impl CallError {
             self,
             CallError::Closed
                 | CallError::UnknownType { .. }
+                | CallError::NoSchema { .. }
                 | CallError::Unencodable { .. }
                 | CallError::NotRunning { .. }
         )
@@ -189,6 +196,10 @@ impl CallError {
     pub fn is_unimplemented(&self) -> bool {
         matches!(self, CallError::Status { code: StatusCode::Unimplemented, .. })
     }
+}
+
+fn summaries(diagnostics: &[ProviderDiagnostic]) -> String {
+    diagnostics.iter().map(|d| d.summary.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 fn tail(stderr: &str) -> String {

@@ -26,6 +26,9 @@ pub const START_DEADLINE: Duration = Duration::from_secs(60);
 /// How long the connection may take once the plugin has said where it listens.
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(30);
 
+/// Flow control of the connection: HTTP/2's 64 KiB would make a schema of 40 MiB wait for hundreds of round trips.
+const WINDOW: u32 = 8 * 1024 * 1024;
+
 /// Setting this variable to anything does without TLS, for use with debuggers and for plugins that cannot do it.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
@@ -167,7 +170,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
 }
 
 fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_directory: &TempDir) -> Command {
-    let mut command = match spec.guard.as_deref().or_else(guard::program) {
+    let mut command = match spec.guard.as_deref().or_else(|| guard::program()) {
         Some(guard) => {
             let mut command = Command::new(guard);
             command.args(guard::arguments(std::process::id(), &spec.program));
@@ -214,7 +217,11 @@ async fn connect(address: PluginAddress, tls: Option<TlsConnector>) -> Result<Ch
         async move { open(address, tls).await.map(TokioIo::new) }
     });
     // The name is never resolved: the connector above knows where to go.
-    Endpoint::from_static("http://plugin.invalid").connect_with_connector(connector).await
+    Endpoint::from_static("http://plugin.invalid")
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .connect_with_connector(connector)
+        .await
 }
 
 async fn open(address: PluginAddress, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {

@@ -54,7 +54,7 @@ pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
 pub(crate) struct PluginProcess {
     pid: u32,
     ended: watch::Receiver<Option<String>>,
-    kill: Option<oneshot::Sender<()>>,
+    kill: Mutex<Option<oneshot::Sender<()>>>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
 }
 
@@ -81,7 +81,7 @@ impl PluginProcess {
             }
             let _ = tell.send(Some(describe(status)));
         });
-        (PluginProcess { pid, ended, kill: Some(kill), last_lines }, stdout)
+        (PluginProcess { pid, ended, kill: Mutex::new(Some(kill)), last_lines }, stdout)
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -110,8 +110,8 @@ impl PluginProcess {
     }
 
     /// Ends it now.
-    pub(crate) fn kill(&mut self) {
-        self.kill = None;
+    pub(crate) fn kill(&self) {
+        *self.kill.lock() = None;
     }
 }
 

@@ -2,7 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+mod content;
+mod event;
 pub mod json;
+mod ledger;
+pub mod model;
 pub mod record;
 pub mod run;
 pub mod snapshot;
@@ -10,6 +14,8 @@ pub mod step;
 pub mod store;
 pub mod tfstate;
 
+pub use ledger::RevisionRule;
+pub use model::ModelStore;
 pub use record::{
     CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
     RawJson, ResourceMode, SensitivePath, instance_address,

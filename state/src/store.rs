@@ -107,6 +107,17 @@ pub enum StoreError {
         /// The limit in bytes.
         limit: u64,
     },
+    /// A record that was to be written is not sound: a mistake of the caller. Nothing of the batch was written.
+    #[error("the record of {name} cannot be stored: {what}")]
+    Record {
+        /// Instance, output or operation.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The store was opened for reading.
+    #[error("the state was opened for reading only")]
+    ReadOnly,
     /// The operating system gave no random bytes.
     #[error(transparent)]
     Random(#[from] crate::run::RandomError),

@@ -10,8 +10,10 @@ use crate::token::{Token, TokenKind};
 /// What kind of text is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// A file or an expression.
-    Code,
+    /// A file.
+    File,
+    /// An expression alone. The tag that ends a heredoc may be the last thing in the text.
+    Expression,
     /// A template as a whole.
     Template,
 }
@@ -33,12 +35,14 @@ struct Lexer<'text> {
     tokens: Vec<Token>,
     modes: Vec<Mode<'text>>,
     start: Start,
+    /// No `*/` is left in the text: a search that failed is not repeated.
+    comments_done: bool,
 }
 
 /// Cuts a text into tokens.
 pub(crate) fn lex(text: &str, start: Start) -> Vec<Token> {
     let tokens = Vec::with_capacity(text.len() / 4);
-    let mut lexer = Lexer { text, at: 0, tokens, modes: Vec::new(), start };
+    let mut lexer = Lexer { text, at: 0, tokens, modes: Vec::new(), start, comments_done: false };
     if text.starts_with('\u{feff}') {
         lexer.take('\u{feff}'.len_utf8(), TokenKind::ByteOrderMark);
     }
@@ -173,10 +177,14 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// Length of a block comment. Without an end there is none: the slash stands alone then, and further ones are
-    /// not searched for an end again.
+    /// Length of a block comment. Without an end it is none: the slash stands alone then.
     fn comment_length(&mut self, rest: &str) -> Option<usize> {
-        rest.get(2..)?.find("*/").map(|at| at + 4)
+        if self.comments_done {
+            return None;
+        }
+        let end = rest.get(2..)?.find("*/");
+        self.comments_done = end.is_none();
+        end.map(|at| at + 4)
     }
 
     /// A closing brace: the end of the innermost sequence, or `otherwise`.
@@ -281,7 +289,8 @@ impl<'text> Lexer<'text> {
             return self.take(bytes.len(), TokenKind::Invalid);
         }
         let line = rest.get(..length).unwrap_or_default();
-        if line_start && newline > 0 && line.trim() == tag {
+        let ends_line = newline > 0 || (self.start == Start::Expression && length == bytes.len());
+        if line_start && ends_line && line.trim() == tag {
             self.take(length, TokenKind::CloseHeredoc);
             self.modes.pop();
             // The line end belongs to the code around the heredoc.

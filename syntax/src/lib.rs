@@ -2,7 +2,10 @@
 
 pub mod body;
 pub mod expression;
+mod lexer;
+mod lexical;
 mod parse;
+mod parser;
 mod references;
 pub mod source;
 pub mod token;
@@ -14,6 +17,7 @@ pub use expression::{
     BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, Step,
     StepKind, Template, TemplateForm, TemplatePart, Traversal, UnaryOperator,
 };
+pub use lexer::is_identifier;
 pub use parse::{parse_bytes, parse_expression, parse_file, parse_template, parse_traversal};
 pub use references::references;
 pub use source::{SourceFile, Span};

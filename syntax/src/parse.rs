@@ -5,47 +5,75 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::Position;
 
-use crate::body::{Body, BodyId};
-use crate::expression::{ExprId, ExprKind, ExprNode};
-use crate::source::{SourceFile, Span};
+use crate::parser::{Goal, parse};
+use crate::source::{MAX_SOURCE_BYTES, SourceFile, Span, offset};
 use crate::tree::{Expression, Root, Tree};
 
-fn pending(source: SourceFile, root: Root) -> Arc<Tree> {
-    Arc::new(Tree {
-        source: Arc::new(source),
-        tokens: Vec::new(),
-        expressions: vec![ExprNode { kind: ExprKind::Error, span: Span::empty(0) }],
-        bodies: vec![Body::default()],
-        root,
-    })
-}
+#[allow(unused_imports, reason = "named in documentation")]
+use crate::expression::ExprKind;
 
-/// Parses a configuration file. The tree is whole whatever is wrong with the text; all errors come back at once.
+/// Parses a configuration file. The tree is whole whatever is wrong with the text, with holes where something could
+/// not be understood; all errors come back at once, those of single characters first.
 pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
-    (pending(SourceFile::new(name, text), Root::Body(BodyId(0))), Vec::new())
+    whole(SourceFile::new(name, text), Goal::File)
 }
 
-/// The same from bytes; text that is not UTF-8 is an error.
+/// The same from bytes. A file that is not UTF-8 has that one error, and a tree of what could be read of it.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
-    parse_file(name, Arc::from(String::from_utf8_lossy(bytes).as_ref()))
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => return parse_file(name, Arc::from(text)),
+        Err(error) => error.valid_up_to(),
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let (tree, _) = parse_file(name, Arc::from(text.as_ref()));
+    let replaced = offset(valid)..offset(valid + char::REPLACEMENT_CHARACTER.len_utf8());
+    let range = tree.range(Span::new(replaced.start, replaced.end));
+    let error = Diagnostic::error(
+        "Invalid character encoding",
+        "This is not UTF-8, the encoding that all configuration files have. Save the file with that encoding.",
+    );
+    (tree, vec![error.at(range)])
 }
 
-/// Parses a text that is one expression, as if it stood between parentheses: newlines mean nothing.
+/// Parses a text that is one expression, as if it stood between parentheses: line ends mean nothing. The errors are
+/// in the order of the text.
 ///
 /// `start` is where the first byte of `text` stands in the file `name`.
 pub fn parse_expression(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
-    (pending(SourceFile::starting_at(name, text, start), Root::Expression(ExprId(0))).expression(ExprId(0)), Vec::new())
+    part(SourceFile::starting_at(name, text, start), Goal::Expression)
 }
 
 /// Parses a text that is a template as a whole.
 ///
 /// `start` is where the first byte of `text` stands in the file `name`.
 pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
-    parse_expression(name, text, start)
+    part(SourceFile::starting_at(name, text, start), Goal::Template)
 }
 
-/// Parses a text that is one traversal, such as an address: the expression is a [`ExprKind::Traversal`], or a
-/// [`ExprKind::Error`] when there are errors.
+/// Parses a text that is one traversal with literal keys, such as an address or a reference in the JSON syntax: the
+/// expression is a [`ExprKind::Traversal`], or a [`ExprKind::Error`] when there are errors.
+///
+/// `start` is where the first byte of `text` stands in the file `name`.
 pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
-    parse_expression(name, text, start)
+    part(SourceFile::starting_at(name, text, start), Goal::Traversal)
+}
+
+fn part(source: SourceFile, goal: Goal) -> (Expression, Vec<Diagnostic>) {
+    let (tree, mut diagnostics) = whole(source, goal);
+    diagnostics.sort_by_key(|diagnostic| diagnostic.subject.as_ref().map(|subject| subject.start));
+    let id = match tree.root() {
+        Root::Expression(id) => id,
+        Root::Body(_) => Tree::NO_EXPRESSION,
+    };
+    (tree.expression(id), diagnostics)
+}
+
+fn whole(source: SourceFile, goal: Goal) -> (Arc<Tree>, Vec<Diagnostic>) {
+    if source.text().len() > MAX_SOURCE_BYTES {
+        let detail = format!("A text to be parsed has {MAX_SOURCE_BYTES} bytes at most.");
+        let (tree, _) = parse(SourceFile::new(source.name().clone(), ""), goal);
+        return (Arc::new(tree), vec![Diagnostic::error("Text too long", detail)]);
+    }
+    let (tree, diagnostics) = parse(source, goal);
+    (Arc::new(tree), diagnostics)
 }

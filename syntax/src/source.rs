@@ -161,7 +161,10 @@ impl SourceFile {
             end -= 1;
         }
         let between = self.text.get(from as usize..end).unwrap_or_default();
-        counted.saturating_add(offset(between.graphemes(true).count()))
+        let columns = counted.saturating_add(offset(between.graphemes(true).count()));
+        // A byte order mark takes no column.
+        let marked = index == 0 && byte > 0 && self.text.starts_with('\u{feff}');
+        columns - u32::from(marked && columns > 0)
     }
 
     /// The range with lines and columns.

@@ -35,6 +35,9 @@ static HOLE: ExprNode = ExprNode { kind: ExprKind::Error, span: Span::empty(0) }
 static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0) };
 
 impl Tree {
+    /// The number of no node.
+    pub(crate) const NO_EXPRESSION: ExprId = ExprId(u32::MAX);
+
     /// The text and its lines.
     pub fn source(&self) -> &Arc<SourceFile> {
         &self.source

@@ -176,13 +176,9 @@ pub(super) fn multiply(x: &Float, y: &Float, precision: u32) -> Result<Float, Nu
         (Form::Zero, Form::Infinite) | (Form::Infinite, Form::Zero) => Err(NumberError::ZeroTimesInfinity),
         (Form::Infinite, _) | (_, Form::Infinite) => Ok(Float::infinity(negative, precision)),
         (Form::Zero, _) | (_, Form::Zero) => Ok(Float::zero(negative, precision)),
-        (Form::Finite, Form::Finite) => Float::rounded(
-            negative,
-            &x.mantissa * &y.mantissa,
-            x.exponent.saturating_add(y.exponent),
-            false,
-            precision,
-        ),
+        (Form::Finite, Form::Finite) => {
+            Float::rounded(negative, &x.mantissa * &y.mantissa, x.exponent.saturating_add(y.exponent), false, precision)
+        }
     }
 }
 

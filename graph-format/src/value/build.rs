@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::container::{Fields, Sequence};
-use super::{Kind, Refinement, Unknown, Value, compare_for_set};
+use super::{Kind, Refinement, Unknown, Value};
 use crate::marks::Marks;
 use crate::number::Number;
 use crate::origin::Origin;
@@ -95,7 +95,7 @@ impl Value {
     /// set, since a set cannot keep them apart.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
-        let mut bare: Vec<Value> = items
+        let bare: Vec<Value> = items
             .into_iter()
             .map(|item| {
                 let (item, found) = item.unmark_deep();
@@ -103,7 +103,7 @@ impl Value {
                 item
             })
             .collect();
-        bare.sort_by(compare_for_set);
+        let bare = super::set_order::sort_for_set(bare);
         let mut distinct: Vec<Value> = Vec::with_capacity(bare.len());
         for item in bare {
             match distinct.last_mut() {

@@ -4,23 +4,68 @@ use std::cmp::Ordering;
 use std::fmt::Write;
 
 use super::{Kind, Value};
+use crate::number::NumberStyle;
+
+/// Significant digits of a number inside an element that is not primitive: as many as `big.Float.String` gives.
+const ORDER_DIGITS: usize = 10;
 
 /// Strings by bytes, numbers by size, false before true; other types by a text made from their content. Unknown
-/// elements come after null ones, and both after all others.
+/// elements come after all known ones, and null ones last.
+///
+/// Elements with the same text (numbers inside them that differ beyond the tenth digit) are put in order by their
+/// exact content, so that equal ones always stand beside each other.
 pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
-    fn rank(v: &Value) -> u8 {
-        match v.kind {
-            Kind::Unknown(_) => 2,
-            Kind::Null(_) => 1,
-            _ => 0,
-        }
-    }
     match (&a.kind, &b.kind) {
         (Kind::String(x), Kind::String(y)) => x.cmp(y),
         (Kind::Number(x), Kind::Number(y)) => x.cmp(y),
         (Kind::Bool(x), Kind::Bool(y)) => x.cmp(y),
-        _ => rank(a).cmp(&rank(b)).then_with(|| order_text(a).cmp(&order_text(b))),
+        _ => rank(a).cmp(&rank(b)).then_with(|| by_text((&order_text(a), a), (&order_text(b), b))),
     }
+}
+
+/// Puts elements in [`compare_for_set`] order; the text of each is made once.
+pub(super) fn sort_for_set(items: Vec<Value>) -> Vec<Value> {
+    let primitive = |value: &Value| matches!(value.kind, Kind::String(_) | Kind::Number(_) | Kind::Bool(_));
+    let mut keyed: Vec<(String, Value)> = items
+        .into_iter()
+        .map(|item| if primitive(&item) { (String::new(), item) } else { (order_text(&item), item) })
+        .collect();
+    keyed.sort_by(|(s, a), (t, b)| match primitive(a) || primitive(b) {
+        true => compare_for_set(a, b),
+        false => rank(a).cmp(&rank(b)).then_with(|| by_text((s, a), (t, b))),
+    });
+    keyed.into_iter().map(|(_, item)| item).collect()
+}
+
+fn rank(value: &Value) -> u8 {
+    match value.kind {
+        Kind::Null(_) => 2,
+        Kind::Unknown(_) => 1,
+        _ => 0,
+    }
+}
+
+fn by_text((s, a): (&str, &Value), (t, b): (&str, &Value)) -> Ordering {
+    s.cmp(t).then_with(|| by_content(a, b))
+}
+
+/// Order of two elements with the same text.
+fn by_content(a: &Value, b: &Value) -> Ordering {
+    match (&a.kind, &b.kind) {
+        (Kind::Number(x), Kind::Number(y)) => x.cmp(y),
+        (Kind::String(x), Kind::String(y)) => x.cmp(y),
+        (Kind::List(x) | Kind::Set(x) | Kind::Tuple(x), Kind::List(y) | Kind::Set(y) | Kind::Tuple(y)) => {
+            in_turn(x.items().iter().zip(y.items()))
+        }
+        (Kind::Map(x), Kind::Map(y)) | (Kind::Object(x), Kind::Object(y)) => {
+            in_turn(x.entries().values().zip(y.entries().values()))
+        }
+        _ => Ordering::Equal,
+    }
+}
+
+fn in_turn<'v>(mut parts: impl Iterator<Item = (&'v Value, &'v Value)>) -> Ordering {
+    parts.find_map(|(a, b)| Some(by_content(a, b)).filter(|order| order.is_ne())).unwrap_or(Ordering::Equal)
 }
 
 /// The text that orders elements which are not primitive. `?` stands for unknown, `~` for null.
@@ -36,44 +81,116 @@ fn write_order_text(value: &Value, text: &mut String) {
         Kind::Null(_) => text.push('~'),
         Kind::Bool(true) => text.push('T'),
         Kind::Bool(false) => text.push('F'),
-        Kind::Number(n) => {
-            let _ = write!(text, "{n}");
-        }
-        Kind::String(s) => {
-            let _ = write!(text, "{:?}", s.as_str());
-        }
-        Kind::List(s) | Kind::Set(s) => {
-            text.push('[');
-            for item in s.items() {
-                write_order_text(item, text);
-                text.push(';');
-            }
-            text.push(']');
-        }
+        Kind::Number(n) => text.push_str(&n.format(NumberStyle::General, Some(ORDER_DIGITS))),
+        Kind::String(s) => write_quoted(s, text),
+        Kind::List(s) | Kind::Set(s) => write_parts('[', s.items(), ']', text),
+        Kind::Tuple(s) => write_parts('<', s.items(), '>', text),
+        Kind::Object(f) => write_parts('<', f.entries().values(), '>', text),
         Kind::Map(f) => {
             text.push('{');
             for (key, item) in f.iter() {
-                let _ = write!(text, "{:?}:", key.as_str());
+                write_quoted(key, text);
+                text.push(':');
                 write_order_text(item, text);
                 text.push(';');
             }
             text.push('}');
         }
-        Kind::Tuple(s) => {
-            text.push('<');
-            for item in s.items() {
-                write_order_text(item, text);
-                text.push(';');
+    }
+}
+
+fn write_parts<'v>(open: char, parts: impl IntoIterator<Item = &'v Value>, close: char, text: &mut String) {
+    text.push(open);
+    for part in parts {
+        write_order_text(part, text);
+        text.push(';');
+    }
+    text.push(close);
+}
+
+/// Text in quotes as Go's `%q`: what cannot be printed is escaped.
+fn write_quoted(s: &str, text: &mut String) {
+    text.push('"');
+    for c in s.chars() {
+        let short = match c {
+            '"' | '\\' => c,
+            '\u{7}' => 'a',
+            '\u{8}' => 'b',
+            '\u{c}' => 'f',
+            '\n' => 'n',
+            '\r' => 'r',
+            '\t' => 't',
+            '\u{b}' => 'v',
+            _ => {
+                // Writing to a string cannot fail.
+                let _ = match u32::from(c) {
+                    _ if is_printable(c) => text.write_char(c),
+                    code @ 0..0x80 => write!(text, "\\x{code:02x}"),
+                    code @ 0x80..0x10000 => write!(text, "\\u{code:04x}"),
+                    code => write!(text, "\\U{code:08x}"),
+                };
+                continue;
             }
-            text.push('>');
-        }
-        Kind::Object(f) => {
-            text.push('<');
-            for (_, item) in f.iter() {
-                write_order_text(item, text);
-                text.push(';');
-            }
-            text.push('>');
-        }
+        };
+        text.push('\\');
+        text.push(short);
+    }
+    text.push('"');
+}
+
+/// Whether Go prints it as it is: no control, format or private character, and no space but the usual one.
+fn is_printable(c: char) -> bool {
+    !(c.is_control()
+        || (c.is_whitespace() && c != ' ')
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::number::Number;
+    use crate::types::Type;
+
+    fn order(items: &[Value]) -> String {
+        format!("{:?}", sort_for_set(items.to_vec()))
+    }
+
+    /// As recorded of `toset` under the topic `set:order`.
+    #[test]
+    fn as_recorded() {
+        let object = |n: i64| Value::object([("n", Value::int(n))]);
+        assert_eq!(order(&[3, 116, 149, 76].map(Value::int)), "[3, 76, 116, 149]");
+        assert_eq!(order(&[3, 116, 149, -76].map(object)), r#"[{"n": -76}, {"n": 116}, {"n": 149}, {"n": 3}]"#);
+        let pair = |a: i64| Value::tuple(vec![Value::int(a), Value::int(186)]);
+        assert_eq!(order(&[186, 1, 190, 91].map(pair)), "[[186, 186], [190, 186], [1, 186], [91, 186]]");
+        let lists = [vec![], vec![Value::int(1)]].map(|items| Value::list(Type::Number, items));
+        assert_eq!(order(&lists), "[[1], []]");
+        let map = |key: &str, n: i64| Value::map(Type::Number, BTreeMap::from([(key.into(), Value::int(n))]));
+        let maps = [map("p", 186), map("r", 1), map("r", 190), map("q", 91)];
+        assert_eq!(order(&maps), r#"[{"p": 186}, {"q": 91}, {"r": 190}, {"r": 1}]"#);
+        assert_eq!(order(&["é", "x y", "", "<&>"].map(Value::string)), r#"["", "<&>", "x y", "é"]"#);
+        let bools = [Value::null(Type::Bool), Value::bool(true), Value::unknown(Type::Bool), Value::bool(false)];
+        assert_eq!(order(&bools), "[false, true, unknown:bool, null:bool]");
+    }
+
+    #[test]
+    fn equal_texts_do_not_part_equal_elements() {
+        let object = |n: &str| Value::object([("n", Value::number(Number::parse(n).unwrap_or_default()))]);
+        let items = ["12345678901", "12345678902", "12345678901", "12345678902"].map(object).to_vec();
+        let ty = Type::object([("n", Type::Number)]);
+        assert_eq!(Value::set(ty, items).as_items().map(<[Value]>::len), Some(2));
+    }
+
+    #[test]
+    fn sorting_agrees_with_comparing() {
+        let values = ["b", "a\n", "\u{200b}", "a\u{0}"].map(Value::string);
+        let mut items: Vec<Value> = values.iter().map(|v| Value::tuple(vec![v.clone()])).collect();
+        items.extend(values.clone().map(|v| Value::tuple(vec![v, Value::null(Type::Bool)])));
+        items.extend(values);
+        let sorted = sort_for_set(items);
+        assert!(sorted.windows(2).all(|pair| compare_for_set(&pair[0], &pair[1]).is_le()));
     }
 }

@@ -6,7 +6,6 @@ use super::StateFile;
 use crate::json::{Escapes, push_indented, push_line, push_string};
 use crate::record::{
     CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, OutputRecord, PathStep,
-    ResourceMode,
 };
 
 /// Text under construction: knows the level and whether a comma is due.
@@ -145,8 +144,7 @@ fn write_output(page: &mut Page, output: &OutputRecord) {
 
 fn write_resource(page: &mut Page, (module, mode, resource_type, name): Place<'_>, instances: &[&InstanceRecord]) {
     let one = instances.first().map(|record| record.provider.as_str()).unwrap_or_default();
-    let per_instance =
-        instances.iter().any(|record| record.provider != one) || one.ends_with(']') && has_instance_key(one);
+    let per_instance = instances.iter().any(|record| record.provider != one || has_instance_key(&record.provider));
     page.open('{');
     if !module.is_empty() {
         page.string("module", module);
@@ -173,12 +171,12 @@ fn write_resource(page: &mut Page, (module, mode, resource_type, name): Place<'_
 }
 
 /// Whether a provider text ends in an instance key: `provider["x"].alias["key"]` or `provider["x"]["key"]`, but not
-/// `provider["x"]` alone, whose bracket names the source.
+/// `provider["x"]` alone, whose bracket names the source, nor `provider["x"].alias`.
 fn has_instance_key(provider: &str) -> bool {
     let Some(start) = provider.rfind("provider[\"") else { return false };
     let rest = &provider[start + "provider[\"".len()..];
     // The source has no quote in it, so the first closing bracket ends it.
-    rest.find("\"]").is_some_and(|end| rest.len() > end + 2)
+    rest.ends_with(']') && rest.find("\"]").is_some_and(|end| rest.len() > end + 2)
 }
 
 fn write_object(

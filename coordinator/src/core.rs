@@ -1,0 +1,632 @@
+//! A run's coordinator as one deciding machine: [`Coordinator::step`] takes what happened and says what is to be done.
+//!
+//! No clock, network, store or randomness in here: time is a number of milliseconds that comes with each event and never
+//! goes back, everything is kept in order, and equal histories give equal commands.
+//!
+//! What always holds:
+//! - a status changes through [`crate::status::transition`] only, and (but for skips and reopens, which rest on other
+//!   operations alone) only when the store has answered;
+//! - [`Order::Granted`] is sent only after its intent is durable, and at most to the worker and attempt of that intent;
+//! - [`Order::Acknowledged`] is sent only after the result is durable or known to be superfluous;
+//! - an operation is retried only when the last attempt left no intent, when its call is known not to have been made,
+//!   or when evidence says that it took no effect;
+//! - answers of the store come in the order of the steps, so one queue says what each is about;
+//! - the work of a step is proportional to what it changes, never to the size of the plan.
+
+mod answers;
+mod dispatch;
+mod doubts;
+mod nodes;
+mod records;
+mod reports;
+mod roster;
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use weft_state::{
+    Attempt, Ending, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
+};
+
+use crate::event::{Cancel, Command, Decision, Event, Finish, FinishReason, Progress, ProgressKind, UserResolution};
+use crate::outline::{Outline, OutlineError, OutlineOperation};
+use crate::result::JournalledResult;
+use crate::status::{Happening, Status, transition};
+use crate::worker::{Order, TaskResult};
+use answers::Step;
+use nodes::Nodes;
+use records::Records;
+use roster::Worker;
+
+/// Index into the coordinator's list of workers.
+type WorkerIndex = u32;
+/// Place of an operation in the outline.
+type Position = u32;
+
+/// How a run is to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Most operations at once over all workers (`-parallelism`); `None` for as many as the workers take.
+    pub parallelism: Option<u32>,
+    /// Milliseconds to wait for workers before the first lease of a shard.
+    pub gather_ms: u64,
+    /// Milliseconds that a worker which left may take to come back.
+    pub grace_ms: u64,
+    /// Milliseconds of silence after which a worker has left.
+    pub silence_ms: u64,
+    /// No worker joins after the ones that are there (one process): without one that fits, the run ends.
+    pub fixed_workers: bool,
+    /// What the user says of operations in doubt.
+    pub resolutions: Vec<UserResolution>,
+    /// Settle these and end, instead of going on with the run.
+    pub only_resolve: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        use crate::timing::{GATHER, RECONNECT_GRACE, WORKER_SILENCE};
+        RunOptions {
+            parallelism: None,
+            gather_ms: GATHER.as_millis() as u64,
+            grace_ms: RECONNECT_GRACE.as_millis() as u64,
+            silence_ms: WORKER_SILENCE.as_millis() as u64,
+            fixed_workers: false,
+            resolutions: Vec::new(),
+            only_resolve: false,
+        }
+    }
+}
+
+impl RunOptions {
+    /// For a worker in the same process: nothing to wait for.
+    pub fn in_process() -> RunOptions {
+        RunOptions { gather_ms: 0, fixed_workers: true, ..RunOptions::default() }
+    }
+}
+
+/// What a term begins from.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    /// What the store knows of the run's operations.
+    pub view: RunView,
+    /// The state's records of the instances that the run changes.
+    pub records: Vec<InstanceRecord>,
+    /// Revisions of what the run changes.
+    pub revisions: BTreeMap<Subject, Revision>,
+}
+
+/// Where within its status an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is under way.
+    Idle,
+    /// Leased, or intended and called: the worker has it, or will say so when it comes back.
+    AtWorker,
+    /// Leased: INTENT is under way.
+    IntentInStore,
+    /// COMMIT or FAIL is under way.
+    ResultInStore,
+    /// Intended: DOUBT is under way.
+    DoubtInStore,
+    /// In doubt: waits for a worker that seeks evidence.
+    SettleQueued,
+    /// In doubt: that worker seeks evidence.
+    AtSettler(WorkerIndex),
+    /// In doubt: RESOLVE is under way.
+    ResolveInStore,
+    /// In doubt: no evidence was found; it waits for the user.
+    Unsettled,
+}
+
+/// An operation's state.
+#[derive(Clone, Debug)]
+struct Op {
+    status: Status,
+    phase: Phase,
+    /// The last attempt, 0 before the first.
+    attempt: u32,
+    /// Who made it.
+    holder: Option<WorkerIndex>,
+    /// It blocks its dependents.
+    spoils: bool,
+    /// An earlier attempt failed or was in doubt.
+    tried: bool,
+    /// Done in the store, computed anew in this term because its result is not journalled.
+    live: bool,
+    /// When the worker got it.
+    since: u64,
+}
+
+/// A shard's state.
+#[derive(Clone, Debug, Default)]
+struct Shard {
+    /// What may be started: the longest way to the end first.
+    ready: BTreeSet<(Reverse<u32>, Position)>,
+    /// What evidence is to be sought for.
+    settles: BTreeSet<Position>,
+    /// Who holds it.
+    worker: Option<WorkerIndex>,
+    /// Who held it last.
+    last: Option<WorkerIndex>,
+    /// Operations that are not at rest.
+    open: u32,
+    /// Results of other shards that are there to be read: operation and export.
+    foreign: Vec<(Position, u32)>,
+    /// Own results that later operations of the shard may read.
+    locals: Vec<Position>,
+    /// Workers that could not open it, and what the last one said.
+    refused_by: BTreeSet<WorkerIndex>,
+    refusal: Option<Opaque>,
+}
+
+/// One term of one run.
+#[derive(Debug)]
+pub struct Coordinator {
+    outline: Arc<Outline>,
+    options: RunOptions,
+    nodes: Nodes,
+    ops: Vec<Op>,
+    shards: Vec<Shard>,
+    workers: Vec<Worker>,
+    worker_names: BTreeMap<WorkerId, WorkerIndex>,
+    records: Records,
+    locals: BTreeMap<Position, Arc<[u8]>>,
+    exports: BTreeMap<(Position, u32), Arc<[u8]>>,
+    /// What was given to the store and not answered.
+    in_store: VecDeque<Step>,
+    /// Shards with work that nobody holds and that have not been offered yet; and those that nobody connected may hold.
+    wanting: BTreeSet<u32>,
+    orphans: BTreeSet<u32>,
+    /// Workers that can be given something.
+    dispatchable: BTreeSet<WorkerIndex>,
+    cursor: WorkerIndex,
+    in_flight: u32,
+    settling: u32,
+    /// Operations that something may still happen to without the user.
+    open: u32,
+    counts: OpCounts,
+    /// Results that came while a step of the same operation was in the store.
+    late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
+    decisions: BTreeMap<Position, Decision>,
+    doubts: BTreeMap<Position, String>,
+    now: u64,
+    begun: u64,
+    draining: bool,
+    paused: bool,
+    finished: bool,
+    steps: Vec<StoreStep>,
+    orders: BTreeMap<WorkerIndex, Vec<Order>>,
+    progress: Vec<Progress>,
+    end: Option<FinishReason>,
+}
+
+impl Coordinator {
+    /// Begins a term from what the store knows.
+    ///
+    /// # Errors
+    /// When the outline makes no sense.
+    pub fn begin(
+        now: u64,
+        outline: Arc<Outline>,
+        options: RunOptions,
+        beginning: Beginning,
+    ) -> Result<(Coordinator, Vec<Command>), OutlineError> {
+        check(&outline)?;
+        let nodes = Nodes::new(&outline)?;
+        let count = outline.operations.len();
+        let mut shards = vec![Shard::default(); outline.shards.len()];
+        for operation in &outline.operations {
+            shards[operation.shard as usize].open += 1;
+        }
+        let idle = Op {
+            status: Status::Pending,
+            phase: Phase::Idle,
+            attempt: 0,
+            holder: None,
+            spoils: false,
+            tried: false,
+            live: false,
+            since: now,
+        };
+        let mut coordinator = Coordinator {
+            nodes,
+            ops: vec![idle; count],
+            shards,
+            workers: Vec::new(),
+            worker_names: BTreeMap::new(),
+            records: Records::new(beginning.records, beginning.revisions),
+            locals: BTreeMap::new(),
+            exports: BTreeMap::new(),
+            in_store: VecDeque::new(),
+            wanting: BTreeSet::new(),
+            orphans: BTreeSet::new(),
+            dispatchable: BTreeSet::new(),
+            cursor: 0,
+            in_flight: 0,
+            settling: 0,
+            open: count as u32,
+            counts: OpCounts { pending: count as u32, ..OpCounts::default() },
+            late: BTreeMap::new(),
+            decisions: BTreeMap::new(),
+            doubts: BTreeMap::new(),
+            now,
+            begun: now,
+            draining: false,
+            paused: false,
+            finished: false,
+            steps: Vec::new(),
+            orders: BTreeMap::new(),
+            progress: Vec::new(),
+            end: None,
+            outline,
+            options,
+        };
+        for resolution in std::mem::take(&mut coordinator.options.resolutions) {
+            if let Some(position) = coordinator.outline.position(resolution.operation) {
+                coordinator.decisions.insert(position as u32, resolution.decision);
+            }
+        }
+        coordinator.recover(beginning.view);
+        let commands = coordinator.settle_down();
+        Ok((coordinator, commands))
+    }
+
+    /// What is to be done now that this happened at this time (milliseconds, never going back).
+    pub fn step(&mut self, now: u64, event: Event) -> Vec<Command> {
+        if self.finished {
+            return Vec::new();
+        }
+        self.now = self.now.max(now);
+        match event {
+            Event::Joined(hello) => self.joined(hello),
+            Event::Left(worker) => self.left(&worker),
+            Event::Dead(worker) => self.dead(&worker),
+            Event::Heartbeat(worker) => self.heard(&worker),
+            Event::Said(worker, message) => self.said(&worker, message),
+            Event::Stored(answers) => self.stored(answers),
+            Event::Fenced => self.end = Some(FinishReason::Fenced),
+            Event::Paused(paused) => self.paused = paused,
+            Event::Cancel(Cancel::Drain) => self.drain(),
+            Event::Cancel(Cancel::Leave) => self.end = Some(FinishReason::Left),
+            Event::Resolve(resolution) => self.user_resolves(resolution),
+            Event::Tick => self.tick(),
+        }
+        self.settle_down()
+    }
+
+    /// Where the operations stand.
+    pub fn counts(&self) -> OpCounts {
+        self.counts
+    }
+
+    /// Where one operation stands.
+    pub fn status(&self, operation: u32) -> Option<Status> {
+        self.outline.position(operation).map(|position| self.ops[position].status)
+    }
+
+    /// Workers of earlier terms that hold open intents or doubts and are not connected: whoever can tell that one of
+    /// these processes is dead says so with [`Event::Dead`].
+    pub fn absent_holders(&self) -> Vec<WorkerId> {
+        self.workers.iter().filter(|worker| !worker.connected && !worker.dead).map(|worker| worker.id.clone()).collect()
+    }
+
+    /// The outline that this run follows.
+    pub fn outline(&self) -> &Arc<Outline> {
+        &self.outline
+    }
+
+    /// Takes over what the store knows.
+    fn recover(&mut self, view: RunView) {
+        let mut results: BTreeMap<Position, JournalledResult> = BTreeMap::new();
+        for (index, record) in view.ops {
+            let Some(position) = self.outline.position(index.0).map(|position| position as u32) else { continue };
+            let holder = (!record.worker.0.is_empty()).then(|| self.absent_worker(&record.worker));
+            let op = &mut self.ops[position as usize];
+            op.attempt = record.attempt.0;
+            op.holder = holder;
+            let status = Status::from(record.status);
+            self.enter(position, status);
+            match status {
+                Status::Done => {
+                    if let Some(result) = record.result.as_ref().and_then(JournalledResult::decode) {
+                        results.insert(position, result);
+                    }
+                }
+                Status::Intended => {
+                    self.ops[position as usize].phase = Phase::AtWorker;
+                    if let Some(holder) = holder {
+                        self.workers[holder as usize].tasks.insert(position);
+                    }
+                }
+                Status::InDoubt => self.ops[position as usize].phase = Phase::SettleQueued,
+                Status::Failed | Status::Skipped if !self.options.only_resolve => {
+                    self.ops[position as usize].tried = status == Status::Failed;
+                    self.reopen(position);
+                }
+                _ => {}
+            }
+        }
+        let live = |position: u32| !self.outline.operations[position as usize].journalled;
+        let done = |position: u32| self.ops[position as usize].status == Status::Done;
+        for position in self.nodes.needed_again(done, live) {
+            let op = &mut self.ops[position as usize];
+            op.live = true;
+            self.enter(position, Status::Pending);
+        }
+        for position in 0..self.ops.len() as u32 {
+            match (self.ops[position as usize].status, self.ops[position as usize].phase) {
+                (Status::Done, _) => {
+                    self.nodes.done(position);
+                    self.keep_result(position, results.remove(&position).unwrap_or_default());
+                }
+                (Status::InDoubt, _) => self.seek_evidence(position, "a worker that is gone held it".to_owned()),
+                (Status::Failed, _) => self.spoil(position),
+                _ => {}
+            }
+        }
+        for position in 0..self.ops.len() as u32 {
+            self.ready_if_free(position);
+        }
+    }
+
+    /// Puts an operation that nothing holds up among the ready ones.
+    fn ready_if_free(&mut self, position: Position) {
+        let op = &self.ops[position as usize];
+        if op.status == Status::Pending && self.nodes.is_free(position) && !self.options.only_resolve {
+            let shard = self.outline.operations[position as usize].shard;
+            let entry = (Reverse(self.nodes.height(position)), position);
+            self.shards[shard as usize].ready.insert(entry);
+            self.shard_has_work(shard);
+        }
+    }
+
+    /// The results of a done operation, for those that read them.
+    fn keep_result(&mut self, position: Position, result: JournalledResult) {
+        let outline = Arc::clone(&self.outline);
+        let operation = &outline.operations[position as usize];
+        if !result.local.is_empty() {
+            self.locals.insert(position, result.local);
+            self.shards[operation.shard as usize].locals.push(position);
+        }
+        for (index, (export, value)) in operation.exports.iter().zip(result.exports).enumerate() {
+            for reader in &export.readers {
+                let Some(shard) = self.shards.get_mut(*reader as usize) else { continue };
+                shard.foreign.push((position, index as u32));
+                let order = Order::Foreign {
+                    shard: *reader,
+                    operation: operation.index,
+                    export: index as u32,
+                    value: Arc::clone(&value),
+                };
+                if let Some(worker) = shard.worker {
+                    self.order(worker, order);
+                }
+            }
+            self.exports.insert((position, index as u32), value);
+        }
+    }
+
+    fn operation(&self, position: Position) -> &OutlineOperation {
+        &self.outline.operations[position as usize]
+    }
+
+    /// Moves an operation on. What the protocol does not allow changes nothing (and is a bug that tests look for).
+    fn happen(&mut self, position: Position, happening: Happening) -> bool {
+        match transition(self.ops[position as usize].status, happening) {
+            Ok(status) => {
+                self.enter(position, status);
+                true
+            }
+            Err(illegal) => {
+                debug_assert!(false, "operation {position}: {illegal}");
+                false
+            }
+        }
+    }
+
+    /// Sets a status and keeps the counts.
+    fn enter(&mut self, position: Position, status: Status) {
+        let before = self.ops[position as usize].status;
+        self.ops[position as usize].status = status;
+        let shard = self.outline.operations[position as usize].shard;
+        match (before.is_settled() && before != Status::InDoubt, status.is_settled() && status != Status::InDoubt) {
+            (false, true) => self.rests(shard, true),
+            (true, false) => self.rests(shard, false),
+            _ => {}
+        }
+        *count(&mut self.counts, before) -= 1;
+        *count(&mut self.counts, status) += 1;
+    }
+
+    /// One more (or less) operation of a shard needs nothing more.
+    fn rests(&mut self, shard: u32, rests: bool) {
+        let left = &mut self.shards[shard as usize].open;
+        if rests {
+            self.open -= 1;
+            *left -= 1;
+        } else {
+            self.open += 1;
+            *left += 1;
+        }
+    }
+
+    fn spoil(&mut self, position: Position) {
+        if std::mem::replace(&mut self.ops[position as usize].spoils, true) {
+            return;
+        }
+        for blocked in self.nodes.spoil(position) {
+            if self.ops[blocked as usize].status == Status::Pending {
+                self.skip(blocked, position);
+            }
+        }
+    }
+
+    fn mend(&mut self, position: Position) {
+        if !std::mem::replace(&mut self.ops[position as usize].spoils, false) {
+            return;
+        }
+        for freed in self.nodes.mend(position) {
+            if self.ops[freed as usize].status == Status::Skipped && !self.options.only_resolve {
+                self.reopen(freed);
+                self.ready_if_free(freed);
+            }
+        }
+    }
+
+    fn skip(&mut self, position: Position, because: Position) {
+        let because = self.operation(because).index;
+        if !self.happen(position, Happening::Skip) {
+            return;
+        }
+        let index = OpIndex(self.operation(position).index);
+        if !self.ops[position as usize].live {
+            self.store(Step::Told, StoreStep::Skip { op: index, because: OpIndex(because) });
+        }
+        self.tell(position, ProgressKind::Skipped { because }, Opaque::default());
+    }
+
+    fn reopen(&mut self, position: Position) {
+        if self.happen(position, Happening::Reopen) && !self.ops[position as usize].live {
+            let op = OpIndex(self.operation(position).index);
+            self.store(Step::Told, StoreStep::Reopen { op });
+        }
+    }
+
+    fn drain(&mut self) {
+        if self.draining {
+            return;
+        }
+        self.draining = true;
+        for worker in self.connected_workers() {
+            self.order(worker, Order::Drain);
+        }
+    }
+
+    fn store(&mut self, about: Step, step: StoreStep) {
+        self.in_store.push_back(about);
+        self.steps.push(step);
+    }
+
+    fn order(&mut self, worker: WorkerIndex, order: Order) {
+        if self.workers[worker as usize].connected {
+            self.orders.entry(worker).or_default().push(order);
+        }
+    }
+
+    fn tell(&mut self, position: Position, what: ProgressKind, diagnostics: Opaque) {
+        let op = &self.ops[position as usize];
+        let operation = &self.outline.operations[position as usize];
+        let shard = &self.outline.shards[operation.shard as usize];
+        self.progress.push(Progress {
+            operation: operation.index,
+            address: operation.address.clone(),
+            deposed: operation.deposed.clone(),
+            action: operation.action.clone(),
+            provider_instance: shard.key.provider_instance().to_owned(),
+            attempt: op.attempt,
+            worker: op.holder.map(|holder| self.workers[holder as usize].id.clone()).unwrap_or_default(),
+            elapsed_ms: self.now.saturating_sub(op.since),
+            what,
+            diagnostics,
+        });
+    }
+
+    /// Gives out what can be given out, sees whether this is the end, and collects the commands.
+    fn settle_down(&mut self) -> Vec<Command> {
+        if self.end.is_none() {
+            self.dispatch();
+            self.end = self.reason_to_end();
+        }
+        let mut commands = Vec::new();
+        if !self.steps.is_empty() && !matches!(self.end, Some(FinishReason::Fenced)) {
+            commands.push(Command::Store(std::mem::take(&mut self.steps)));
+        }
+        if self.end.is_some() {
+            for worker in self.connected_workers() {
+                self.order(worker, Order::Leave);
+            }
+        }
+        for (worker, orders) in std::mem::take(&mut self.orders) {
+            commands.push(Command::Send { worker: self.workers[worker as usize].id.clone(), orders });
+        }
+        commands.extend(self.progress.drain(..).map(Command::Progress));
+        if let Some(reason) = self.end {
+            self.finished = true;
+            commands.push(Command::Finish(self.finish(reason)));
+        }
+        commands
+    }
+
+    fn reason_to_end(&self) -> Option<FinishReason> {
+        if !self.in_store.is_empty() {
+            return None;
+        }
+        if self.draining {
+            return (self.in_flight == 0 && self.settling == 0).then_some(FinishReason::Drained);
+        }
+        if self.options.only_resolve {
+            let resting = self.counts.running == 0 && self.unsettled_doubts() == 0;
+            return resting.then_some(FinishReason::Resolved);
+        }
+        if self.open == 0 {
+            return Some(FinishReason::Complete);
+        }
+        // What is left may wait for a worker that never comes.
+        let idle = self.in_flight == 0 && self.settling == 0 && self.counts.running == 0 && self.wanting.is_empty();
+        let nobody = self.options.fixed_workers && !self.workers.is_empty() && self.dispatchable.is_empty();
+        (idle && nobody && !self.orphans.is_empty()).then_some(FinishReason::NoWorker)
+    }
+
+    fn finish(&self, reason: FinishReason) -> Finish {
+        let pick = |wanted: &dyn Fn(Status) -> bool| -> Vec<u32> {
+            let ops = self.ops.iter().zip(&self.outline.operations);
+            ops.filter(|(op, _)| wanted(op.status)).map(|(_, operation)| operation.index).collect()
+        };
+        let release = match reason {
+            FinishReason::Fenced => None,
+            FinishReason::Complete => Some(Ending::Finished),
+            FinishReason::Resolved if self.open == 0 => Some(Ending::Finished),
+            _ => Some(Ending::Stopped),
+        };
+        Finish {
+            release,
+            reason,
+            counts: self.counts,
+            in_doubt: pick(&|status| status == Status::InDoubt),
+            unfinished: pick(&|status| matches!(status, Status::Pending | Status::Leased | Status::Intended)),
+        }
+    }
+}
+
+/// The count of a status.
+fn count(counts: &mut OpCounts, status: Status) -> &mut u32 {
+    match status {
+        Status::Pending | Status::Leased => &mut counts.pending,
+        Status::Intended => &mut counts.running,
+        Status::Done => &mut counts.done,
+        Status::Failed => &mut counts.failed,
+        Status::Skipped => &mut counts.skipped,
+        Status::InDoubt => &mut counts.in_doubt,
+    }
+}
+
+fn check(outline: &Outline) -> Result<(), OutlineError> {
+    for pair in outline.operations.windows(2) {
+        if pair[1].index <= pair[0].index {
+            return Err(OutlineError::Order(pair[1].index));
+        }
+    }
+    for operation in &outline.operations {
+        let named = operation.exports.iter().flat_map(|export| &export.readers).chain([&operation.shard]);
+        for shard in named {
+            if *shard as usize >= outline.shards.len() {
+                return Err(OutlineError::UnknownShard { operation: operation.index, shard: *shard });
+            }
+        }
+    }
+    Ok(())
+}

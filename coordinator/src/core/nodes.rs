@@ -1,0 +1,253 @@
+//! Who waits for whom, as counters: what becomes ready, blocked or free again is found in work proportional to the
+//! edges that it touches, each once in a run.
+
+use crate::outline::{Need, Outline, OutlineError};
+
+/// Operations (by their place in the outline) and, behind them, waiters.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    operations: u32,
+    /// Where the successors of each node begin in `targets`.
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+    /// How many needs of each node are not done.
+    unmet: Vec<u32>,
+    /// How many needs of each node failed, are in doubt or were skipped.
+    bad: Vec<u32>,
+    /// Operations on the longest way from each node to the end.
+    height: Vec<u32>,
+    /// Every node behind everything that it needs.
+    order: Vec<u32>,
+}
+
+impl Nodes {
+    pub(crate) fn new(outline: &Outline) -> Result<Nodes, OutlineError> {
+        let operations = outline.operations.len() as u32;
+        let count = outline.operations.len() + outline.waiters.len();
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        let mut unmet = vec![0u32; count];
+        let mut add = |node: usize, needs: &[Need], name: &dyn Fn() -> String| -> Result<(), OutlineError> {
+            for need in needs {
+                let source = match need {
+                    Need::Operation(index) => outline.position(*index).map(|position| position as u32),
+                    Need::Waiter(index) => {
+                        ((*index as usize) < outline.waiters.len()).then(|| operations.saturating_add(*index))
+                    }
+                };
+                let Some(source) = source else {
+                    return Err(OutlineError::Unknown { of: name(), need: *need });
+                };
+                edges.push((source, node as u32));
+                unmet[node] += 1;
+            }
+            Ok(())
+        };
+        for (position, operation) in outline.operations.iter().enumerate() {
+            add(position, &operation.needs, &|| operation.address.clone())?;
+        }
+        for (index, waiter) in outline.waiters.iter().enumerate() {
+            add(operations as usize + index, &waiter.needs, &|| format!("waiter {index}"))?;
+        }
+        let mut starts = vec![0u32; count + 1];
+        for (source, _) in &edges {
+            starts[*source as usize + 1] += 1;
+        }
+        for node in 0..count {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0u32; edges.len()];
+        for (source, target) in &edges {
+            targets[next[*source as usize] as usize] = *target;
+            next[*source as usize] += 1;
+        }
+        let mut nodes = Nodes {
+            operations,
+            starts,
+            targets,
+            bad: vec![0; count],
+            height: vec![0; count],
+            order: Vec::with_capacity(count),
+            unmet,
+        };
+        nodes.sort(outline)?;
+        Ok(nodes)
+    }
+
+    /// Finds the order and the heights.
+    fn sort(&mut self, outline: &Outline) -> Result<(), OutlineError> {
+        let mut left = self.unmet.clone();
+        let mut order: Vec<u32> = (0..left.len() as u32).filter(|node| left[*node as usize] == 0).collect();
+        let mut at = 0;
+        while let Some(node) = order.get(at).copied() {
+            at += 1;
+            for place in self.range(node) {
+                let target = self.targets[place];
+                left[target as usize] -= 1;
+                if left[target as usize] == 0 {
+                    order.push(target);
+                }
+            }
+        }
+        if order.len() < left.len() {
+            let stuck = left.iter().position(|count| *count > 0).unwrap_or_default();
+            let index = outline.operations.get(stuck).map_or(u32::MAX, |operation| operation.index);
+            return Err(OutlineError::Cycle(index));
+        }
+        for node in order.iter().rev() {
+            let own = u32::from(*node < self.operations);
+            let below = self.range(*node).map(|place| self.height[self.targets[place] as usize]).max();
+            self.height[*node as usize] = below.unwrap_or_default() + own;
+        }
+        self.order = order;
+        Ok(())
+    }
+
+    fn range(&self, node: u32) -> std::ops::Range<usize> {
+        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
+    }
+
+    /// Length of the longest way from an operation to the end: what is done first among what is ready.
+    pub(crate) fn height(&self, operation: u32) -> u32 {
+        self.height[operation as usize]
+    }
+
+    /// Whether everything that an operation needs is done.
+    pub(crate) fn is_free(&self, operation: u32) -> bool {
+        self.unmet[operation as usize] == 0
+    }
+
+    /// Whether something that an operation needs failed, is in doubt or was skipped.
+    pub(crate) fn is_blocked(&self, operation: u32) -> bool {
+        self.bad[operation as usize] > 0
+    }
+
+    /// An operation is done: the operations that nothing holds up any more.
+    pub(crate) fn done(&mut self, operation: u32) -> Vec<u32> {
+        let mut freed = Vec::new();
+        let mut stack = vec![operation];
+        while let Some(node) = stack.pop() {
+            for place in self.range(node) {
+                let target = self.targets[place];
+                let unmet = &mut self.unmet[target as usize];
+                *unmet -= 1;
+                if *unmet == 0 {
+                    if target < self.operations { freed.push(target) } else { stack.push(target) }
+                }
+            }
+        }
+        freed
+    }
+
+    /// An operation failed or is in doubt: the operations that this blocks and that were not blocked before.
+    pub(crate) fn spoil(&mut self, operation: u32) -> Vec<u32> {
+        self.walk(operation, |bad| {
+            *bad += 1;
+            *bad == 1
+        })
+    }
+
+    /// The contrary of [`Nodes::spoil`]: the operations that nothing blocks any more.
+    pub(crate) fn mend(&mut self, operation: u32) -> Vec<u32> {
+        self.walk(operation, |bad| {
+            *bad = bad.saturating_sub(1);
+            *bad == 0
+        })
+    }
+
+    fn walk(&mut self, operation: u32, mut turns: impl FnMut(&mut u32) -> bool) -> Vec<u32> {
+        let mut turned = Vec::new();
+        let mut stack = vec![operation];
+        while let Some(node) = stack.pop() {
+            for place in self.range(node) {
+                let target = self.targets[place];
+                if turns(&mut self.bad[target as usize]) {
+                    if target < self.operations {
+                        turned.push(target);
+                    }
+                    stack.push(target);
+                }
+            }
+        }
+        turned
+    }
+
+    /// Which of the operations that `lost` says have lost their results must be computed anew, because something that
+    /// is not done (`done` says so) or is itself computed anew may read them.
+    pub(crate) fn needed_again(&self, done: impl Fn(u32) -> bool, lost: impl Fn(u32) -> bool) -> Vec<u32> {
+        let mut wanted = vec![false; self.unmet.len()];
+        let mut again = Vec::new();
+        for node in self.order.iter().rev().copied() {
+            let read = self.range(node).any(|place| wanted[self.targets[place] as usize]);
+            if node >= self.operations {
+                wanted[node as usize] = read;
+            } else if !done(node) {
+                wanted[node as usize] = true;
+            } else if read && lost(node) {
+                wanted[node as usize] = true;
+                again.push(node);
+            }
+        }
+        again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outline::{OperationKind, OutlineOperation, OutlineShard, ShardKey, Waiter};
+
+    fn outline(needs: &[&[Need]], waiters: &[&[Need]]) -> Outline {
+        let operation = |(index, needs): (usize, &&[Need])| OutlineOperation {
+            needs: needs.to_vec(),
+            ..OutlineOperation::new(index as u32 * 10, OperationKind::Create, format!("a.b{index}"), "create", 0)
+        };
+        Outline {
+            operations: needs.iter().enumerate().map(operation).collect(),
+            waiters: waiters.iter().map(|needs| Waiter { needs: needs.to_vec() }).collect(),
+            shards: vec![OutlineShard::new(ShardKey::Unplaced)],
+            claims: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn waiters_count_as_one() {
+        use Need::{Operation as O, Waiter as W};
+        let outline = outline(&[&[], &[], &[W(0)], &[W(0)], &[O(20)]], &[&[O(0), O(10)]]);
+        let mut nodes = Nodes::new(&outline).unwrap();
+        assert_eq!((nodes.height(0), nodes.height(3), nodes.height(4)), (3, 1, 1));
+        assert!(nodes.done(0).is_empty());
+        assert_eq!(nodes.spoil(1), vec![2, 4, 3]);
+        assert!(nodes.is_blocked(4));
+        assert_eq!(nodes.mend(1).len(), 3);
+        assert_eq!(nodes.done(1), vec![2, 3]);
+        assert_eq!(nodes.done(2), vec![4]);
+    }
+
+    #[test]
+    fn two_bad_inputs_need_two_mends() {
+        use Need::Operation as O;
+        let mut nodes = Nodes::new(&outline(&[&[], &[], &[O(0), O(10)], &[O(20)]], &[])).unwrap();
+        assert_eq!(nodes.spoil(0), vec![2, 3]);
+        assert!(nodes.spoil(1).is_empty());
+        assert!(nodes.mend(0).is_empty());
+        assert_eq!(nodes.mend(1), vec![2, 3]);
+    }
+
+    #[test]
+    fn senseless_outlines_are_refused() {
+        use Need::{Operation as O, Waiter as W};
+        let cycle = Nodes::new(&outline(&[&[], &[O(20)], &[O(10)]], &[]));
+        assert_eq!(cycle.err(), Some(OutlineError::Cycle(10)));
+        assert!(matches!(Nodes::new(&outline(&[&[O(7)]], &[])), Err(OutlineError::Unknown { .. })));
+        assert!(matches!(Nodes::new(&outline(&[&[W(0)]], &[])), Err(OutlineError::Unknown { .. })));
+    }
+
+    #[test]
+    fn live_results_are_wanted_again_only_by_what_is_left() {
+        use Need::Operation as O;
+        let nodes = Nodes::new(&outline(&[&[], &[O(0)], &[O(10)], &[]], &[])).unwrap();
+        assert_eq!(nodes.needed_again(|node| node != 2, |node| node < 2), vec![1, 0]);
+        assert!(nodes.needed_again(|_| true, |_| true).is_empty());
+    }
+}

@@ -1,0 +1,230 @@
+//! What the state holds of the instances that a run changes: object changes come in, whole records go to the store.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use weft_graph_format::address::{self, ResourceInstance};
+use weft_state::{
+    DeposedKey, DoubtKey, InstanceKey, InstanceObject, InstanceRecord, InstanceWrite, ResourceMode, Revision, Subject,
+    Writes,
+};
+
+use crate::worker::{ObjectChange, ObjectWrite, TaskWrites};
+
+/// Why a worker's writes cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RecordError {
+    #[error("{0:?} is not the address of a resource instance that can be stored")]
+    Address(String),
+    #[error("{0:?} is not the key of a deposed object")]
+    DeposedKey(String),
+    #[error("{address} has no object to be {what}")]
+    Absent { address: String, what: &'static str },
+    #[error("{address} has a deposed object {key} already")]
+    Occupied { address: String, key: String },
+}
+
+/// Records and revisions as of the last step that was given to the store.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Records {
+    instances: BTreeMap<String, InstanceRecord>,
+    revisions: BTreeMap<Subject, Revision>,
+}
+
+impl Records {
+    pub(crate) fn new(instances: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Records {
+        let instances = instances.into_iter().map(|record| (record.address.clone(), record)).collect();
+        Records { instances, revisions }
+    }
+
+    /// The revision that the store last gave an instance; `None` when we do not know.
+    pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
+        self.revisions.get(&Subject::Instance(address.to_owned())).copied()
+    }
+
+    pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
+        self.revisions.extend(revisions);
+    }
+
+    /// Whole records for changes of objects. On an error nothing is changed.
+    pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
+        let mut changed: BTreeMap<String, InstanceRecord> = BTreeMap::new();
+        for write in writes.objects {
+            if !changed.contains_key(&write.address) {
+                let record = match self.instances.get(&write.address) {
+                    Some(record) => record.clone(),
+                    None => new_record(&write.address)?,
+                };
+                changed.insert(write.address.clone(), record);
+            }
+            if let Some(record) = changed.get_mut(&write.address) {
+                change(record, write)?;
+            }
+        }
+        let mut instances = Vec::with_capacity(changed.len());
+        for (address, record) in changed {
+            let kept = (!record.is_empty()).then(|| record.clone());
+            if record.is_empty() {
+                self.instances.remove(&address);
+            } else {
+                self.instances.insert(address.clone(), record);
+            }
+            instances.push(InstanceWrite { address, record: kept });
+        }
+        Ok(Writes { instances, outputs: writes.outputs, checks: None })
+    }
+
+    /// What a late report says of objects, where it differs from what is recorded.
+    pub(crate) fn strays(&self, writes: &TaskWrites) -> Vec<(DoubtKey, Option<InstanceObject>)> {
+        let mut strays = Vec::new();
+        for write in &writes.objects {
+            let record = self.instances.get(&write.address);
+            let deposed = write.deposed.as_deref().and_then(DeposedKey::parse);
+            let recorded = match &deposed {
+                None => record.and_then(|record| record.current.as_ref()),
+                Some(key) => record.and_then(|record| record.deposed.get(key)),
+            };
+            let reported = match &write.change {
+                ObjectChange::Put(object) => Some(object.as_ref()),
+                ObjectChange::Remove => None,
+                ObjectChange::DeposeAs(_) | ObjectChange::RestoreFrom(_) => continue,
+            };
+            if recorded != reported {
+                strays.push((DoubtKey { address: write.address.clone(), deposed }, reported.cloned()));
+            }
+        }
+        strays
+    }
+}
+
+fn key(text: &str) -> Result<DeposedKey, RecordError> {
+    DeposedKey::parse(text).ok_or_else(|| RecordError::DeposedKey(text.to_owned()))
+}
+
+fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordError> {
+    if !write.provider.is_empty() {
+        record.provider = write.provider;
+    }
+    match (write.change, write.deposed) {
+        (ObjectChange::Put(object), None) => record.current = Some(*object),
+        (ObjectChange::Put(object), Some(deposed)) => {
+            record.deposed.insert(key(&deposed)?, *object);
+        }
+        (ObjectChange::Remove, None) => record.current = None,
+        (ObjectChange::Remove, Some(deposed)) => {
+            record.deposed.remove(&key(&deposed)?);
+        }
+        (ObjectChange::DeposeAs(deposed), _) => {
+            let key = key(&deposed)?;
+            if record.deposed.contains_key(&key) {
+                return Err(RecordError::Occupied { address: write.address, key: deposed });
+            }
+            let Some(object) = record.current.take() else {
+                return Err(RecordError::Absent { address: write.address, what: "set aside" });
+            };
+            record.deposed.insert(key, object);
+        }
+        (ObjectChange::RestoreFrom(deposed), _) => {
+            if record.current.is_none() {
+                let Some(object) = record.deposed.remove(&key(&deposed)?) else {
+                    return Err(RecordError::Absent { address: write.address, what: "restored" });
+                };
+                record.current = Some(object);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An empty record for an address that the state does not hold yet.
+fn new_record(text: &str) -> Result<InstanceRecord, RecordError> {
+    let refused = || RecordError::Address(text.to_owned());
+    let instance = ResourceInstance::from_str(text).map_err(|_| refused())?;
+    let mode = match instance.resource.mode {
+        address::ResourceMode::Managed => ResourceMode::Managed,
+        address::ResourceMode::Data => ResourceMode::Data,
+        address::ResourceMode::Ephemeral => return Err(refused()),
+    };
+    let key = match &instance.key {
+        address::InstanceKey::None => InstanceKey::None,
+        address::InstanceKey::Int(index) => InstanceKey::Int(i64::try_from(*index).map_err(|_| refused())?),
+        address::InstanceKey::String(key) => InstanceKey::Str(key.to_string()),
+    };
+    let mut record = InstanceRecord::new(
+        instance.module.to_string(),
+        mode,
+        instance.resource.type_name.to_string(),
+        instance.resource.name.to_string(),
+        key,
+        "",
+    );
+    record.address = text.to_owned();
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_state::RawJson;
+
+    fn put(address: &str, text: &str) -> ObjectWrite {
+        ObjectWrite {
+            address: address.to_owned(),
+            provider: "provider[\"h/n/t\"].x".to_owned(),
+            deposed: None,
+            change: ObjectChange::Put(Box::new(InstanceObject::new(1, RawJson::new(text)))),
+        }
+    }
+
+    fn with(address: &str, deposed: Option<&str>, change: ObjectChange) -> ObjectWrite {
+        ObjectWrite {
+            address: address.to_owned(),
+            provider: String::new(),
+            deposed: deposed.map(str::to_owned),
+            change,
+        }
+    }
+
+    fn one(write: ObjectWrite) -> TaskWrites {
+        TaskWrites { objects: vec![write], outputs: Vec::new() }
+    }
+
+    #[test]
+    fn create_before_destroy_keeps_both_objects() {
+        const A: &str = "module.m[\"k\"].aws_x.y[0]";
+        let mut records = Records::default();
+        let written = records.write(one(put(A, "{}"))).unwrap();
+        let record = written.instances[0].record.clone().unwrap();
+        assert_eq!((record.address.as_str(), record.module.as_str()), (A, "module.m[\"k\"]"));
+        assert_eq!(record.key, InstanceKey::Int(0));
+        assert_eq!(record.provider, "provider[\"h/n/t\"].x");
+        records.write(one(with(A, None, ObjectChange::DeposeAs("00000001".into())))).unwrap();
+        let written = records.write(one(put(A, "{\"a\":1}"))).unwrap();
+        let record = written.instances[0].record.clone().unwrap();
+        assert!(record.current.is_some() && record.deposed.len() == 1);
+        let written = records.write(one(with(A, Some("00000001"), ObjectChange::Remove))).unwrap();
+        assert!(written.instances[0].record.as_ref().unwrap().deposed.is_empty());
+        let written = records.write(one(with(A, None, ObjectChange::Remove))).unwrap();
+        assert!(written.instances[0].record.is_none());
+    }
+
+    #[test]
+    fn a_late_report_that_differs_is_a_stray() {
+        let mut records = Records::default();
+        records.write(one(put("a.b", "{\"id\":1}"))).unwrap();
+        assert!(records.strays(&one(put("a.b", "{\"id\":1}"))).is_empty());
+        let strays = records.strays(&one(put("a.b", "{\"id\":2}")));
+        assert_eq!(strays.len(), 1);
+        assert_eq!(strays[0].0, DoubtKey::current("a.b"));
+    }
+
+    #[test]
+    fn bad_writes_change_nothing() {
+        let mut records = Records::default();
+        assert!(matches!(records.write(one(put("no address", "{}"))), Err(RecordError::Address(_))));
+        let missing = with("a.b", None, ObjectChange::DeposeAs("00000001".into()));
+        assert!(matches!(records.write(one(missing)), Err(RecordError::Absent { .. })));
+        let short = with("a.b", Some("1"), ObjectChange::Remove);
+        assert!(matches!(records.write(one(short)), Err(RecordError::DeposedKey(_))));
+    }
+}

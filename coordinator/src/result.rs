@@ -1,0 +1,93 @@
+//! How a result is kept in the journal: what its own shard reads of it, and what each reader elsewhere does.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::Opaque;
+
+/// The content of [`weft_state::CommitRecord::result`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JournalledResult {
+    pub(crate) local: Arc<[u8]>,
+    pub(crate) exports: Vec<Arc<[u8]>>,
+}
+
+impl Default for JournalledResult {
+    fn default() -> JournalledResult {
+        JournalledResult { local: Arc::from([]), exports: Vec::new() }
+    }
+}
+
+/// The form in the journal. The version comes first, so that a later form can be told from this one.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u8,
+    local: Vec<u8>,
+    exports: Vec<Vec<u8>>,
+}
+
+const VERSION: u8 = 1;
+
+impl JournalledResult {
+    /// The bytes for the journal; none for a result that nobody reads.
+    pub(crate) fn encode(&self) -> Opaque {
+        if self.local.is_empty() && self.exports.is_empty() {
+            return Opaque::default();
+        }
+        let exports = self.exports.iter().map(|value| value.to_vec()).collect();
+        let stored = Stored { version: VERSION, local: self.local.to_vec(), exports };
+        Opaque(postcard::to_stdvec(&stored).unwrap_or_default())
+    }
+
+    /// What was encoded; `None` for bytes that are of another version or damaged.
+    pub(crate) fn decode(bytes: &Opaque) -> Option<JournalledResult> {
+        if bytes.0.is_empty() {
+            return Some(JournalledResult::default());
+        }
+        let stored: Stored = postcard::from_bytes(&bytes.0).ok()?;
+        (stored.version == VERSION).then(|| JournalledResult {
+            local: stored.local.into(),
+            exports: stored.exports.into_iter().map(Arc::from).collect(),
+        })
+    }
+}
+
+/// Diagnostics as they travel and are stored: postcard.
+pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
+    if diagnostics.is_empty() {
+        return Opaque::default();
+    }
+    Opaque(postcard::to_stdvec(diagnostics).unwrap_or_default())
+}
+
+/// The diagnostics in these bytes. What cannot be read is itself a diagnostic, so that no failure is without words.
+pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
+    if bytes.0.is_empty() {
+        return Vec::new();
+    }
+    postcard::from_bytes(&bytes.0).unwrap_or_else(|_| {
+        let detail = "The worker's message could not be read: it may be of another version of Weft.";
+        vec![Diagnostic::error("Unreadable message", detail)]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_back() {
+        let result = JournalledResult { local: Arc::from([1, 2]), exports: vec![Arc::from([]), Arc::from([3])] };
+        assert_eq!(JournalledResult::decode(&result.encode()), Some(result));
+        assert!(JournalledResult::default().encode().0.is_empty());
+        assert_eq!(JournalledResult::decode(&Opaque(vec![9, 9])), None);
+    }
+
+    #[test]
+    fn diagnostics_come_back() {
+        let given = vec![Diagnostic::error("No", "It cannot be.").about("a.b")];
+        assert_eq!(decode_diagnostics(&encode_diagnostics(&given)), given);
+        assert_eq!(decode_diagnostics(&Opaque(vec![255]))[0].summary, "Unreadable message");
+    }
+}

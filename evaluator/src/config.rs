@@ -1,0 +1,331 @@
+//! Configurations as compiled: what a module declares, read from its files once.
+//!
+//! Expressions stay syntax; everything that OpenTofu decides without values (names, labels, meta-arguments, module
+//! sources, provider requirements) is data here.
+
+mod blocks;
+mod compile;
+mod content;
+mod load;
+mod meta;
+mod static_check;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{Module, ProviderSource, Resource};
+use weft_graph_format::formula::TypeDefaults;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_syntax::{BodyId, Expression, Tree};
+
+pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
+pub use load::{LoadError, Sources, load_tree};
+
+use crate::reference::Reference;
+
+/// A module with everything that it calls.
+#[derive(Debug, Default)]
+pub struct CompiledModule {
+    /// Where it stands in the tree of calls.
+    pub path: Module,
+    /// Its directory, relative to the directory of the root module; `.` for the root module itself.
+    pub dir: String,
+    /// `variable` blocks.
+    pub variables: BTreeMap<SmolStr, Arc<Variable>>,
+    /// Names of all `locals` blocks.
+    pub locals: BTreeMap<SmolStr, Arc<Local>>,
+    /// `output` blocks.
+    pub outputs: BTreeMap<SmolStr, Arc<Output>>,
+    /// `resource` and `data` blocks.
+    pub resources: BTreeMap<Resource, Arc<ResourceBlock>>,
+    /// `module` blocks.
+    pub calls: BTreeMap<SmolStr, Arc<ModuleCall>>,
+    /// `provider` blocks by local name and alias.
+    pub providers: BTreeMap<(SmolStr, Option<SmolStr>), Arc<ProviderBlock>>,
+    /// `required_providers`, by local name.
+    pub required_providers: BTreeMap<SmolStr, RequiredProvider>,
+    /// Settings of `backend "local"`.
+    pub local_backend: Option<Arc<BodySource>>,
+    /// What its calls lead to.
+    pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
+}
+
+/// A body to be decoded later, without the names that were taken out of it already.
+#[derive(Clone, Debug)]
+pub struct BodySource {
+    /// The file.
+    pub tree: Arc<Tree>,
+    /// The body.
+    pub body: BodyId,
+    /// Arguments that are not part of it any more.
+    pub taken_attributes: &'static [&'static str],
+    /// Block types that are not part of it any more.
+    pub taken_blocks: &'static [&'static str],
+    /// What diagnostics about something missing point at.
+    pub missing: SourceRange,
+}
+
+/// A `variable` block.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: SmolStr,
+    /// The type constraint; dynamic when none was given.
+    pub ty: Type,
+    /// Whether a type was given.
+    pub typed: bool,
+    /// Defaults of optional attributes.
+    pub defaults: TypeDefaults,
+    /// `default`
+    pub default: Option<Expression>,
+    /// `description`
+    pub description: Option<String>,
+    /// `sensitive`
+    pub sensitive: bool,
+    /// `ephemeral`
+    pub ephemeral: bool,
+    /// `nullable`
+    pub nullable: bool,
+    /// `deprecated`
+    pub deprecated: Option<String>,
+    /// `validation` blocks.
+    pub validations: Vec<Condition>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A name of a `locals` block.
+#[derive(Debug)]
+pub struct Local {
+    /// The name.
+    pub name: SmolStr,
+    /// Its value.
+    pub value: Expression,
+    /// What the value refers to.
+    pub references: Vec<Reference>,
+    /// The whole definition.
+    pub range: SourceRange,
+}
+
+/// An `output` block.
+#[derive(Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: SmolStr,
+    /// `value`
+    pub value: Expression,
+    /// `description`
+    pub description: Option<String>,
+    /// `sensitive`
+    pub sensitive: bool,
+    /// `ephemeral`
+    pub ephemeral: bool,
+    /// `deprecated`
+    pub deprecated: Option<String>,
+    /// `depends_on`
+    pub depends_on: Vec<Reference>,
+    /// `precondition` blocks.
+    pub preconditions: Vec<Condition>,
+    /// What the value, the conditions and `depends_on` refer to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A condition and its message.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// What must hold.
+    pub condition: Expression,
+    /// What is said when it does not.
+    pub error_message: Expression,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// How often something is there.
+#[derive(Clone, Debug, Default)]
+pub enum Repetition {
+    /// Once, without a key.
+    #[default]
+    Single,
+    /// `count`
+    Count(Expression),
+    /// `for_each`
+    ForEach(Expression),
+    /// `enabled`
+    Enabled(Expression),
+}
+
+impl Repetition {
+    /// The expression that decides.
+    pub fn expression(&self) -> Option<&Expression> {
+        match self {
+            Repetition::Single => None,
+            Repetition::Count(e) | Repetition::ForEach(e) | Repetition::Enabled(e) => Some(e),
+        }
+    }
+}
+
+/// A provider as a block names it: `aws`, `aws.west`, `aws.by_region[each.key]`.
+#[derive(Clone, Debug)]
+pub struct ProviderReference {
+    /// Local name.
+    pub local_name: SmolStr,
+    /// Alias.
+    pub alias: Option<SmolStr>,
+    /// Key of the instance.
+    pub key: Option<Expression>,
+    /// Where it stands.
+    pub range: SourceRange,
+}
+
+/// A `resource` or `data` block.
+#[derive(Debug)]
+pub struct ResourceBlock {
+    /// Kind, type and name.
+    pub resource: Resource,
+    /// How often.
+    pub repetition: Repetition,
+    /// The `provider` argument.
+    pub provider: Option<ProviderReference>,
+    /// `depends_on`
+    pub depends_on: Vec<Reference>,
+    /// `lifecycle`
+    pub lifecycle: Lifecycle,
+    /// The arguments of the type.
+    pub body: BodySource,
+    /// Everything the block refers to, every branch and nested block included.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A `lifecycle` block.
+#[derive(Clone, Debug, Default)]
+pub struct Lifecycle {
+    /// `create_before_destroy`
+    pub create_before_destroy: Option<bool>,
+    /// `prevent_destroy`
+    pub prevent_destroy: Option<Expression>,
+    /// `destroy`
+    pub destroy: Option<bool>,
+    /// `ignore_changes`: everything.
+    pub ignore_all: bool,
+    /// `ignore_changes`: these.
+    pub ignore_changes: Vec<(weft_graph_format::path::Path, SourceRange)>,
+    /// `replace_triggered_by`
+    pub replace_triggered_by: Vec<Expression>,
+    /// `precondition`
+    pub preconditions: Vec<Condition>,
+    /// `postcondition`
+    pub postconditions: Vec<Condition>,
+}
+
+/// A `module` block.
+#[derive(Debug)]
+pub struct ModuleCall {
+    /// Its name.
+    pub name: SmolStr,
+    /// `source` as written.
+    pub source: SmolStr,
+    /// Where `source` stands.
+    pub source_range: SourceRange,
+    /// `version` as written.
+    pub version: Option<SmolStr>,
+    /// How often.
+    pub repetition: Repetition,
+    /// `providers`: what each configuration of the child is.
+    pub providers: Vec<PassedProvider>,
+    /// `depends_on`
+    pub depends_on: Vec<Reference>,
+    /// Arguments.
+    pub arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
+    /// What the repetition, the keys of providers and `depends_on` refer to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// An entry of a `providers` argument.
+#[derive(Clone, Debug)]
+pub struct PassedProvider {
+    /// Local name in the child.
+    pub child_name: SmolStr,
+    /// Alias in the child.
+    pub child_alias: Option<SmolStr>,
+    /// What it is in the caller.
+    pub parent: ProviderReference,
+}
+
+/// A `provider` block.
+#[derive(Debug)]
+pub struct ProviderBlock {
+    /// Local name.
+    pub local_name: SmolStr,
+    /// `alias`
+    pub alias: Option<SmolStr>,
+    /// `for_each`
+    pub for_each: Option<Expression>,
+    /// `version`, deprecated.
+    pub version: Option<SmolStr>,
+    /// The arguments of the provider.
+    pub body: BodySource,
+    /// Whether nothing but meta-arguments is in it.
+    pub is_empty: bool,
+    /// What it refers to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// An entry of `required_providers`.
+#[derive(Clone, Debug)]
+pub struct RequiredProvider {
+    /// Where it comes from.
+    pub source: ProviderSource,
+    /// Version constraints as written.
+    pub version: Option<SmolStr>,
+    /// Aliases that callers must pass.
+    pub configuration_aliases: Vec<(SmolStr, Option<SmolStr>)>,
+    /// Where it stands.
+    pub range: SourceRange,
+}
+
+impl CompiledModule {
+    /// The source address that a local provider name means here.
+    pub fn provider_source(&self, local_name: &str) -> ProviderSource {
+        match self.required_providers.get(local_name) {
+            Some(required) => required.source.clone(),
+            None if local_name == "terraform" => ProviderSource::builtin("terraform"),
+            None => ProviderSource::default_for(local_name),
+        }
+    }
+
+    /// The module and all below it, callers first.
+    pub fn all(self: &Arc<Self>) -> Vec<Arc<CompiledModule>> {
+        let mut found = vec![self.clone()];
+        let mut next = 0;
+        while next < found.len() {
+            let children: Vec<_> = found[next].children.values().cloned().collect();
+            found.extend(children);
+            next += 1;
+        }
+        found
+    }
+}
+
+impl ResourceBlock {
+    /// The local name of its provider: the `provider` argument, or what stands before the first `_` of the type.
+    pub fn provider_local_name(&self) -> SmolStr {
+        match &self.provider {
+            Some(reference) => reference.local_name.clone(),
+            None => {
+                let type_name = self.resource.type_name.as_str();
+                SmolStr::new(type_name.split('_').next().unwrap_or(type_name))
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Reading a body whose arguments are fixed by the language: what is there, what is missing, what does not belong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{Block, Body, BodyId, Expression, Tree};
+
+/// An argument that a body may have.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeRule {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// A block type that a body may have.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRule {
+    /// Its type.
+    pub name: &'static str,
+    /// What its labels are called.
+    pub labels: &'static [&'static str],
+}
+
+/// What a body may have.
+#[derive(Clone, Copy, Debug)]
+pub struct ContentRules {
+    /// Arguments.
+    pub attributes: &'static [AttributeRule],
+    /// Block types.
+    pub blocks: &'static [BlockRule],
+    /// Whether anything else is left for somebody else to read.
+    pub open: bool,
+}
+
+/// A block that fits its rule.
+#[derive(Clone, Debug)]
+pub struct FoundBlock {
+    /// Its type.
+    pub block_type: &'static str,
+    /// Its labels, as many as the rule has.
+    pub labels: Vec<(SmolStr, SourceRange)>,
+    /// Its body.
+    pub body: BodyId,
+    /// Type and labels.
+    pub range: SourceRange,
+}
+
+/// What was found in a body.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Arguments by name.
+    pub attributes: BTreeMap<SmolStr, FoundAttribute>,
+    /// Blocks in order.
+    pub blocks: Vec<FoundBlock>,
+}
+
+/// An argument.
+#[derive(Clone, Debug)]
+pub struct FoundAttribute {
+    /// Its value.
+    pub value: Expression,
+    /// Its name in the text.
+    pub name_range: SourceRange,
+    /// The whole definition.
+    pub range: SourceRange,
+}
+
+impl Content {
+    /// The value of an argument.
+    pub fn get(&self, name: &str) -> Option<&Expression> {
+        self.attributes.get(name).map(|a| &a.value)
+    }
+
+    /// The blocks of a type.
+    pub fn blocks_of(&self, block_type: &'static str) -> impl Iterator<Item = &FoundBlock> {
+        self.blocks.iter().filter(move |b| b.block_type == block_type)
+    }
+}
+
+/// Nearest of `names` to `given`, when it is near enough to be a slip.
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// Edits up to which a name counts as a slip of another.
+    const LARGEST_SLIP: usize = 2;
+    names
+        .into_iter()
+        .map(|name| (edits(given, name), name))
+        .filter(|(distance, _)| *distance <= LARGEST_SLIP)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// ` Did you mean "x"?` or nothing.
+pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
+}
+
+/// Levenshtein distance, given up where the lengths alone are too far apart.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > 2 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], next);
+        }
+    }
+    row[b.len()]
+}
+
+/// Reads a body by rules. `missing` is what a diagnostic about a missing argument points at.
+pub fn read_content(
+    tree: &Arc<Tree>,
+    body: &Body,
+    rules: &ContentRules,
+    missing: &SourceRange,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Content {
+    let mut found = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
+    for attribute in &body.attributes {
+        let name = attribute.name.text.as_str();
+        if rules.attributes.iter().any(|rule| rule.name == name) {
+            found.attributes.insert(
+                attribute.name.text.clone(),
+                FoundAttribute {
+                    value: tree.expression(attribute.expression),
+                    name_range: tree.range(attribute.name.span),
+                    range: tree.range(attribute.span),
+                },
+            );
+        } else if !rules.open {
+            let hint = if rules.blocks.iter().any(|b| b.name == name) {
+                format!(" Did you mean to define a block of type {name:?}?")
+            } else {
+                did_you_mean(name, rules.attributes.iter().map(|a| a.name))
+            };
+            diagnostics.push(
+                Diagnostic::error(
+                    "Unsupported argument",
+                    format!("An argument named {name:?} is not expected here.{hint}"),
+                )
+                .at(tree.range(attribute.name.span)),
+            );
+        }
+    }
+    for rule in rules.attributes.iter().filter(|rule| rule.required) {
+        if !found.attributes.contains_key(rule.name) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "Missing required argument",
+                    format!("The argument {:?} is required, but it is not there.", rule.name),
+                )
+                .at(missing.clone()),
+            );
+        }
+    }
+    for block in &body.blocks {
+        let name = block.block_type.text.as_str();
+        match rules.blocks.iter().find(|rule| rule.name == name) {
+            Some(rule) => {
+                if let Some(block) = read_labels(tree, block, rule, diagnostics) {
+                    found.blocks.push(block);
+                }
+            }
+            None if rules.open => {}
+            None => {
+                let hint = if rules.attributes.iter().any(|a| a.name == name) {
+                    format!(" Did you mean to define argument {name:?}? If so, use the equals sign to assign it a value.")
+                } else {
+                    did_you_mean(name, rules.blocks.iter().map(|b| b.name))
+                };
+                diagnostics.push(
+                    Diagnostic::error(
+                        "Unsupported block type",
+                        format!("Blocks of type {name:?} are not expected here.{hint}"),
+                    )
+                    .at(tree.range(block.block_type.span)),
+                );
+            }
+        }
+    }
+    found
+}
+
+fn read_labels(
+    tree: &Arc<Tree>,
+    block: &Block,
+    rule: &BlockRule,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<FoundBlock> {
+    let wanted = rule.labels;
+    if let Some(extra) = block.labels.get(wanted.len()) {
+        let detail = match wanted.len() {
+            0 => format!("No labels are expected for {} blocks.", rule.name),
+            n => format!("Only {n} labels ({}) are expected for {} blocks.", wanted.join(", "), rule.name),
+        };
+        diagnostics.push(
+            Diagnostic::error(format!("Extraneous label for {}", rule.name), detail).at(tree.range(extra.span)),
+        );
+        return None;
+    }
+    if block.labels.len() < wanted.len() {
+        let first = wanted[block.labels.len()];
+        diagnostics.push(
+            Diagnostic::error(
+                format!("Missing {first} for {}", rule.name),
+                format!("All {} blocks must have {} labels ({}).", rule.name, wanted.len(), wanted.join(", ")),
+            )
+            .at(tree.range(block.open_span))
+            .within(tree.range(block.header_span)),
+        );
+        return None;
+    }
+    Some(FoundBlock {
+        block_type: rule.name,
+        labels: block.labels.iter().map(|l| (l.text.clone(), tree.range(l.span))).collect(),
+        body: block.body,
+        range: tree.range(block.header_span),
+    })
+}

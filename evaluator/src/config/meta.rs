@@ -1,0 +1,362 @@
+//! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{BodyId, ExprKind, Expression, Key, Literal, StepKind, Traversal, Tree, references};
+
+use super::compile::Compiling;
+use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
+use super::{Condition, Lifecycle, ProviderReference, Repetition};
+use crate::reference::{Reference, Subject, resolve};
+
+/// The text of a string without interpolation.
+pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
+    expression.as_string_literal()
+}
+
+/// A literal truth value.
+fn literal_bool(expression: &Expression) -> Option<bool> {
+    match expression.without_parentheses().kind() {
+        ExprKind::Literal(Literal::Bool(value)) => Some(*value),
+        _ => match expression.as_string_literal()?.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        },
+    }
+}
+
+/// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
+pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<Expression>)> {
+    let (traversal, key) = match expression.kind() {
+        ExprKind::Index { collection, key, .. } => {
+            (expression.child(*collection).as_traversal()?, Some(expression.child(*key)))
+        }
+        _ => (expression.as_traversal()?, None),
+    };
+    let alias = match traversal.steps.as_slice() {
+        [] => None,
+        [step] | [step, _] => match &step.kind {
+            StepKind::Attribute(name) => Some(name.clone()),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some((traversal.root.text, alias, key))
+}
+
+/// All references of an expression; what is none is reported.
+pub(super) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for traversal in references(expression) {
+        match resolve(&expression.tree, traversal) {
+            Ok(reference) => found.push(reference),
+            Err(problem) => diagnostics.push(problem),
+        }
+    }
+    found
+}
+
+/// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
+pub(super) fn references_of_body(
+    tree: &std::sync::Arc<Tree>,
+    body: BodyId,
+    taken: &[&str],
+    taken_blocks: &[&str],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let mut pending: Vec<(BodyId, bool, Vec<SmolStr>)> = vec![(body, true, Vec::new())];
+    while let Some((id, outermost, bound)) = pending.pop() {
+        let here = tree.body(id);
+        for attribute in &here.attributes {
+            if outermost && taken.contains(&attribute.name.text.as_str()) {
+                continue;
+            }
+            let expression = tree.expression(attribute.expression);
+            for traversal in references(&expression) {
+                if bound.contains(&traversal.root.text) {
+                    continue;
+                }
+                match resolve(tree, traversal) {
+                    Ok(reference) => found.push(reference),
+                    Err(problem) => diagnostics.push(problem),
+                }
+            }
+        }
+        for block in &here.blocks {
+            let block_type = block.block_type.text.as_str();
+            if outermost && taken_blocks.contains(&block_type) {
+                continue;
+            }
+            let mut inner_bound = bound.clone();
+            if block_type == "dynamic" {
+                let inner = tree.body(block.body);
+                let iterator = inner.attribute("iterator").and_then(|a| {
+                    tree.expression(a.expression).as_keyword().map(SmolStr::new)
+                });
+                let label = block.labels.first().map(|l| l.text.clone());
+                inner_bound.extend(iterator.clone().or(label));
+                // `for_each` and `iterator` belong to the outer scope.
+                for attribute in &inner.attributes {
+                    if attribute.name.text == "for_each" || attribute.name.text == "labels" {
+                        let expression = tree.expression(attribute.expression);
+                        for traversal in references(&expression) {
+                            if bound.contains(&traversal.root.text) || inner_bound.contains(&traversal.root.text) {
+                                continue;
+                            }
+                            match resolve(tree, traversal) {
+                                Ok(reference) => found.push(reference),
+                                Err(problem) => diagnostics.push(problem),
+                            }
+                        }
+                    }
+                }
+                for content in inner.blocks_of("content") {
+                    pending.push((content.body, false, inner_bound.clone()));
+                }
+                continue;
+            }
+            pending.push((block.body, false, inner_bound));
+        }
+    }
+    found
+}
+
+const LIFECYCLE: ContentRules = ContentRules {
+    attributes: &[
+        AttributeRule { name: "create_before_destroy", required: false },
+        AttributeRule { name: "prevent_destroy", required: false },
+        AttributeRule { name: "destroy", required: false },
+        AttributeRule { name: "ignore_changes", required: false },
+        AttributeRule { name: "replace_triggered_by", required: false },
+        AttributeRule { name: "enabled", required: false },
+    ],
+    blocks: &[BlockRule { name: "precondition", labels: &[] }, BlockRule { name: "postcondition", labels: &[] }],
+    open: false,
+};
+
+const CONDITION: ContentRules = ContentRules {
+    attributes: &[
+        AttributeRule { name: "condition", required: true },
+        AttributeRule { name: "error_message", required: true },
+    ],
+    blocks: &[],
+    open: false,
+};
+
+impl Compiling<'_> {
+    /// `count`, `for_each` and `enabled`: at most one of them.
+    pub(super) fn repetition(&mut self, content: &Content, enabled: Option<Expression>) -> Repetition {
+        let given: Vec<(&str, Repetition, SourceRange)> = [
+            ("count", content.get("count").map(|e| (Repetition::Count(e.clone()), e.range()))),
+            ("for_each", content.get("for_each").map(|e| (Repetition::ForEach(e.clone()), e.range()))),
+            ("enabled", enabled.map(|e| (Repetition::Enabled(e.clone()), e.range()))),
+        ]
+        .into_iter()
+        .filter_map(|(name, found)| found.map(|(r, at)| (name, r, at)))
+        .collect();
+        if let [first, second, ..] = given.as_slice() {
+            let (a, b) = (first.0, second.0);
+            let at = content.attributes.get(b).map_or(second.2.clone(), |found| found.name_range.clone());
+            self.error(
+                &format!("Invalid combination of \"{a}\" and \"{b}\""),
+                format!("The arguments {a:?} and {b:?} both say how many instances there are: only one of them can be set."),
+                &at,
+            );
+        }
+        given.into_iter().next().map(|(_, r, _)| r).unwrap_or_default()
+    }
+
+    /// The `provider` argument.
+    pub(super) fn provider_reference(&mut self, expression: &Expression) -> Option<ProviderReference> {
+        let range = expression.range();
+        let found = match expression.as_string_literal() {
+            Some(text) => {
+                let mut parts = text.splitn(2, '.');
+                let local = SmolStr::new(parts.next().unwrap_or_default());
+                Some((local, parts.next().map(SmolStr::new), None))
+            }
+            None => match expression.as_traversal() {
+                // A literal key stands at the end of the traversal itself.
+                Some(Traversal { root, steps, .. }) => match steps.as_slice() {
+                    [] => Some((root.text, None, None)),
+                    [alias] => attribute_name(&alias.kind).map(|a| (root.text, Some(a), None)),
+                    [alias, key] if matches!(key.kind, StepKind::Index(_)) => {
+                        attribute_name(&alias.kind).map(|a| (root.text, Some(a), Some(expression.clone())))
+                    }
+                    _ => None,
+                },
+                None => provider_name(expression),
+            },
+        };
+        match found {
+            Some((local_name, alias, key)) => Some(ProviderReference { local_name, alias, key, range }),
+            None => {
+                self.error(
+                    "Invalid provider configuration reference",
+                    "The provider argument needs a provider's local name, and an alias where it is not the default \
+                     configuration: aws, aws.west or aws.by_region[each.key].",
+                    &range,
+                );
+                None
+            }
+        }
+    }
+
+    /// `depends_on`: whole objects only.
+    pub(super) fn depends_on(&mut self, expression: &Expression) -> Vec<Reference> {
+        let Some(items) = expression.as_list() else {
+            self.error("Invalid expression", "A static list of references is needed here.", &expression.range());
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for item in items {
+            let Some(traversal) = item.as_traversal() else {
+                self.error(
+                    "Invalid expression",
+                    "A single static reference is needed here: only attribute access and indexing with constant keys.",
+                    &item.range(),
+                );
+                continue;
+            };
+            match resolve(&item.tree, &traversal) {
+                Ok(reference) => {
+                    let rest = traversal.steps.get(reference.steps..).unwrap_or_default();
+                    let whole = match &reference.subject {
+                        Subject::Resource(_) | Subject::Module(..) => {
+                            rest.iter().all(|s| matches!(s.kind, StepKind::Index(_) | StepKind::LegacyIndex(_)))
+                                && rest.len() <= 1
+                        }
+                        _ => rest.is_empty(),
+                    };
+                    if whole {
+                        found.push(reference);
+                    } else {
+                        self.error(
+                            "Invalid depends_on reference",
+                            "depends_on names whole objects (a resource, a module), not parts of them.",
+                            &item.range(),
+                        );
+                    }
+                }
+                Err(problem) => self.diagnostics.push(problem),
+            }
+        }
+        found
+    }
+
+    /// A `precondition`, `postcondition` or `validation` block.
+    pub(super) fn condition(&mut self, block: &FoundBlock) -> Option<Condition> {
+        let content = self.content(block, &CONDITION);
+        let (condition, error_message) = (content.get("condition")?.clone(), content.get("error_message")?.clone());
+        Some(Condition { condition, error_message, range: block.range.clone() })
+    }
+
+    /// A `lifecycle` block; `managed` where all of it is allowed. The second part is `enabled`.
+    pub(super) fn lifecycle(&mut self, block: &FoundBlock, managed: bool) -> (Lifecycle, Option<Expression>) {
+        let content = self.content(block, &LIFECYCLE);
+        let mut lifecycle = Lifecycle::default();
+        if !managed {
+            for (name, found) in &content.attributes {
+                if name != "enabled" {
+                    let at = found.name_range.clone();
+                    self.error(
+                        "Invalid data resource lifecycle argument",
+                        format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only."),
+                        &at,
+                    );
+                }
+            }
+        }
+        let literal = |compiling: &mut Self, name: &str| -> Option<bool> {
+            let expression = content.get(name)?;
+            let value = literal_bool(expression);
+            if value.is_none() {
+                compiling.error(
+                    "Unsuitable value type",
+                    format!("{name} must be true or false, written out: it is read before anything is evaluated."),
+                    &expression.range(),
+                );
+            }
+            value
+        };
+        lifecycle.create_before_destroy = literal(self, "create_before_destroy");
+        lifecycle.destroy = literal(self, "destroy");
+        lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
+        if let Some(expression) = content.get("ignore_changes") {
+            self.ignore_changes(expression, &mut lifecycle);
+        }
+        if let Some(expression) = content.get("replace_triggered_by") {
+            match expression.as_list() {
+                Some(items) => lifecycle.replace_triggered_by = items,
+                None => {
+                    self.error("Invalid expression", "A static list of references is needed here.", &expression.range());
+                }
+            }
+        }
+        for inner in &content.blocks {
+            if let Some(condition) = self.condition(inner) {
+                match inner.block_type {
+                    "precondition" => lifecycle.preconditions.push(condition),
+                    _ => lifecycle.postconditions.push(condition),
+                }
+            }
+        }
+        (lifecycle, content.get("enabled").cloned())
+    }
+
+    fn ignore_changes(&mut self, expression: &Expression, lifecycle: &mut Lifecycle) {
+        if expression.as_keyword() == Some("all") {
+            lifecycle.ignore_all = true;
+            return;
+        }
+        let Some(items) = expression.as_list() else {
+            self.error(
+                "Invalid expression",
+                "ignore_changes is the keyword all, or a list of attributes.",
+                &expression.range(),
+            );
+            return;
+        };
+        for item in items {
+            let traversal = match item.as_traversal() {
+                Some(traversal) => traversal,
+                None => match item.as_string_literal() {
+                    Some(text) if weft_syntax::is_identifier(&text) => {
+                        lifecycle.ignore_changes.push((Path(vec![Step::Attribute(text)]), item.range()));
+                        continue;
+                    }
+                    _ => {
+                        self.error(
+                            "Invalid ignore_changes argument",
+                            "Each entry is the name of an attribute, perhaps with constant keys behind it.",
+                            &item.range(),
+                        );
+                        continue;
+                    }
+                },
+            };
+            let mut steps = vec![Step::Attribute(traversal.root.text.clone())];
+            for step in &traversal.steps {
+                steps.push(match &step.kind {
+                    StepKind::Attribute(name) => Step::Attribute(name.clone()),
+                    StepKind::Index(Key::String(key)) => Step::Key(key.clone()),
+                    StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                        Step::Index(digits.parse().unwrap_or(u64::MAX))
+                    }
+                });
+            }
+            lifecycle.ignore_changes.push((Path(steps), item.range()));
+        }
+    }
+}
+
+fn attribute_name(kind: &StepKind) -> Option<SmolStr> {
+    match kind {
+        StepKind::Attribute(name) => Some(name.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,479 @@
+//! Bodies decoded by the schema of a provider: every attribute and block of the schema gets a value.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_expressions::{Scope, evaluate};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::{ObjectType, Type};
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::{BodyId, Expression, Tree};
+
+use crate::config::{BodySource, did_you_mean};
+use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
+
+/// Deepest nesting of blocks that is decoded; schemas of providers are far from it.
+const DEEPEST_BLOCKS: usize = 64;
+
+/// Decodes a body. The value is whole even where there were errors: what is wrong is unknown.
+pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
+    let mut decoder = Decoder { diagnostics: Vec::new() };
+    let body = BodyView {
+        tree: source.tree.clone(),
+        body: source.body,
+        taken_attributes: source.taken_attributes,
+        taken_blocks: source.taken_blocks,
+        missing: source.missing.clone(),
+    };
+    let value = decoder.block(&body, schema, scope, DEEPEST_BLOCKS);
+    (value, decoder.diagnostics)
+}
+
+/// The value of a body in which nothing is written, and errors for what must be: for providers without a block.
+pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+    for (name, attribute) in &schema.attributes {
+        if attribute.required {
+            diagnostics.push(missing_argument(name, missing));
+        }
+        fields.insert(name.clone(), Value::null(attribute.ty.clone()));
+    }
+    for (name, nested) in &schema.blocks {
+        if nested.min_items > 0 {
+            diagnostics.push(insufficient(name, nested.min_items, missing));
+        }
+        fields.insert(name.clone(), absent_block(nested));
+    }
+    (Value::object(fields), diagnostics)
+}
+
+fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Missing required argument",
+        format!("The argument {name:?} is required, but it is not there."),
+    )
+    .at(at.clone())
+}
+
+fn insufficient(name: &str, least: u64, at: &SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        format!("Insufficient {name} blocks"),
+        format!("At least {least} {name:?} blocks are required."),
+    )
+    .at(at.clone())
+}
+
+/// The value of a nested block that is not written.
+fn absent_block(nested: &NestedBlock) -> Value {
+    let content = nested.block.implied_type();
+    match nested.nesting {
+        Nesting::Single => Value::null(content),
+        Nesting::Group => empty_content(&nested.block),
+        Nesting::List if content.has_dynamic() => Value::tuple(Vec::new()),
+        Nesting::List => Value::list(content, Vec::new()),
+        Nesting::Set => Value::set(content, Vec::new()),
+        Nesting::Map if content.has_dynamic() => Value::empty_object(),
+        Nesting::Map => Value::map(content, BTreeMap::new()),
+    }
+}
+
+fn empty_content(block: &Block) -> Value {
+    let attributes = block.attributes.iter().map(|(n, a)| (n.clone(), Value::null(a.ty.clone())));
+    let blocks = block.blocks.iter().map(|(n, b)| (n.clone(), absent_block(b)));
+    Value::object(attributes.chain(blocks))
+}
+
+/// The type that the value of an attribute is converted to: what need not be given in a nested attribute may be
+/// left out.
+pub fn constraint_of(attribute: &Attribute) -> Type {
+    match &attribute.nested {
+        None => attribute.ty.clone(),
+        Some(nested) => nested_constraint(nested),
+    }
+}
+
+fn nested_constraint(nested: &NestedAttributes) -> Type {
+    let object = Type::Object(Arc::new(ObjectType {
+        attributes: nested.attributes.iter().map(|(n, a)| (n.clone(), constraint_of(a))).collect(),
+        optional: nested.attributes.iter().filter(|(_, a)| !a.required).map(|(n, _)| n.clone()).collect(),
+    }));
+    match nested.nesting {
+        Nesting::Single | Nesting::Group => object,
+        Nesting::List => Type::list(object),
+        Nesting::Set => Type::set(object),
+        Nesting::Map => Type::map(object),
+    }
+}
+
+struct BodyView {
+    tree: Arc<Tree>,
+    body: BodyId,
+    taken_attributes: &'static [&'static str],
+    taken_blocks: &'static [&'static str],
+    missing: SourceRange,
+}
+
+/// One written or generated block: its content, or a formula for any number of them.
+enum Item {
+    Known { labels: Vec<SmolStr>, value: Value, range: SourceRange },
+    Unknown { formula: Formula, source: Value },
+}
+
+struct Decoder {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Decoder {
+    fn block(&mut self, view: &BodyView, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
+        if depth == 0 {
+            self.diagnostics.push(
+                Diagnostic::error(
+                    "Blocks nested too deeply",
+                    format!("Blocks are nested more than {DEEPEST_BLOCKS} levels deep here."),
+                )
+                .at(view.missing.clone()),
+            );
+            return Value::unknown(schema.implied_type());
+        }
+        let tree = &view.tree;
+        let body = tree.body(view.body);
+        let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+        for attribute in &body.attributes {
+            let name = attribute.name.text.as_str();
+            if view.taken_attributes.contains(&name) {
+                continue;
+            }
+            let expression = tree.expression(attribute.expression);
+            match schema.attributes.get(name) {
+                Some(rule) => {
+                    let value = self.attribute(name, rule, &expression, scope);
+                    fields.insert(attribute.name.text.clone(), value);
+                }
+                None => {
+                    let hint = if schema.blocks.contains_key(name) {
+                        format!(" Did you mean to define a block of type {name:?}?")
+                    } else {
+                        did_you_mean(name, schema.attributes.keys().map(|n| n.as_str()))
+                    };
+                    self.diagnostics.push(
+                        Diagnostic::error(
+                            "Unsupported argument",
+                            format!("An argument named {name:?} is not expected here.{hint}"),
+                        )
+                        .at(tree.range(attribute.name.span)),
+                    );
+                }
+            }
+        }
+        for (name, rule) in &schema.attributes {
+            if !fields.contains_key(name) {
+                if rule.required {
+                    self.diagnostics.push(missing_argument(name, &view.missing));
+                }
+                fields.insert(name.clone(), Value::null(rule.ty.clone()));
+            }
+        }
+        let mut items: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
+        for block in &body.blocks {
+            let block_type = block.block_type.text.as_str();
+            if view.taken_blocks.contains(&block_type) {
+                continue;
+            }
+            let header = tree.range(block.header_span);
+            if block_type == "dynamic" && !schema.blocks.contains_key("dynamic") {
+                let read = read_dynamic(tree, block, &mut self.diagnostics);
+                let Some(dynamic) = read else { continue };
+                match schema.blocks.get_key_value(dynamic.block_type.as_str()) {
+                    Some((name, nested)) => {
+                        let found = self.dynamic(tree, &dynamic, nested, scope, depth);
+                        items.entry(name).or_default().extend(found);
+                    }
+                    None => self.unsupported_block(&dynamic.block_type, schema, &dynamic.label_range),
+                }
+                continue;
+            }
+            let Some((name, nested)) = schema.blocks.get_key_value(block_type) else {
+                self.unsupported_block(block_type, schema, &tree.range(block.block_type.span));
+                continue;
+            };
+            let labels: Vec<SmolStr> = block.labels.iter().map(|l| l.text.clone()).collect();
+            let wanted = usize::from(nested.nesting == Nesting::Map);
+            if labels.len() != wanted {
+                self.diagnostics.push(
+                    Diagnostic::error(
+                        if labels.len() > wanted {
+                            format!("Extraneous label for {block_type}")
+                        } else {
+                            format!("Missing key for {block_type}")
+                        },
+                        format!("{block_type:?} blocks have {wanted} labels."),
+                    )
+                    .at(header.clone()),
+                );
+                continue;
+            }
+            let inner = BodyView {
+                tree: tree.clone(),
+                body: block.body,
+                taken_attributes: &[],
+                taken_blocks: &[],
+                missing: header.clone(),
+            };
+            let value = self.block(&inner, &nested.block, scope, depth - 1);
+            items.entry(name).or_default().push(Item::Known { labels, value, range: header });
+        }
+        for (name, nested) in &schema.blocks {
+            let found = items.remove(name.as_str()).unwrap_or_default();
+            let value = self.nested(name, nested, found, &view.missing);
+            fields.insert(name.clone(), value);
+        }
+        Value::object(fields)
+    }
+
+    fn unsupported_block(&mut self, block_type: &str, schema: &Block, at: &SourceRange) {
+        let hint = if schema.attributes.contains_key(block_type) {
+            format!(" Did you mean to define argument {block_type:?}? If so, use the equals sign to assign it a value.")
+        } else {
+            did_you_mean(block_type, schema.blocks.keys().map(|n| n.as_str()))
+        };
+        self.diagnostics.push(
+            Diagnostic::error(
+                "Unsupported block type",
+                format!("Blocks of type {block_type:?} are not expected here.{hint}"),
+            )
+            .at(at.clone()),
+        );
+    }
+
+    fn attribute(&mut self, name: &str, rule: &Attribute, expression: &Expression, scope: &dyn Scope) -> Value {
+        let (value, problems) = evaluate(expression, scope);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        self.diagnostics.extend(problems);
+        if failed {
+            return Value::unknown(rule.ty.clone());
+        }
+        match convert(&value, &constraint_of(rule)) {
+            Ok(converted) => converted,
+            Err(problem) => {
+                self.diagnostics.push(
+                    Diagnostic::error(
+                        "Incorrect attribute value type",
+                        format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path()),
+                    )
+                    .at(expression.range()),
+                );
+                Value::unknown(rule.ty.clone())
+            }
+        }
+    }
+
+    fn dynamic(
+        &mut self,
+        tree: &Arc<Tree>,
+        dynamic: &DynamicBlock,
+        nested: &NestedBlock,
+        scope: &dyn Scope,
+        depth: usize,
+    ) -> Vec<Item> {
+        let (collection, problems) = evaluate(&dynamic.for_each, scope);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        self.diagnostics.extend(problems);
+        if failed {
+            return Vec::new();
+        }
+        let content = |decoder: &mut Self, iteration: &Iteration| {
+            let inner = iteration.scope(scope, &dynamic.iterator);
+            let view = BodyView {
+                tree: tree.clone(),
+                body: dynamic.content,
+                taken_attributes: &[],
+                taken_blocks: &[],
+                missing: dynamic.content_range.clone(),
+            };
+            decoder.block(&view, &nested.block, &inner, depth - 1)
+        };
+        match Iteration::all(&collection, &dynamic.for_each.range()) {
+            Err(problem) => {
+                self.diagnostics.push(problem);
+                Vec::new()
+            }
+            Ok(Some(iterations)) => iterations
+                .iter()
+                .map(|iteration| {
+                    let value = content(self, iteration);
+                    let inner = iteration.scope(scope, &dynamic.iterator);
+                    let labels = dynamic
+                        .labels
+                        .iter()
+                        .filter_map(|label| {
+                            let (value, problems) = evaluate(label, &inner);
+                            self.diagnostics.extend(problems);
+                            convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
+                        })
+                        .collect();
+                    Item::Known { labels, value, range: dynamic.label_range.clone() }
+                })
+                .collect(),
+            Ok(None) => {
+                let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection);
+                let before = self.diagnostics.len();
+                let body = content(self, &iteration);
+                // What is wrong with a block that may never be there is said when it is.
+                let problems: Vec<Diagnostic> = self.diagnostics.drain(before..).collect();
+                let value = match problems.into_iter().find(Diagnostic::is_error) {
+                    Some(problem) => {
+                        Formula::new(FormulaOp::Failure(Box::new(problem)), nested.block.implied_type(), None)
+                    }
+                    None => body.to_formula(),
+                };
+                let op = FormulaOp::For {
+                    collection: collection.to_formula(),
+                    key_parameter,
+                    value_parameter,
+                    key: None,
+                    value,
+                    condition: None,
+                    grouping: false,
+                };
+                let formula = Formula::new(op, Type::Dynamic, Some(dynamic.for_each.range()));
+                vec![Item::Unknown { formula, source: collection }]
+            }
+        }
+    }
+
+    fn nested(&mut self, name: &str, nested: &NestedBlock, items: Vec<Item>, missing: &SourceRange) -> Value {
+        if items.iter().any(|i| matches!(i, Item::Unknown { .. })) {
+            return unknown_blocks(nested, items);
+        }
+        let known: Vec<(Vec<SmolStr>, Value, SourceRange)> = items
+            .into_iter()
+            .filter_map(|item| match item {
+                Item::Known { labels, value, range } => Some((labels, value, range)),
+                Item::Unknown { .. } => None,
+            })
+            .collect();
+        let count = known.len() as u64;
+        match nested.nesting {
+            Nesting::Single | Nesting::Group => {
+                if let Some((_, _, range)) = known.get(1) {
+                    self.diagnostics.push(
+                        Diagnostic::error(
+                            format!("Duplicate {name} block"),
+                            format!("Only one {name:?} block is allowed."),
+                        )
+                        .at(range.clone()),
+                    );
+                }
+                if count == 0 && nested.min_items > 0 {
+                    self.diagnostics.push(insufficient(name, nested.min_items, missing));
+                }
+            }
+            _ => {
+                if count < nested.min_items {
+                    self.diagnostics.push(insufficient(name, nested.min_items, missing));
+                }
+                if nested.max_items > 0 && count > nested.max_items {
+                    let at = known.get(nested.max_items as usize).map_or(missing.clone(), |k| k.2.clone());
+                    self.diagnostics.push(
+                        Diagnostic::error(
+                            format!("Too many {name} blocks"),
+                            format!("No more than {} {name:?} blocks are allowed.", nested.max_items),
+                        )
+                        .at(at),
+                    );
+                }
+            }
+        }
+        if known.is_empty() {
+            return absent_block(nested);
+        }
+        let content = nested.block.implied_type();
+        let dynamic = content.has_dynamic();
+        match nested.nesting {
+            Nesting::Single | Nesting::Group => {
+                known.into_iter().next().map_or_else(|| absent_block(nested), |(_, value, _)| value)
+            }
+            Nesting::List if dynamic => Value::tuple(known.into_iter().map(|(_, v, _)| v).collect()),
+            Nesting::List => Value::list(content, known.into_iter().map(|(_, v, _)| v).collect()),
+            Nesting::Set => Value::set(content, known.into_iter().map(|(_, v, _)| v).collect()),
+            Nesting::Map => {
+                let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
+                for (labels, value, range) in known {
+                    let key = labels.into_iter().next().unwrap_or_default();
+                    if entries.contains_key(&key) {
+                        self.diagnostics.push(
+                            Diagnostic::error(
+                                format!("Duplicate {name} block"),
+                                format!("A {name:?} block labelled {key:?} is there already."),
+                            )
+                            .at(range),
+                        );
+                    }
+                    entries.insert(key, value);
+                }
+                if dynamic { Value::object(entries) } else { Value::map(content, entries) }
+            }
+        }
+    }
+}
+
+/// Blocks of which some are generated from a collection that is not known: all of them are unknown, with the
+/// concatenation as formula.
+fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
+    let ty = nested.implied_type();
+    let mut parts = Vec::new();
+    let mut sources = Vec::new();
+    for item in items {
+        match item {
+            Item::Known { value, .. } => {
+                let formula = Formula::new(FormulaOp::Tuple(vec![value.to_formula()]), Type::Dynamic, None);
+                parts.push(formula);
+                sources.push(value);
+            }
+            Item::Unknown { formula, source } => {
+                parts.push(formula);
+                sources.push(source);
+            }
+        }
+    }
+    let whole = match <[Formula; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => Formula::new(
+            FormulaOp::Call {
+                function: SmolStr::new_static("concat"),
+                arguments: parts,
+                expand_final: false,
+                occurrence: None,
+            },
+            Type::Dynamic,
+            None,
+        ),
+    };
+    let one = matches!(nested.nesting, Nesting::Single | Nesting::Group);
+    let whole = if one {
+        let call = FormulaOp::Call {
+            function: SmolStr::new_static("one"),
+            arguments: vec![whole],
+            expand_final: false,
+            occurrence: None,
+        };
+        Formula::new(call, Type::Dynamic, None)
+    } else {
+        whole
+    };
+    let formula = Formula::new(FormulaOp::Convert(whole, ty.clone()), ty.clone(), None);
+    let mut value = Value::unknown(ty).with_formula(Some(formula));
+    for source in &sources {
+        value = value.add_origin(source.deep_origin().as_ref());
+        if let Kind::Unknown(_) = source.open().1 {
+            value = value.mark(source.marks());
+        }
+    }
+    value
+}

@@ -1,0 +1,188 @@
+//! What evaluation asks of whoever uses it: schemas, the fate of each desired instance, results of providers.
+//!
+//! `planner` fills this when planning; validating fills it with values that are unknown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use smol_str::SmolStr;
+use weft_graph_format::address::{
+    AbsResource, InstanceKey, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
+};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::CheckKind;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::schema::{ProviderSchema, Schema};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+
+use crate::config::ResourceBlock;
+
+/// Something went wrong and was reported; whatever needs it is left out without another word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
+/// What an evaluation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To see whether the configuration is sound, whatever the variables: repetition is not carried out.
+    Validate,
+    /// To plan.
+    Plan,
+}
+
+/// An instance that the configuration wants to be there.
+#[derive(Clone, Debug)]
+pub struct DesiredInstance {
+    /// Its address.
+    pub address: ResourceInstance,
+    /// The provider that it belongs to.
+    pub provider: ProviderInstance,
+    /// Its arguments, decoded by the schema: every attribute and block is there, null or empty where not given.
+    pub config: Value,
+    /// The schema that `config` follows.
+    pub schema: Arc<Schema>,
+    /// Its block.
+    pub block: Arc<ResourceBlock>,
+    /// What must have happened before anything is done, beside what the arguments carry: repetition, `depends_on`,
+    /// conditions, the key of the provider.
+    pub waits: Option<Origin>,
+    /// Addresses of resource configurations that state is to name as dependencies, sorted.
+    pub dependencies: Arc<[SmolStr]>,
+    /// Managed resources of the same module that the block names directly, and everything that `depends_on` means.
+    pub direct: Vec<AbsResource>,
+    /// Values that force a replacement when they change: what `replace_triggered_by` names.
+    pub triggers: Vec<Trigger>,
+    /// `prevent_destroy`, evaluated.
+    pub prevent_destroy: bool,
+}
+
+/// A reference of `replace_triggered_by`.
+#[derive(Clone, Debug)]
+pub struct Trigger {
+    /// The resource, and the instance where one is named.
+    pub resource: AbsResource,
+    /// Key of the instance, where one is named.
+    pub key: Option<InstanceKey>,
+    /// The part of it, empty for the whole.
+    pub path: weft_graph_format::path::Path,
+}
+
+/// The instances of something that is repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// Whether it is `count`, `for_each`, `enabled` or nothing.
+    pub kind: ExpansionKind,
+    /// The keys in order.
+    pub keys: Vec<InstanceKey>,
+}
+
+/// What decides how many instances there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpansionKind {
+    /// Nothing: there is one.
+    Single,
+    /// `count`
+    Count,
+    /// `for_each`
+    ForEach,
+    /// `enabled`
+    Enabled,
+}
+
+/// A condition whose truth is not known yet.
+#[derive(Clone, Debug)]
+pub struct OpenCheck {
+    /// Whose, as text.
+    pub address: SmolStr,
+    /// Which kind.
+    pub kind: CheckKind,
+    /// The condition, unknown with a formula.
+    pub condition: Value,
+    /// The message.
+    pub message: Value,
+    /// Where the condition stands.
+    pub range: SourceRange,
+    /// What it must wait for beside what it reads.
+    pub waits: Option<Origin>,
+}
+
+/// An output of the root module.
+#[derive(Clone, Debug)]
+pub struct RootOutput {
+    /// Its name.
+    pub name: SmolStr,
+    /// Its value.
+    pub value: Value,
+    /// Declared sensitive.
+    pub sensitive: bool,
+    /// What must have happened before it is stored, beside what the value carries.
+    pub waits: Option<Origin>,
+}
+
+/// What evaluation asks.
+#[async_trait]
+pub trait Glue: Send + Sync + 'static {
+    /// What it is for.
+    fn purpose(&self) -> Purpose;
+
+    /// What a provider says of itself. An error is reported once, where it is first needed.
+    async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic>;
+
+    /// Takes note of how a configured provider is configured; it is started when something first needs it.
+    async fn provider_instance(
+        &self,
+        instance: &ProviderInstance,
+        config: &Value,
+        range: &SourceRange,
+    ) -> Result<(), Failed>;
+
+    /// Decides what happens to a managed resource instance and gives its planned value: unknown parts have formulas,
+    /// everything an origin.
+    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed>;
+
+    /// Reads a data source, or plans to read it at apply.
+    async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
+
+    /// How often a resource is there.
+    fn expanded(&self, resource: &AbsResource, expansion: &Expansion);
+
+    /// How often a module is there; `module` without the key of its last step.
+    fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion);
+
+    /// A named value (a local, a variable, an output of a module): whatever in it can still fail becomes an operation
+    /// of its own, so that its error is reported once.
+    fn named(&self, name: &str, value: Value) -> Value;
+
+    /// A condition to be checked at apply. The origin is what must wait for it.
+    fn open_check(&self, check: OpenCheck) -> Option<Origin>;
+
+    /// An output of the root module.
+    fn root_output(&self, output: RootOutput);
+
+    /// Calls a function of a provider with known arguments.
+    async fn provider_function(
+        &self,
+        source: &ProviderSource,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, Diagnostic>;
+
+    /// Takes a diagnostic.
+    fn report(&self, diagnostic: Diagnostic);
+}
+
+/// Values of root variables as they were given, before conversion.
+#[derive(Clone, Debug)]
+pub struct GivenVariable {
+    /// The value.
+    pub value: Value,
+    /// Where it was given: a file and place, or words such as `-var`.
+    pub range: Option<SourceRange>,
+    /// Where it was given, in words for messages.
+    pub source: String,
+}
+
+/// Root variables by name.
+pub type GivenVariables = BTreeMap<SmolStr, GivenVariable>;

@@ -1,0 +1,296 @@
+//! Conversion of values to types, with cty's rules and messages.
+//!
+//! [`convert`] brings a value into a type constraint; [`unify`](crate::convert::unify) finds one type for many. A
+//! conversion is *safe* when no value can fail it (number to string) and *unsafe* otherwise (string to number).
+
+mod defaults;
+mod mismatch;
+mod unify;
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use thiserror::Error;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::number::Number;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::types::{ObjectType, Type};
+use weft_graph_format::value::{Kind, Refinement, Value};
+
+pub use defaults::apply_defaults;
+pub use mismatch::mismatch_message;
+pub use unify::{Safety, can_convert, unify};
+
+use crate::stack;
+
+/// A value that does not fit a type.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ConvertError {
+    /// Where in the value.
+    pub path: Path,
+    /// What is wrong, without a full stop.
+    pub message: String,
+}
+
+impl ConvertError {
+    fn new(path: &[Step], message: impl Into<String>) -> ConvertError {
+        ConvertError { path: Path(path.to_vec()), message: message.into() }
+    }
+
+    /// The message with the place before it: `.a["b"]: a number is required`.
+    pub fn with_path(&self) -> String {
+        if self.path.0.is_empty() { self.message.clone() } else { format!("{}: {}", self.path, self.message) }
+    }
+}
+
+/// The value as one of this type. Marks, formulas and origins stay; a formula whose value had to change is followed
+/// by the conversion. Attributes that the type does not have are left out, optional ones that are missing become
+/// null. Errors: no conversion between the types, or this value does not fit.
+pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
+    if *want == Type::Dynamic || fits(value, want) {
+        return Ok(value.clone());
+    }
+    let have = value.ty();
+    if !can_convert(&have, want, Safety::Unsafe) {
+        return Err(ConvertError::new(&[], mismatch_message(&have, want)));
+    }
+    convert_at(value, want, &mut Vec::new())
+}
+
+/// The value with defaults of optional attributes filled in, as one of this type.
+pub fn convert_with_defaults(
+    value: &Value,
+    want: &Type,
+    defaults: &weft_graph_format::formula::TypeDefaults,
+) -> Result<Value, ConvertError> {
+    if defaults.is_empty() || value.is_null() {
+        return convert(value, want);
+    }
+    convert(&apply_defaults(value, defaults), want)
+}
+
+/// Whether the value is already of exactly this type.
+fn fits(value: &Value, want: &Type) -> bool {
+    match (value.open().1, want) {
+        (Kind::Bool(_), Type::Bool) | (Kind::Number(_), Type::Number) | (Kind::String(_), Type::String) => true,
+        (Kind::List(s), Type::List(element)) | (Kind::Set(s), Type::Set(element)) => s.element_type() == **element,
+        (Kind::Map(f), Type::Map(element)) => f.element_type() == **element,
+        (Kind::Tuple(_) | Kind::Object(_) | Kind::Null(_) | Kind::Unknown(_), want) => value.ty() == *want,
+        _ => false,
+    }
+}
+
+fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
+    if *want == Type::Dynamic || fits(value, want) {
+        return Ok(value.clone());
+    }
+    let result = stack::guarded(|| convert_content(value, want, path))?;
+    // What is of the same content and type, as after leaving out optional markers, needs no conversion.
+    let result = result.mark(value.marks()).add_origin(value.origin());
+    Ok(match value.formula() {
+        None => result,
+        Some(formula) => {
+            let ty = result.ty();
+            let converted = Formula::new(FormulaOp::Convert(formula.clone(), want.clone()), ty, formula.range().cloned());
+            if result.is_known() && !value.is_known() {
+                crate::symbolic::explain(&result, &converted)
+            } else {
+                result.with_formula(Some(converted))
+            }
+        }
+    })
+}
+
+/// The conversion without regard to the outermost marks, formula and origin.
+fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
+    let kind = value.open().1;
+    match (kind, want) {
+        (Kind::Null(have), _) => Ok(Value::null(replaced_dynamic(have, want))),
+        (Kind::Unknown(_), _) => Ok(unknown_converted(value, want)),
+        (Kind::Number(number), Type::String) => Ok(Value::string(number.to_string())),
+        (Kind::Bool(flag), Type::String) => Ok(Value::string(if *flag { "true" } else { "false" })),
+        (Kind::String(text), Type::Number) => match Number::parse(text) {
+            Ok(number) => Ok(Value::number(number)),
+            Err(_) => Err(ConvertError::new(path, "a number is required")),
+        },
+        (Kind::String(text), Type::Bool) => match text.as_str() {
+            "true" | "1" => Ok(Value::bool(true)),
+            "false" | "0" => Ok(Value::bool(false)),
+            text => {
+                let lower = text.to_ascii_lowercase();
+                let hint = if lower == "true" || lower == "false" {
+                    format!("; to convert from string, use lowercase \"{lower}\"")
+                } else {
+                    String::new()
+                };
+                Err(ConvertError::new(path, format!("a bool is required{hint}")))
+            }
+        },
+        (Kind::List(s) | Kind::Set(s) | Kind::Tuple(s), Type::List(element) | Type::Set(element)) => {
+            let is_set = matches!(kind, Kind::Set(_));
+            let mut items = Vec::with_capacity(s.len());
+            for (index, item) in s.items().iter().enumerate() {
+                if is_set {
+                    items.push(convert_at(item, element, path)?);
+                } else {
+                    path.push(Step::Index(index as u64));
+                    items.push(convert_at(item, element, path)?);
+                    path.pop();
+                }
+            }
+            let fallback = if items.is_empty() && matches!(kind, Kind::List(_) | Kind::Set(_)) {
+                replaced_dynamic(&s.element_type(), element)
+            } else {
+                element.without_optional()
+            };
+            let (element, items) = one_type(items, element, fallback, path)?;
+            Ok(match want {
+                Type::Set(_) => Value::set(element, items),
+                _ => Value::list(element, items),
+            })
+        }
+        (Kind::Map(f) | Kind::Object(f), Type::Map(element)) => {
+            let mut names = Vec::with_capacity(f.len());
+            let mut items = Vec::with_capacity(f.len());
+            for (name, item) in f.iter() {
+                path.push(Step::Key(name.clone()));
+                items.push(convert_at(item, element, path)?);
+                path.pop();
+                names.push(name.clone());
+            }
+            let (element, items) = one_type(items, element, element.without_optional(), path)?;
+            Ok(Value::map(element, names.into_iter().zip(items).collect()))
+        }
+        (Kind::Tuple(s), Type::Tuple(elements)) => {
+            let mut items = Vec::with_capacity(s.len());
+            for (index, (item, element)) in s.items().iter().zip(elements.iter()).enumerate() {
+                path.push(Step::Index(index as u64));
+                items.push(convert_at(item, element, path)?);
+                path.pop();
+            }
+            Ok(Value::tuple(items))
+        }
+        (Kind::Map(f), Type::Object(object)) => to_object(f.entries(), object, true, path),
+        (Kind::Object(f), Type::Object(object)) => to_object(f.entries(), object, false, path),
+        _ => Err(ConvertError::new(path, mismatch_message(&value.ty(), want))),
+    }
+}
+
+fn to_object(
+    entries: &BTreeMap<SmolStr, Value>,
+    object: &ObjectType,
+    from_map: bool,
+    path: &mut Vec<Step>,
+) -> Result<Value, ConvertError> {
+    let mut attributes = BTreeMap::new();
+    for (name, ty) in &object.attributes {
+        let converted = match entries.get(name) {
+            Some(found) => {
+                path.push(if from_map { Step::Key(name.clone()) } else { Step::Attribute(name.clone()) });
+                let converted = convert_at(found, ty, path)?;
+                path.pop();
+                converted
+            }
+            None if object.optional.contains(name) => Value::null(ty.without_optional()),
+            None if from_map => {
+                return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}")));
+            }
+            None => return Err(ConvertError::new(path, format!("attribute {name:?} is required"))),
+        };
+        attributes.insert(name.clone(), converted);
+    }
+    Ok(Value::object(attributes))
+}
+
+/// Finds the single type of elements that were converted to `element`, which may hold dynamic, and converts them.
+fn one_type(
+    items: Vec<Value>,
+    element: &Type,
+    fallback: Type,
+    path: &mut Vec<Step>,
+) -> Result<(Type, Vec<Value>), ConvertError> {
+    if items.is_empty() || !element.has_dynamic() {
+        return Ok((fallback, items));
+    }
+    // A null without a type fits any, so it has no say.
+    let mut types: Vec<Type> = Vec::new();
+    for item in &items {
+        if item.is_null() && item.ty() == Type::Dynamic {
+            continue;
+        }
+        let ty = item.ty();
+        if types.last() != Some(&ty) {
+            types.push(ty);
+        }
+    }
+    if types.is_empty() {
+        return Ok((Type::Dynamic, items));
+    }
+    let Some(unified) = unify(&types, Safety::Unsafe) else {
+        return Err(ConvertError::new(path, "collection elements cannot be unified"));
+    };
+    let items = items.into_iter().map(|item| convert_at(&item, &unified, path)).collect::<Result<Vec<_>, _>>()?;
+    Ok((unified, items))
+}
+
+/// The type that a null or unknown value of type `have` gets when converted to `want`: dynamic parts of `want` are
+/// taken from `have` where it has any.
+fn replaced_dynamic(have: &Type, want: &Type) -> Type {
+    match (have, want) {
+        (have, Type::Dynamic) => have.clone(),
+        (Type::Dynamic, want) => want.without_optional(),
+        (Type::List(h) | Type::Set(h), Type::List(w)) => Type::list(replaced_dynamic(h, w)),
+        (Type::List(h) | Type::Set(h), Type::Set(w)) => Type::set(replaced_dynamic(h, w)),
+        (Type::Map(h), Type::Map(w)) => Type::map(replaced_dynamic(h, w)),
+        (Type::Tuple(h), Type::List(w) | Type::Set(w)) => {
+            let element = shared_type(h.iter(), w);
+            if matches!(want, Type::List(_)) { Type::list(element) } else { Type::set(element) }
+        }
+        (Type::Object(h), Type::Map(w)) => Type::map(shared_type(h.attributes.values(), w)),
+        (Type::Tuple(h), Type::Tuple(w)) => Type::tuple(h.iter().zip(w.iter()).map(|(h, w)| replaced_dynamic(h, w))),
+        (Type::Object(h), Type::Object(w)) => Type::object(w.attributes.iter().map(|(name, w)| {
+            (name.clone(), h.attributes.get(name).map_or_else(|| w.without_optional(), |h| replaced_dynamic(h, w)))
+        })),
+        (_, want) => want.without_optional(),
+    }
+}
+
+fn shared_type<'a>(parts: impl Iterator<Item = &'a Type>, want: &Type) -> Type {
+    if !want.has_dynamic() {
+        return want.without_optional();
+    }
+    let types: Vec<Type> = parts.map(|have| replaced_dynamic(have, want)).collect();
+    if types.is_empty() {
+        return want.without_optional();
+    }
+    unify(&types, Safety::Unsafe).unwrap_or(Type::Dynamic)
+}
+
+/// An unknown value as an unknown one of another type, with what stays known of it.
+fn unknown_converted(value: &Value, want: &Type) -> Value {
+    let have = value.ty();
+    let ty = replaced_dynamic(&have, want);
+    if ty == Type::Dynamic {
+        return Value::unknown(Type::Dynamic);
+    }
+    let source = value.refinement().cloned().unwrap_or_default();
+    let mut known = Refinement { not_null: source.not_null, ..Refinement::default() };
+    let (low, high) = crate::refine::length_bounds(value);
+    match (&have, &ty) {
+        (Type::Object(_), Type::Map(_)) | (Type::Tuple(_), Type::List(_)) => {
+            known.length_min = low;
+            known.length_max = high;
+        }
+        (Type::Tuple(_) | Type::List(_), Type::Set(_)) => {
+            known.length_min = low.min(1);
+            known.length_max = high;
+        }
+        (have, want) if have.is_collection() && want.is_collection() => {
+            known.length_min = low;
+            known.length_max = high;
+        }
+        _ => {}
+    }
+    Value::refined(ty, known)
+}

@@ -1,0 +1,84 @@
+//! Defaults of `optional(type, default)` attributes, filled in before a value is converted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::formula::{Formula, FormulaOp, TypeDefaults};
+use weft_graph_format::value::{Kind, Value};
+
+use crate::stack;
+
+/// The name under which [`TypeDefaults::children`] keeps what holds for the elements of a collection.
+const ELEMENTS: &str = "";
+
+/// The value with a default wherever an attribute with one is missing or null.
+///
+/// Objects and maps take the defaults for their attributes, lists, sets and tuples those for their elements. A value
+/// that is wholly unknown gets the step as part of its formula; null stays null.
+pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
+    if defaults.is_empty() {
+        return value.clone();
+    }
+    stack::guarded(|| {
+        let filled = match value.open().1 {
+            Kind::Unknown(_) => return unknown_filled(value, defaults),
+            Kind::Object(f) => {
+                let entries = fill(f.entries(), defaults);
+                Value::object(entries)
+            }
+            Kind::Map(f) => match defaults.children.get(ELEMENTS) {
+                // Elements may get attributes of their own and so differ in type; conversion makes them one again.
+                Some(child) => {
+                    Value::object(f.iter().map(|(name, part)| (name.clone(), apply_defaults(part, child))))
+                }
+                None => Value::object(fill(f.entries(), defaults)),
+            },
+            Kind::List(s) | Kind::Tuple(s) | Kind::Set(s) => {
+                let each = defaults.children.get(ELEMENTS);
+                Value::tuple(s.items().iter().enumerate().map(|(index, part)| {
+                    match each.or_else(|| defaults.children.get(index.to_string().as_str())) {
+                        Some(child) => apply_defaults(part, child),
+                        None => part.clone(),
+                    }
+                }).collect())
+            }
+            _ => return value.clone(),
+        };
+        let filled = filled.mark(value.marks()).add_origin(value.origin());
+        match value.formula() {
+            None => filled,
+            Some(formula) => filled.with_formula(Some(followed(formula, defaults))),
+        }
+    })
+}
+
+fn fill(entries: &BTreeMap<SmolStr, Value>, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> {
+    let mut filled = entries.clone();
+    for (name, default) in &defaults.values {
+        if filled.get(name).is_none_or(Value::is_null) {
+            let marks = filled.get(name).map(|v| v.marks().clone()).unwrap_or_default();
+            filled.insert(name.clone(), default.mark(&marks));
+        }
+    }
+    for (name, part) in &mut filled {
+        if let Some(child) = defaults.children.get(name).or_else(|| defaults.children.get(ELEMENTS)) {
+            *part = apply_defaults(part, child);
+        }
+    }
+    filled
+}
+
+fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
+    let op = FormulaOp::Defaults(formula.clone(), Arc::new(defaults.clone()));
+    Formula::new(op, weft_graph_format::types::Type::Dynamic, formula.range().cloned())
+}
+
+/// Which attributes an unknown object lacks is only known from its type, so its type is open from here on.
+fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
+    let open = Value::unknown(weft_graph_format::types::Type::Dynamic).mark(value.marks()).add_origin(value.origin());
+    match value.formula() {
+        None => open,
+        Some(formula) => open.with_formula(Some(followed(formula, defaults))),
+    }
+}

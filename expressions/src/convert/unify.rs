@@ -1,0 +1,174 @@
+//! Whether one type converts to another, and one type for many.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_graph_format::types::Type;
+
+/// Which conversions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// Only those that no value fails.
+    Safe,
+    /// Also those that some values fail.
+    Unsafe,
+}
+
+/// Whether values of type `have` can be converted to `want`, if each of them fits.
+pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
+    let every = |mut parts: Box<dyn Iterator<Item = &Type> + '_>, want: &Type| -> bool {
+        parts.all(|part| can_convert(part, want, safety))
+    };
+    match (have, want) {
+        (_, Type::Dynamic) => true,
+        (Type::Dynamic, _) => safety == Safety::Unsafe,
+        (Type::Bool, Type::Bool) | (Type::Number, Type::Number) | (Type::String, Type::String) => true,
+        (Type::Bool | Type::Number, Type::String) => true,
+        (Type::String, Type::Bool | Type::Number) => safety == Safety::Unsafe,
+        (Type::List(h) | Type::Set(h), Type::List(w) | Type::Set(w)) | (Type::Map(h), Type::Map(w)) => {
+            h == w || can_convert(h, w, safety)
+        }
+        (Type::Tuple(h), Type::List(w) | Type::Set(w)) => {
+            if **w == Type::Dynamic {
+                h.is_empty() || unify(h, safety).is_some()
+            } else {
+                every(Box::new(h.iter()), w)
+            }
+        }
+        (Type::Object(h), Type::Map(w)) => {
+            if **w == Type::Dynamic {
+                let parts: Vec<Type> = h.attributes.values().cloned().collect();
+                parts.is_empty() || unify(&parts, safety).is_some()
+            } else {
+                every(Box::new(h.attributes.values()), w)
+            }
+        }
+        (Type::Tuple(h), Type::Tuple(w)) => {
+            h.len() == w.len() && h.iter().zip(w.iter()).all(|(h, w)| can_convert(h, w, safety))
+        }
+        (Type::Object(h), Type::Object(w)) => w.attributes.iter().all(|(name, w_type)| match h.attributes.get(name) {
+            Some(h_type) => can_convert(h_type, w_type, safety),
+            None => w.optional.contains(name),
+        }),
+        (Type::Map(h), Type::Object(w)) => {
+            safety == Safety::Unsafe && w.attributes.values().all(|w_type| can_convert(h, w_type, safety))
+        }
+        _ => false,
+    }
+}
+
+/// A type that values of all these types can be converted to; none when there is none.
+///
+/// Source of the rules: go-cty's unification. Collections of one kind unify their elements, objects and tuples their
+/// parts, or become maps and lists where their shapes differ; otherwise the most general of the types itself is
+/// taken. An object never gives up attributes.
+pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
+    let first = types.first()?;
+    if types.iter().all(|t| t == first) {
+        return Some(first.clone());
+    }
+    let count = |test: fn(&Type) -> bool| types.iter().filter(|t| test(t)).count();
+    let maps = count(|t| matches!(t, Type::Map(_)));
+    let lists = count(|t| matches!(t, Type::List(_)));
+    let sets = count(|t| matches!(t, Type::Set(_)));
+    let objects = count(|t| matches!(t, Type::Object(_)));
+    let tuples = count(|t| matches!(t, Type::Tuple(_)));
+    let dynamics = count(|t| matches!(t, Type::Dynamic));
+    let all = types.len();
+    if maps > 0 && maps + dynamics == all {
+        return unify_collections(types, dynamics > 0, Type::map, safety);
+    }
+    if maps > 0 && maps + objects + dynamics == all {
+        if let Some(found) = unify_onto_collections(types, |t| matches!(t, Type::Map(_)), safety) {
+            return Some(found);
+        }
+    } else if lists > 0 && lists + dynamics == all {
+        return unify_collections(types, dynamics > 0, Type::list, safety);
+    } else if lists > 0 && lists + tuples + dynamics == all {
+        if let Some(found) = unify_onto_collections(types, |t| matches!(t, Type::List(_)), safety) {
+            return Some(found);
+        }
+    } else if sets > 0 && sets + dynamics == all {
+        return unify_collections(types, dynamics > 0, Type::set, safety);
+    } else if objects > 0 && objects + dynamics == all {
+        return if dynamics > 0 { Some(Type::Dynamic) } else { unify_objects(types, safety) };
+    } else if tuples > 0 && tuples + dynamics == all {
+        return if dynamics > 0 { Some(Type::Dynamic) } else { unify_tuples(types, safety) };
+    } else if objects > 0 && tuples > 0 {
+        return None;
+    }
+    let mut order: Vec<&Type> = types.iter().collect();
+    order.sort_by_key(|t| generality(t));
+    order.into_iter().find(|want| types.iter().all(|t| t == *want || can_convert(t, want, safety))).cloned()
+}
+
+/// The smaller, the more values can be converted to it, and the rather it is taken.
+fn generality(ty: &Type) -> u8 {
+    match ty {
+        Type::String => 0,
+        Type::Set(_) => 1,
+        Type::List(_) | Type::Map(_) => 2,
+        Type::Bool | Type::Number => 3,
+        Type::Tuple(_) | Type::Object(_) => 4,
+        Type::Dynamic => 5,
+    }
+}
+
+fn unify_collections(types: &[Type], dynamic: bool, make: fn(Type) -> Type, safety: Safety) -> Option<Type> {
+    if dynamic {
+        return Some(Type::Dynamic);
+    }
+    let elements: Vec<Type> = types.iter().filter_map(|t| t.element().cloned()).collect();
+    unify(&elements, safety).map(make)
+}
+
+/// One of the collection types here, to which the others (tuples, objects) can be converted.
+fn unify_onto_collections(types: &[Type], is_collection: fn(&Type) -> bool, safety: Safety) -> Option<Type> {
+    let collections: Vec<Type> = types.iter().filter(|t| is_collection(t)).cloned().collect();
+    let found = unify(&collections, safety)?;
+    types.iter().all(|t| *t == found || can_convert(t, &found, safety)).then_some(found)
+}
+
+fn unify_objects(types: &[Type], safety: Safety) -> Option<Type> {
+    let attributes: Vec<&BTreeMap<SmolStr, Type>> = types
+        .iter()
+        .filter_map(|t| match t {
+            Type::Object(o) => Some(&o.attributes),
+            _ => None,
+        })
+        .collect();
+    let first = attributes.first()?;
+    if attributes.iter().any(|a| a.len() != first.len() || !a.keys().eq(first.keys())) {
+        let parts: Vec<Type> = attributes.iter().flat_map(|a| a.values().cloned()).collect();
+        let found = Type::map(unify(&parts, safety)?);
+        return types.iter().all(|t| can_convert(t, &found, safety)).then_some(found);
+    }
+    let mut unified = BTreeMap::new();
+    for name in first.keys() {
+        let across: Vec<Type> = attributes.iter().filter_map(|a| a.get(name).cloned()).collect();
+        unified.insert(name.clone(), unify(&across, safety)?);
+    }
+    Some(Type::object(unified))
+}
+
+fn unify_tuples(types: &[Type], safety: Safety) -> Option<Type> {
+    let tuples: Vec<&[Type]> = types
+        .iter()
+        .filter_map(|t| match t {
+            Type::Tuple(items) => Some(&**items),
+            _ => None,
+        })
+        .collect();
+    let first = tuples.first()?;
+    if tuples.iter().any(|t| t.len() != first.len()) {
+        let parts: Vec<Type> = tuples.iter().flat_map(|t| t.iter().cloned()).collect();
+        let found = Type::list(unify(&parts, safety)?);
+        return types.iter().all(|t| can_convert(t, &found, safety)).then_some(found);
+    }
+    let mut unified = Vec::with_capacity(first.len());
+    for index in 0..first.len() {
+        let across: Vec<Type> = tuples.iter().filter_map(|t| t.get(index).cloned()).collect();
+        unified.push(unify(&across, safety)?);
+    }
+    Some(Type::tuple(unified))
+}

@@ -1,0 +1,39 @@
+//! Reading arguments whose type the framework has already checked.
+
+use weft_graph_format::number::Number;
+use weft_graph_format::value::Value;
+
+use super::FunctionError;
+
+/// What a number is told that should have been a whole one of 64 bits.
+pub(super) const WHOLE_NUMBER: &str =
+    "value must be a whole number, between -9223372036854775808 and 9223372036854775807";
+
+fn wanted(index: usize, what: &str) -> FunctionError {
+    FunctionError::argument(index, format!("{what} required"))
+}
+
+/// The text of argument `index`.
+pub(super) fn text(arguments: &[Value], index: usize) -> Result<&str, FunctionError> {
+    arguments.get(index).and_then(Value::as_str).ok_or_else(|| wanted(index, "string"))
+}
+
+/// The number in argument `index`.
+pub(super) fn number(arguments: &[Value], index: usize) -> Result<&Number, FunctionError> {
+    arguments.get(index).and_then(Value::as_number).ok_or_else(|| wanted(index, "number"))
+}
+
+/// The elements of argument `index`: a known list, set or tuple.
+pub(super) fn items(arguments: &[Value], index: usize) -> Result<&[Value], FunctionError> {
+    arguments.get(index).and_then(Value::as_items).ok_or_else(|| wanted(index, "list, set or tuple"))
+}
+
+/// A number as a whole one; what is wrong with it otherwise.
+pub(super) fn whole(number: &Number) -> Result<i64, &'static str> {
+    number.to_i64().ok_or(WHOLE_NUMBER)
+}
+
+/// Argument `index` as a whole number; otherwise the call as a whole failed, as OpenTofu has it in most places.
+pub(super) fn whole_at(arguments: &[Value], index: usize) -> Result<i64, FunctionError> {
+    whole(number(arguments, index)?).map_err(FunctionError::new)
+}

@@ -1,0 +1,257 @@
+//! Looking at all elements of a collection: counting, finding, sorting, leaving out.
+
+use std::collections::BTreeSet;
+
+use unicode_segmentation::UnicodeSegmentation;
+use weft_graph_format::number::Number;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Refinement, Value};
+
+use super::arguments::items;
+use super::equality::{ByContent, equal};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use crate::convert::{Safety, convert, unify};
+use crate::refine::length_bounds;
+
+pub(super) fn functions() -> Vec<Function> {
+    let any_list = || Type::list(Type::Dynamic);
+    vec![
+        Function::new("alltrue", "Whether all elements are true; so of an empty list.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::list(Type::Bool), "The truth values."))
+            .returns(Type::Bool)
+            .not_null()
+            .calls(alltrue),
+        Function::new("anytrue", "Whether any element is true; not so of an empty list.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::list(Type::Bool), "The truth values."))
+            .returns(Type::Bool)
+            .not_null()
+            .calls(anytrue),
+        Function::new("compact", "The strings that are neither empty nor null.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::list(Type::String), "The strings."))
+            .returns(Type::list(Type::String))
+            .not_null()
+            .calls(compact),
+        Function::new("contains", "Whether a value is an element of a list, set or tuple.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple."))
+            .parameter(Parameter::new("value", Type::Dynamic, "What to look for."))
+            .returns(Type::Bool)
+            .not_null()
+            .calls(contains),
+        Function::new("distinct", "The elements in order, each value once.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", any_list(), "The list."))
+            .returns_of(|a| Ok(a[0].ty()))
+            .not_null()
+            .calls(distinct),
+        Function::new("index", "The index of the first element that equals a value.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple."))
+            .parameter(Parameter::new("value", Type::Dynamic, "What to look for."))
+            .returns(Type::Number)
+            .not_null()
+            .calls(index),
+        Function::new("length", "The number of elements, attributes or characters.", Symbolic::Structural)
+            .parameter(
+                Parameter::new("value", Type::Dynamic, "A collection, structure or string.")
+                    .unknowns()
+                    .dynamic()
+                    .marked(),
+            )
+            .returns_of(length_type)
+            .not_null()
+            .calls(length),
+        Function::new("matchkeys", "The values whose keys, at the same index, are in a set of keys.", Symbolic::Opaque)
+            .parameter(Parameter::new("values", any_list(), "The values."))
+            .parameter(Parameter::new("keys", any_list(), "A key for each value."))
+            .parameter(Parameter::new("searchset", any_list(), "The keys to look for."))
+            .returns_of(matchkeys_type)
+            .not_null()
+            .calls(matchkeys),
+        Function::new("one", "The only element of a list, set or tuple; null when there is none.", Symbolic::Structural)
+            .parameter(Parameter::new("list", Type::Dynamic, "With at most one element."))
+            .returns_of(one_type)
+            .calls(one),
+        Function::new("sort", "The strings in the order of their code points.", Symbolic::Opaque)
+            .parameter(Parameter::new("list", Type::list(Type::String), "The strings."))
+            .returns(Type::list(Type::String))
+            .not_null()
+            .calls(sort),
+    ]
+}
+
+fn alltrue(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    for item in items(arguments, 0)? {
+        if !item.is_known() {
+            return Ok(Value::unknown(Type::Bool));
+        }
+        if item.as_bool() != Some(true) {
+            return Ok(Value::bool(false));
+        }
+    }
+    Ok(Value::bool(true))
+}
+
+fn anytrue(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let list = items(arguments, 0)?;
+    if list.iter().any(|item| item.as_bool() == Some(true)) {
+        return Ok(Value::bool(true));
+    }
+    Ok(if list.iter().any(|item| !item.is_known()) { Value::unknown(Type::Bool) } else { Value::bool(false) })
+}
+
+fn compact(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    if !arguments[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let kept = items(arguments, 0)?.iter().filter(|item| item.as_str().is_some_and(|s| !s.is_empty()));
+    Ok(Value::list(Type::String, kept.cloned().collect()))
+}
+
+fn contains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let Some(list) = arguments[0].as_items() else {
+        return Err(FunctionError::new("argument must be list, tuple, or set"));
+    };
+    let mut open = false;
+    for item in list {
+        match equal(&arguments[1], item) {
+            Some(true) => return Ok(Value::bool(true)),
+            Some(false) => {}
+            None => open = true,
+        }
+    }
+    Ok(if open { Value::unknown(Type::Bool) } else { Value::bool(false) })
+}
+
+fn distinct(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    if !arguments[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let mut seen = BTreeSet::new();
+    let kept = items(arguments, 0)?.iter().filter(|item| seen.insert(ByContent(item))).cloned().collect();
+    Ok(Value::list(ty.element().cloned().unwrap_or(Type::Dynamic), kept))
+}
+
+fn index(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let list = match arguments[0].open().1 {
+        Kind::List(s) | Kind::Tuple(s) => s.items(),
+        _ => return Err(FunctionError::new("argument must be a list or tuple")),
+    };
+    if list.is_empty() {
+        return Err(FunctionError::new("cannot search an empty list"));
+    }
+    for (place, item) in list.iter().enumerate() {
+        match equal(item, &arguments[1]) {
+            Some(true) => return Ok(Value::number(Number::from(place))),
+            Some(false) => {}
+            None => return Ok(Value::unknown(Type::Number)),
+        }
+    }
+    Err(FunctionError::new("item not found"))
+}
+
+fn length_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    match arguments[0].ty() {
+        Type::Bool | Type::Number => {
+            Err(FunctionError::new("argument must be a string, a collection type, or a structural type"))
+        }
+        _ => Ok(Type::Number),
+    }
+}
+
+/// The greatest length that a collection may have, as OpenTofu gives it where nothing else is known.
+const LONGEST: u64 = i64::MAX as u64;
+
+fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let value = &arguments[0];
+    let (marks, kind) = value.open();
+    let number = |n: u64| Value::number(Number::from_u64(n));
+    let between = |low: u64, high: Option<u64>| {
+        let bound = |n: u64| Some((Number::from_u64(n), true));
+        let refinement = Refinement { min: bound(low), max: high.and_then(bound), ..Refinement::not_null() };
+        Value::refined(Type::Number, refinement)
+    };
+    let result = match kind {
+        Kind::String(text) => number(text.graphemes(true).count() as u64),
+        Kind::Unknown(unknown) if unknown.ty == Type::String => {
+            between(unknown.refinement.prefix.graphemes(true).count() as u64, None)
+        }
+        Kind::Unknown(unknown) if unknown.ty == Type::Dynamic => Value::unknown(Type::Number),
+        Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) => {
+            return Err(FunctionError::argument(0, "argument must not be null"));
+        }
+        _ => match length_bounds(value) {
+            (low, Some(high)) if low == high => number(low),
+            (low, high) => between(low, Some(high.unwrap_or(LONGEST))),
+        },
+    };
+    Ok(result.mark(marks))
+}
+
+fn matchkeys_common(arguments: &[Value]) -> Result<Type, FunctionError> {
+    unify(&[arguments[1].ty(), arguments[2].ty()], Safety::Unsafe)
+        .ok_or_else(|| FunctionError::new("keys and searchset must be of the same type"))
+}
+
+fn matchkeys_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    matchkeys_common(arguments)?;
+    Ok(arguments[0].ty())
+}
+
+fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let (values, keys) = (items(arguments, 0)?, items(arguments, 1)?);
+    if values.len() != keys.len() {
+        return Err(FunctionError::new("length of keys and values should be equal"));
+    }
+    let element = ty.element().cloned().unwrap_or(Type::Dynamic);
+    if items(arguments, 2)?.is_empty() {
+        return Ok(Value::list(element, Vec::new()));
+    }
+    if !arguments.iter().all(Value::is_wholly_known) {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let common = matchkeys_common(arguments)?;
+    let converted = |index: usize| {
+        convert(&arguments[index], &common).map_err(|e| FunctionError::argument(index, e.to_string()))
+    };
+    let (keys, wanted) = (converted(1)?, converted(2)?);
+    let wanted: BTreeSet<_> = wanted.as_items().unwrap_or_default().iter().map(ByContent).collect();
+    let keys = keys.as_items().unwrap_or_default();
+    let found = values.iter().zip(keys).filter(|(_, key)| wanted.contains(&ByContent(key)));
+    Ok(Value::list(element, found.map(|(value, _)| value.clone()).collect()))
+}
+
+fn too_many() -> FunctionError {
+    FunctionError::argument(0, "must be a list, set, or tuple value with either zero or one elements")
+}
+
+fn one_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    match arguments[0].ty() {
+        Type::List(element) | Type::Set(element) => Ok((*element).clone()),
+        Type::Tuple(elements) => match &*elements {
+            [] => Ok(Type::Dynamic),
+            [element] => Ok(element.clone()),
+            _ => Err(too_many()),
+        },
+        _ => Err(too_many()),
+    }
+}
+
+fn one(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    match items(arguments, 0)? {
+        [] => Ok(Value::null(ty.clone())),
+        [only] => Ok(only.clone()),
+        // Unknown elements of a set may turn out to be one and the same.
+        _ if matches!(length_bounds(&arguments[0]), (0 | 1, _)) => Ok(Value::unknown(ty.clone())),
+        _ => Err(too_many()),
+    }
+}
+
+fn sort(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    if !arguments[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let mut list = items(arguments, 0)?.to_vec();
+    if let Some(place) = list.iter().position(Value::is_null) {
+        return Err(FunctionError::new(format!("given list element {place} is null; a null string cannot be sorted")));
+    }
+    list.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    Ok(Value::list(Type::String, list))
+}

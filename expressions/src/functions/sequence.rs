@@ -1,0 +1,307 @@
+//! Lists and tuples: cutting, joining, turning, picking.
+
+use weft_graph_format::marks::Marks;
+use weft_graph_format::number::Number;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use super::arguments::{items, number, whole};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use crate::convert::{Safety, convert, unify};
+use crate::stack;
+
+/// Most elements that `range` makes, as in OpenTofu.
+const RANGE_LIMIT: usize = 1024;
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        Function::new("chunklist", "Cuts a list into lists of a given length; the last may be shorter.", STRUCTURAL)
+            .parameter(Parameter::new("list", Type::list(Type::Dynamic), "The list to cut.").marked())
+            .parameter(Parameter::new("size", Type::Number, "Elements in each part; 0 for one part.").marked())
+            .returns_of(|a| Ok(Type::list(a[0].ty())))
+            .not_null()
+            .calls(chunklist),
+        Function::new("concat", "One list or tuple with the elements of all arguments, in order.", STRUCTURAL)
+            .variadic(Parameter::new("seqs", Type::Dynamic, "Lists or tuples.").marked())
+            .returns_of(concat_type)
+            .not_null()
+            .calls(concat),
+        Function::new("element", "The element at an index that begins anew after the last.", STRUCTURAL)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple.").marked())
+            .parameter(Parameter::new("index", Type::Number, "Counted from 0; negative from the end."))
+            .returns_of(element_type)
+            .calls(element),
+        Function::new("flatten", "A tuple with the elements of all nested lists, sets and tuples.", STRUCTURAL)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple.").marked())
+            .returns_of(flatten_type)
+            .not_null()
+            .calls(flatten),
+        Function::new("range", "A list of numbers that begins at a start and stops before a limit.", Symbolic::Opaque)
+            .variadic(Parameter::new("params", Type::Number, "A limit, or start and limit, or these and a step."))
+            .returns(Type::list(Type::Number))
+            .not_null()
+            .calls(range),
+        Function::new("reverse", "The elements in opposite order.", STRUCTURAL)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple.").marked())
+            .returns_of(reverse_type)
+            .not_null()
+            .calls(reverse),
+        Function::new("slice", "The elements from a start index up to, without it, an end index.", STRUCTURAL)
+            .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple.").marked())
+            .parameter(Parameter::new("start_index", Type::Number, "Index of the first element."))
+            .parameter(Parameter::new("end_index", Type::Number, "Index after the last element."))
+            .returns_of(slice_type)
+            .not_null()
+            .calls(slice),
+    ]
+}
+
+const STRUCTURAL: Symbolic = Symbolic::Structural;
+
+fn chunklist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let marks = arguments[0].marks().union(arguments[1].marks());
+    let size = whole(number(arguments, 1)?).map_err(|e| FunctionError::new(format!("invalid size: {e}")))?;
+    let size = usize::try_from(size).map_err(|_| FunctionError::new("the size argument must be positive"))?;
+    let element = ty.element().cloned().unwrap_or(Type::Dynamic);
+    let list = items(arguments, 0)?;
+    let chunks = if size == 0 {
+        vec![arguments[0].unmark().0]
+    } else {
+        let inner = element.element().cloned().unwrap_or(Type::Dynamic);
+        list.chunks(size).map(|chunk| Value::list(inner.clone(), chunk.to_vec())).collect()
+    };
+    Ok(Value::list(element, chunks).mark(&marks))
+}
+
+fn concat_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    if arguments.is_empty() {
+        return Err(FunctionError::new("at least one argument is required"));
+    }
+    let types: Vec<Type> = arguments.iter().map(Value::ty).collect();
+    if types.iter().all(|t| matches!(t, Type::List(_)))
+        && let Some(common) = unify(&types, Safety::Unsafe)
+    {
+        return Ok(common);
+    }
+    let mut elements = Vec::new();
+    for (index, (argument, ty)) in arguments.iter().zip(&types).enumerate() {
+        match ty {
+            Type::Tuple(parts) => elements.extend(parts.iter().cloned()),
+            Type::List(element) => match argument.as_items() {
+                None => return Ok(Type::Dynamic),
+                Some(found) => elements.extend(found.iter().map(|_| (**element).clone())),
+            },
+            other => {
+                return Err(FunctionError::argument(
+                    index,
+                    format!("all arguments must be lists or tuples; got {}", other.friendly_name()),
+                ));
+            }
+        }
+    }
+    Ok(Type::tuple(elements))
+}
+
+fn concat(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let mut marks = Marks::NONE;
+    let mut all = Vec::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        marks = marks.union(argument.marks());
+        let argument = match ty {
+            Type::List(_) => convert(argument, ty).map_err(|e| FunctionError::argument(index, e.to_string()))?,
+            _ => argument.clone(),
+        };
+        all.extend_from_slice(items(&[argument], 0)?);
+    }
+    Ok(sequence_of(ty, all).mark(&marks))
+}
+
+/// A list when `ty` is one, otherwise a tuple.
+fn sequence_of(ty: &Type, items: Vec<Value>) -> Value {
+    match ty {
+        Type::List(element) => Value::list((**element).clone(), items),
+        _ => Value::tuple(items),
+    }
+}
+
+const EMPTY_ELEMENT: &str = "cannot use element function with an empty list";
+
+fn element_index(index: &Value, count: usize) -> Result<usize, FunctionError> {
+    let Some(index) = index.as_number() else { return Err(FunctionError::argument(1, "number required")) };
+    let index = whole(index).map_err(|e| FunctionError::new(format!("invalid index: {e}")))?;
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    if count == 0 {
+        return Err(FunctionError::new(EMPTY_ELEMENT));
+    }
+    Ok(usize::try_from(index.rem_euclid(count)).unwrap_or(0))
+}
+
+fn element_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    match arguments[0].ty() {
+        Type::List(element) => Ok((*element).clone()),
+        Type::Tuple(_) if !arguments[1].is_known() => Ok(Type::Dynamic),
+        Type::Tuple(elements) => {
+            let index = element_index(&arguments[1], elements.len())?;
+            Ok(elements.get(index).cloned().unwrap_or(Type::Dynamic))
+        }
+        other => Err(FunctionError::new(format!("cannot read elements from {}", other.friendly_name()))),
+    }
+}
+
+fn element(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let list = items(arguments, 0)?;
+    let index = element_index(&arguments[1], list.len())?;
+    let found = list.get(index).ok_or_else(|| FunctionError::new(EMPTY_ELEMENT))?;
+    Ok(found.mark(arguments[0].marks()))
+}
+
+/// The elements of nested sequences in order, added to `found`; false when their number is not known. Marks of the
+/// sequences are added to `marks`.
+fn flatten_into(value: &Value, found: &mut Vec<Value>, marks: &mut Marks) -> bool {
+    let (own, kind) = value.open();
+    *marks = marks.union(own);
+    let items = match kind {
+        Kind::Set(_) if !value.is_wholly_known() => return false,
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items(),
+        _ => return false,
+    };
+    let mut known = true;
+    for item in items {
+        let ty = item.ty();
+        if !item.is_known() && ty == Type::Dynamic {
+            known = false;
+        } else if !item.is_null() && matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_)) {
+            known &= stack::guarded(|| flatten_into(item, found, marks));
+        } else {
+            found.push(item.clone());
+        }
+    }
+    known
+}
+
+fn flatten_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    if !arguments[0].is_known() {
+        return Ok(Type::Dynamic);
+    }
+    if arguments[0].as_items().is_none() {
+        return Err(FunctionError::new("can only flatten lists, sets and tuples"));
+    }
+    let mut found = Vec::new();
+    match flatten_into(&arguments[0], &mut found, &mut Marks::NONE) {
+        true => Ok(Type::tuple(found.iter().map(Value::ty))),
+        false => Ok(Type::Dynamic),
+    }
+}
+
+fn flatten(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let mut marks = Marks::NONE;
+    let mut found = Vec::new();
+    let known = flatten_into(&arguments[0], &mut found, &mut marks);
+    let result = if known { Value::tuple(found) } else { Value::unknown(ty.clone()) };
+    Ok(result.mark(&marks))
+}
+
+fn range(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let numbers = (0..arguments.len()).map(|i| number(arguments, i).cloned()).collect::<Result<Vec<_>, _>>()?;
+    let counting = |start: &Number, end: &Number| if end < start { Number::from_i64(-1) } else { Number::ONE };
+    let (start, end, step) = match numbers.as_slice() {
+        [end] => (Number::ZERO, end.clone(), counting(&Number::ZERO, end)),
+        [start, end] => (start.clone(), end.clone(), counting(start, end)),
+        [start, end, step] => (start.clone(), end.clone(), step.clone()),
+        _ => return Err(FunctionError::new("must have one, two, or three arguments")),
+    };
+    let down = step.signum() < 0;
+    if down && end > start {
+        return Err(FunctionError::argument(1, "end must be less than start when step is negative"));
+    }
+    if !down && end < start {
+        return Err(FunctionError::argument(1, "end must be greater than start when step is positive"));
+    }
+    let mut found = Vec::new();
+    let mut next = start;
+    while if down { next > end } else { next < end } {
+        if found.len() >= RANGE_LIMIT {
+            return Err(FunctionError::new(format!(
+                "more than {RANGE_LIMIT} values were generated; either decrease the difference between start and end \
+                 or use a smaller step"
+            )));
+        }
+        found.push(Value::number(next.clone()));
+        next = next.add(&step).map_err(|e| FunctionError::new(e.to_string()))?;
+    }
+    Ok(Value::list(Type::Number, found))
+}
+
+fn reverse_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    match arguments[0].ty() {
+        Type::Tuple(elements) => Ok(Type::tuple(elements.iter().rev().cloned())),
+        Type::List(element) | Type::Set(element) => Ok(Type::List(element)),
+        other => Err(FunctionError::argument(
+            0,
+            format!("can only reverse list or tuple values, not {}", other.friendly_name()),
+        )),
+    }
+}
+
+fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let (marks, kind) = arguments[0].open();
+    // What an unknown element of a set turns out to be decides where it stands.
+    if matches!(kind, Kind::Set(_)) && !arguments[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()).mark(marks));
+    }
+    let reversed = items(arguments, 0)?.iter().rev().cloned().collect();
+    Ok(sequence_of(ty, reversed).mark(marks))
+}
+
+/// Start and end as far as they are known, checked.
+fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), FunctionError> {
+    let length = match (arguments[0].as_items(), arguments[0].ty()) {
+        (Some(items), _) => Some(items.len()),
+        (None, Type::Tuple(elements)) => Some(elements.len()),
+        _ => None,
+    };
+    let bound = |index: usize, name: &str| -> Result<Option<usize>, FunctionError> {
+        let Some(given) = arguments[index].as_number() else { return Ok(None) };
+        let failed = |what: String| FunctionError::argument(index, what);
+        let given = whole(given).map_err(|e| failed(format!("invalid {name} index: {e}")))?;
+        let given =
+            usize::try_from(given).map_err(|_| failed(format!("{name} index must not be less than zero")))?;
+        if length.is_some_and(|length| given > length) {
+            return Err(failed(format!("{name} index must not be greater than the length of the list")));
+        }
+        Ok(Some(given))
+    };
+    let (start, end) = (bound(1, "start")?, bound(2, "end")?);
+    match (start, end) {
+        (Some(s), Some(e)) if s > e => {
+            Err(FunctionError::argument(1, "start index must not be greater than end index"))
+        }
+        both => Ok(both),
+    }
+}
+
+fn slice_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    let ty = arguments[0].ty();
+    match &ty {
+        Type::Set(_) => Err(FunctionError::argument(
+            0,
+            "cannot slice a set, because its elements do not have indices; explicitly convert to a list if the \
+             ordering of the result is not important",
+        )),
+        Type::List(_) => slice_bounds(arguments).map(|_| ty.clone()),
+        Type::Tuple(elements) => Ok(match slice_bounds(arguments)? {
+            (Some(start), Some(end)) => Type::tuple(elements.iter().take(end).skip(start).cloned()),
+            _ => Type::Dynamic,
+        }),
+        _ => Err(FunctionError::argument(0, "must be a list or tuple value")),
+    }
+}
+
+fn slice(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let marks = arguments[0].marks();
+    let (Some(start), Some(end)) = slice_bounds(arguments)? else {
+        return Ok(Value::unknown(ty.clone()).mark(marks));
+    };
+    let found = items(arguments, 0)?.iter().take(end).skip(start).cloned().collect();
+    Ok(sequence_of(ty, found).mark(marks))
+}

@@ -1,0 +1,171 @@
+//! Sets, and products of collections.
+
+use std::collections::BTreeSet;
+
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use super::equality::ByContent;
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use crate::convert::{Safety, convert, unify};
+
+/// Most tuples that `setproduct` makes: far beyond what a configuration can use, and below what fills a machine.
+const PRODUCT_LIMIT: usize = 1 << 20;
+
+pub(super) fn functions() -> Vec<Function> {
+    let any_set = |name, description| Parameter::new(name, Type::set(Type::Dynamic), description);
+    vec![
+        Function::new("setunion", "The elements that are in any of the sets.", Symbolic::Opaque)
+            .parameter(any_set("first_set", "A set."))
+            .variadic(any_set("other_sets", "More sets."))
+            .returns_of(common_type)
+            .not_null()
+            .calls(union),
+        Function::new("setintersection", "The elements that are in all of the sets.", Symbolic::Opaque)
+            .parameter(any_set("first_set", "A set."))
+            .variadic(any_set("other_sets", "More sets."))
+            .returns_of(common_type)
+            .not_null()
+            .calls(intersection),
+        Function::new("setsubtract", "The elements of one set that are not in another.", Symbolic::Opaque)
+            .parameter(any_set("a", "The set to take from."))
+            .parameter(any_set("b", "What is taken."))
+            .returns_of(common_type)
+            .not_null()
+            .calls(subtract),
+        Function::new("setproduct", "All tuples with one element from each collection.", Symbolic::Structural)
+            .variadic(Parameter::new("sets", Type::Dynamic, "Sets, lists or tuples.").marked())
+            .returns_of(product_type)
+            .not_null()
+            .calls(product),
+    ]
+}
+
+fn common_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    let mut elements = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let ty = argument.ty();
+        let element = ty.element().cloned().unwrap_or(Type::Dynamic);
+        // An empty set without an element type fits any other.
+        if element == Type::Dynamic && argument.as_items().is_some_and(<[Value]>::is_empty) {
+            continue;
+        }
+        elements.push(element);
+    }
+    if elements.is_empty() {
+        return Ok(Type::set(Type::Dynamic));
+    }
+    unify(&elements, Safety::Unsafe)
+        .map(Type::set)
+        .ok_or_else(|| FunctionError::new("given sets must all have compatible element types"))
+}
+
+fn converted(arguments: &[Value], ty: &Type) -> Result<Vec<Value>, FunctionError> {
+    arguments
+        .iter()
+        .enumerate()
+        .map(|(index, set)| convert(set, ty).map_err(|e| FunctionError::argument(index, e.to_string())))
+        .collect()
+}
+
+fn element_of(ty: &Type) -> Type {
+    ty.element().cloned().unwrap_or(Type::Dynamic)
+}
+
+fn union(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let sets = converted(arguments, ty)?;
+    let all = sets.iter().filter_map(Value::as_items).flatten().cloned().collect();
+    Ok(Value::set(element_of(ty), all))
+}
+
+fn intersection(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    keep(arguments, ty, true)
+}
+
+fn subtract(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    keep(arguments, ty, false)
+}
+
+/// The elements of the first set that are in each of the others, or in none of them.
+fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, FunctionError> {
+    let sets = converted(arguments, ty)?;
+    if !sets.iter().all(Value::is_wholly_known) {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let Some((first, others)) = sets.split_first() else {
+        return Err(FunctionError::new("at least one set is required"));
+    };
+    let mut kept: Vec<Value> = first.as_items().unwrap_or_default().to_vec();
+    for other in others {
+        let other: BTreeSet<_> = other.as_items().unwrap_or_default().iter().map(ByContent).collect();
+        kept.retain(|item| other.contains(&ByContent(item)) == when_in);
+    }
+    Ok(Value::set(element_of(ty), kept))
+}
+
+fn product_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    if arguments.len() < 2 {
+        return Err(FunctionError::new("at least two arguments are required"));
+    }
+    let mut elements = Vec::with_capacity(arguments.len());
+    let mut all_lists = true;
+    for (index, argument) in arguments.iter().enumerate() {
+        match argument.ty() {
+            Type::Set(element) => {
+                all_lists = false;
+                elements.push((*element).clone());
+            }
+            Type::List(element) => elements.push((*element).clone()),
+            Type::Tuple(parts) if parts.is_empty() => elements.push(Type::Dynamic),
+            Type::Tuple(parts) => elements.push(
+                unify(&parts, Safety::Unsafe)
+                    .ok_or_else(|| FunctionError::argument(index, "all elements must be of the same type"))?,
+            ),
+            _ => return Err(FunctionError::argument(index, "a set or a list is required")),
+        }
+    }
+    let tuple = Type::tuple(elements);
+    Ok(if all_lists { Type::list(tuple) } else { Type::set(tuple) })
+}
+
+fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    let tuple = element_of(ty);
+    let Type::Tuple(elements) = &tuple else { return Err(FunctionError::new("tuples expected")) };
+    let mut marks = Marks::NONE;
+    let mut total: usize = 1;
+    let mut open = false;
+    let mut parts: Vec<Vec<Value>> = Vec::with_capacity(arguments.len());
+    for (index, (argument, element)) in arguments.iter().zip(elements.iter()).enumerate() {
+        let (own, kind) = argument.open();
+        marks = marks.union(own);
+        open |= matches!(kind, Kind::Set(set) if set.len() > 1 && !argument.is_wholly_known());
+        let items = argument.as_items().unwrap_or_default();
+        total = total.saturating_mul(items.len());
+        let items = items.iter().map(|item| convert(item, element)).collect::<Result<Vec<_>, _>>();
+        parts.push(items.map_err(|e| FunctionError::argument(index, e.to_string()))?);
+    }
+    if open {
+        return Ok(Value::unknown(ty.clone()).mark(&marks));
+    }
+    if total > PRODUCT_LIMIT {
+        return Err(FunctionError::new(format!("the product would have more than {PRODUCT_LIMIT} elements")));
+    }
+    let mut tuples = Vec::with_capacity(total);
+    for number in 0..total {
+        // The last collection turns fastest.
+        let mut rest = number;
+        let mut picked: Vec<Value> = Vec::with_capacity(parts.len());
+        for part in parts.iter().rev() {
+            picked.push(part[rest % part.len()].clone());
+            rest /= part.len();
+        }
+        picked.reverse();
+        tuples.push(Value::tuple(picked));
+    }
+    let result = match ty {
+        Type::List(_) => Value::list(tuple, tuples),
+        _ => Value::set(tuple, tuples),
+    };
+    Ok(result.mark(&marks))
+}

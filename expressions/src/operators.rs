@@ -1,0 +1,248 @@
+//! Operators: what they take, what they give, and their formulas.
+//!
+//! The rules are HCL's: operands are converted to the type that the operator takes, null is an error except for `==`
+//! and `!=`, an unknown operand gives an unknown result that is not null, marks go onto the result. `&&` and `||` are
+//! decided by either operand when it suffices.
+
+mod equality;
+
+use thiserror::Error;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, UnaryOperator};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::number::{Number, NumberError};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Refinement, Value};
+
+pub use equality::equal;
+
+use crate::convert::convert;
+use crate::symbolic::{self, Passing};
+
+/// Which operand is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The only one.
+    Only,
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
+}
+
+/// Why an operator gave no value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OperatorError {
+    /// An operand does not fit.
+    #[error("Unsuitable value for {} operand: {message}.", match side {
+        Side::Only => "unary",
+        Side::Left => "left",
+        Side::Right => "right",
+    })]
+    Operand {
+        /// Which one.
+        side: Side,
+        /// Why.
+        message: String,
+    },
+    /// The operands fit, and still there is no result.
+    #[error("Error during operation: {0}.")]
+    Failed(String),
+}
+
+impl OperatorError {
+    /// As a diagnostic without a place.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let summary = match self {
+            OperatorError::Operand { .. } => "Invalid operand",
+            OperatorError::Failed(_) => "Operation failed",
+        };
+        Diagnostic::error(summary, self.to_string())
+    }
+
+    /// The operand at fault, when it is one.
+    pub fn side(&self) -> Option<Side> {
+        match self {
+            OperatorError::Operand { side, .. } => Some(*side),
+            OperatorError::Failed(_) => None,
+        }
+    }
+}
+
+impl From<NumberError> for OperatorError {
+    fn from(error: NumberError) -> OperatorError {
+        OperatorError::Failed(error.to_string())
+    }
+}
+
+/// What null operands are told.
+const NULL_OPERAND: &str = "argument must not be null";
+
+/// The type that operands are converted to.
+pub fn operand_type(operator: BinaryOperator) -> Type {
+    match operator {
+        BinaryOperator::Or | BinaryOperator::And => Type::Bool,
+        BinaryOperator::Equal | BinaryOperator::NotEqual => Type::Dynamic,
+        _ => Type::Number,
+    }
+}
+
+/// The type of the result.
+pub fn result_type(operator: BinaryOperator) -> Type {
+    match operator {
+        BinaryOperator::Add
+        | BinaryOperator::Subtract
+        | BinaryOperator::Multiply
+        | BinaryOperator::Divide
+        | BinaryOperator::Modulo => Type::Number,
+        _ => Type::Bool,
+    }
+}
+
+/// `operator operand`. `range` is where it stands, for the formula.
+pub fn unary(
+    operator: UnaryOperator,
+    operand: &Value,
+    range: Option<&SourceRange>,
+) -> Result<Value, OperatorError> {
+    let ty = match operator {
+        UnaryOperator::Not => Type::Bool,
+        UnaryOperator::Negate => Type::Number,
+    };
+    let converted = convert(operand, &ty)
+        .map_err(|e| OperatorError::Operand { side: Side::Only, message: e.to_string() })?;
+    let (bare, marks) = converted.unmark();
+    let result = match (operator, bare.open().1) {
+        (_, Kind::Null(_)) => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+        (UnaryOperator::Not, Kind::Bool(flag)) => Value::bool(!flag),
+        (UnaryOperator::Negate, Kind::Number(number)) => Value::number(number.neg()),
+        _ => Value::refined(ty, Refinement::not_null()),
+    };
+    let formula =
+        |ty: Type| Formula::new(FormulaOp::Unary(operator, converted.to_formula()), ty, range.cloned());
+    Ok(symbolic::attach(result.mark(&marks), std::slice::from_ref(&converted), Passing::Nothing, &formula))
+}
+
+/// An operand converted to what the operator takes.
+pub fn convert_operand(operator: BinaryOperator, side: Side, operand: &Value) -> Result<Value, OperatorError> {
+    convert(operand, &operand_type(operator)).map_err(|e| OperatorError::Operand { side, message: e.to_string() })
+}
+
+/// The result of `&&` or `||` where a single operand, converted, suffices for it, whatever the other is: `false` or
+/// null for `&&` and `true` for `||`. Marks are not looked at.
+pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
+    match (operator, operand.open().1) {
+        (BinaryOperator::And, Kind::Bool(false) | Kind::Null(_)) => Some(false),
+        (BinaryOperator::Or, Kind::Bool(true)) => Some(true),
+        _ => None,
+    }
+}
+
+/// `left operator right`. `range` is where it stands, for the formula.
+pub fn binary(
+    operator: BinaryOperator,
+    left: &Value,
+    right: &Value,
+    range: Option<&SourceRange>,
+) -> Result<Value, OperatorError> {
+    let left = convert_operand(operator, Side::Left, left)?;
+    let right = convert_operand(operator, Side::Right, right)?;
+    let result = match operator {
+        BinaryOperator::Equal | BinaryOperator::NotEqual => {
+            let (a, mut marks) = left.unmark_deep();
+            let (b, more) = right.unmark_deep();
+            marks = marks.union(&more);
+            let result = match equal(&a, &b) {
+                None => Value::refined(Type::Bool, Refinement::not_null()),
+                Some(same) => Value::bool(same == (operator == BinaryOperator::Equal)),
+            };
+            result.mark(&marks)
+        }
+        BinaryOperator::And | BinaryOperator::Or => logical(operator, &left, &right)?,
+        _ => numeric(operator, &left, &right)?,
+    };
+    let operands = [left, right];
+    let formula = |ty: Type| {
+        let [left, right] = &operands;
+        Formula::new(FormulaOp::Binary(operator, left.to_formula(), right.to_formula()), ty, range.cloned())
+    };
+    // An operand that is simply known and decides leaves nothing to compute, however live the other is.
+    if operands.iter().any(|o| decided_by(operator, o).is_some() && !o.deep().formula) {
+        return Ok(result.add_origin(symbolic::joined_origin(&operands).as_ref()));
+    }
+    Ok(symbolic::attach(result, &operands, Passing::Nothing, &formula))
+}
+
+fn logical(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, OperatorError> {
+    let marks = left.marks().union(right.marks());
+    let decided = decided_by(operator, left).or_else(|| decided_by(operator, right));
+    let result = match decided {
+        Some(result) => Value::bool(result),
+        None if !left.is_known() || !right.is_known() => Value::refined(Type::Bool, Refinement::not_null()),
+        None => match (left.as_bool(), right.as_bool()) {
+            (Some(a), Some(b)) => Value::bool(if operator == BinaryOperator::And { a && b } else { a || b }),
+            _ => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+        },
+    };
+    Ok(result.mark(&marks))
+}
+
+fn numeric(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, OperatorError> {
+    if left.is_null() || right.is_null() {
+        return Err(OperatorError::Failed(NULL_OPERAND.to_owned()));
+    }
+    let marks: Marks = left.marks().union(right.marks());
+    let result = match (left.as_number(), right.as_number()) {
+        (Some(a), Some(b)) => compute(operator, a, b)?,
+        _ => match known_comparison(operator, left, right) {
+            Some(result) => Value::bool(result),
+            None => Value::refined(result_type(operator), Refinement::not_null()),
+        },
+    };
+    Ok(result.mark(&marks))
+}
+
+fn compute(operator: BinaryOperator, a: &Number, b: &Number) -> Result<Value, OperatorError> {
+    Ok(match operator {
+        BinaryOperator::Less => Value::bool(a < b),
+        BinaryOperator::LessOrEqual => Value::bool(a <= b),
+        BinaryOperator::Greater => Value::bool(a > b),
+        BinaryOperator::GreaterOrEqual => Value::bool(a >= b),
+        BinaryOperator::Add => Value::number(a.add(b)?),
+        BinaryOperator::Subtract => Value::number(a.sub(b)?),
+        BinaryOperator::Multiply => Value::number(a.mul(b)?),
+        BinaryOperator::Divide => Value::number(a.div(b)?),
+        BinaryOperator::Modulo => Value::number(a.rem(b)?),
+        BinaryOperator::Or | BinaryOperator::And | BinaryOperator::Equal | BinaryOperator::NotEqual => {
+            return Err(OperatorError::Failed("not an operation on numbers".to_owned()));
+        }
+    })
+}
+
+/// A comparison that the ranges of unknown numbers decide. As cty, bounds count as excluded.
+fn known_comparison(operator: BinaryOperator, left: &Value, right: &Value) -> Option<bool> {
+    let (left_min, left_max) = bounds(left);
+    let (right_min, right_max) = bounds(right);
+    let below = |a: Option<Number>, b: Option<Number>| matches!((a, b), (Some(a), Some(b)) if a < b);
+    let less = below(left_max, right_min.clone());
+    let greater = below(right_max, left_min);
+    match operator {
+        BinaryOperator::Less | BinaryOperator::LessOrEqual if less => Some(true),
+        BinaryOperator::Less | BinaryOperator::LessOrEqual if greater => Some(false),
+        BinaryOperator::Greater | BinaryOperator::GreaterOrEqual if greater => Some(true),
+        BinaryOperator::Greater | BinaryOperator::GreaterOrEqual if less => Some(false),
+        _ => None,
+    }
+}
+
+fn bounds(value: &Value) -> (Option<Number>, Option<Number>) {
+    match value.open().1 {
+        Kind::Number(number) => (Some(number.clone()), Some(number.clone())),
+        Kind::Unknown(unknown) => (
+            unknown.refinement.min.as_ref().map(|(n, _)| n.clone()),
+            unknown.refinement.max.as_ref().map(|(n, _)| n.clone()),
+        ),
+        _ => (None, None),
+    }
+}

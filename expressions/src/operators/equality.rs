@@ -1,0 +1,111 @@
+//! Whether two values are equal, as far as that can be told.
+
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Refinement, Value};
+
+use crate::refine::{definitely_not_null, length_bounds};
+use crate::stack;
+
+/// Whether two values are equal; none when only apply can tell. Values of different types are not equal, nulls of any
+/// types are. Marks do not matter.
+pub fn equal(a: &Value, b: &Value) -> Option<bool> {
+    stack::guarded(|| compare(a, b))
+}
+
+fn compare(a: &Value, b: &Value) -> Option<bool> {
+    match (a.is_null(), b.is_null()) {
+        (true, true) => return Some(true),
+        (true, false) => return if definitely_not_null(b) { Some(false) } else { None },
+        (false, true) => return if definitely_not_null(a) { Some(false) } else { None },
+        (false, false) => {}
+    }
+    let (left, right) = (a.open().1, b.open().1);
+    match (left, right) {
+        (Kind::Unknown(_), Kind::Unknown(_)) => differing_types(a, b).then_some(false),
+        (Kind::Unknown(u), _) => excluded(&u.ty, &u.refinement, b).then_some(false),
+        (_, Kind::Unknown(u)) => excluded(&u.ty, &u.refinement, a).then_some(false),
+        (Kind::Bool(x), Kind::Bool(y)) => Some(x == y),
+        (Kind::Number(x), Kind::Number(y)) => Some(x == y),
+        (Kind::String(x), Kind::String(y)) => Some(x == y),
+        (Kind::Tuple(x), Kind::Tuple(y)) => {
+            if differing_types(a, b) { Some(false) } else { all_equal(x.items().iter().zip(y.items())) }
+        }
+        (Kind::Object(x), Kind::Object(y)) => {
+            if differing_types(a, b) {
+                Some(false)
+            } else {
+                all_equal(x.entries().values().zip(y.entries().values()))
+            }
+        }
+        (Kind::List(x), Kind::List(y)) => {
+            if differing_types(a, b) || x.len() != y.len() {
+                Some(false)
+            } else {
+                all_equal(x.items().iter().zip(y.items()))
+            }
+        }
+        (Kind::Map(x), Kind::Map(y)) => {
+            if differing_types(a, b) || !x.entries().keys().eq(y.entries().keys()) {
+                Some(false)
+            } else {
+                all_equal(x.entries().values().zip(y.entries().values()))
+            }
+        }
+        (Kind::Set(x), Kind::Set(y)) => {
+            if differing_types(a, b) {
+                return Some(false);
+            }
+            if a.deep().unknown || b.deep().unknown {
+                let ((a_min, a_max), (b_min, b_max)) = (length_bounds(a), length_bounds(b));
+                let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);
+                return apart.then_some(false);
+            }
+            // Elements stand in one order in both.
+            Some(
+                x.len() == y.len()
+                    && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)),
+            )
+        }
+        _ => Some(false),
+    }
+}
+
+fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
+    let mut open = false;
+    for (x, y) in pairs {
+        match equal(x, y) {
+            Some(false) if !open => return Some(false),
+            // After an undecided pair cty decides no more.
+            Some(false) | None => open = true,
+            Some(true) => {}
+        }
+    }
+    if open { None } else { Some(true) }
+}
+
+/// Whether the types can never become one: they differ and no part of them is open.
+fn differing_types(a: &Value, b: &Value) -> bool {
+    let (x, y) = (a.ty(), b.ty());
+    x != y && !x.has_dynamic() && !y.has_dynamic()
+}
+
+/// Whether a known, not null value is none of those that an unknown one may become.
+fn excluded(ty: &Type, known: &Refinement, value: &Value) -> bool {
+    let have = value.ty();
+    if !ty.has_dynamic() && !have.has_dynamic() && *ty != have {
+        return true;
+    }
+    match value.open().1 {
+        Kind::String(text) => !known.prefix.is_empty() && !text.starts_with(known.prefix.as_str()),
+        Kind::Number(number) => {
+            let under = known.min.as_ref().is_some_and(|(min, included)| number < min || (number == min && !included));
+            let over = known.max.as_ref().is_some_and(|(max, included)| number > max || (number == max && !included));
+            under || over
+        }
+        Kind::List(_) | Kind::Set(_) | Kind::Map(_) => {
+            let (low, high) = length_bounds(value);
+            known.length_max.is_some_and(|max| low > max) || high.is_some_and(|high| high < known.length_min)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,151 @@
+//! The symbolic side: how results of operators and functions get their formulas and origins.
+//!
+//! What holds of every value that leaves this crate:
+//! - every unknown part has a formula, its own or that of a container around it, unless an unknown without one came in;
+//! - running the formula of a value gives its content with the marks that it has then; those that the value shows
+//!   now are the same or more;
+//! - a *live* value (known, with a formula) is never folded into a result without leaving its formula there too.
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Step;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use crate::stack;
+
+/// What the result of a call has of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// Parts of them, as they were.
+    Parts,
+    /// Parts of them, though not as they were: everything in the result is computed from the call.
+    Whole,
+    /// Nothing: it is something new.
+    Nothing,
+}
+
+/// Everything that must have happened before all of the values may be used.
+pub fn joined_origin(values: &[Value]) -> Option<Origin> {
+    Origin::union(values.iter().filter_map(Value::deep_origin))
+}
+
+/// Puts formula and origin on the result of a call. `formula` makes the formula of the call of the given type; it is
+/// asked only when it is needed.
+pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dyn Fn(Type) -> Formula) -> Value {
+    let mut symbolic = false;
+    let mut live = false;
+    let mut origins = false;
+    for argument in arguments {
+        let deep = argument.deep();
+        symbolic |= deep.unknown || deep.formula;
+        live |= deep.live;
+        origins |= deep.origin;
+    }
+    let unexplained = result.deep().unexplained;
+    let everything = live || (passing == Passing::Whole && symbolic);
+    let result = if everything {
+        let call = formula(result.ty());
+        replace_formulas(&result, &call)
+    } else if unexplained {
+        let call = formula(result.ty());
+        explain(&result, &call)
+    } else {
+        result
+    };
+    if !origins {
+        return result;
+    }
+    let origin = if passing == Passing::Parts && !everything && !unexplained {
+        Origin::union(arguments.iter().filter_map(|a| a.origin().cloned()))
+    } else {
+        joined_origin(arguments)
+    };
+    result.add_origin(origin.as_ref())
+}
+
+/// The part that one step leads to, as a formula.
+pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
+    let range = formula.range().cloned();
+    // Only a step that cannot fail becomes part of the path of a result: others give their error when they run.
+    let certain = match (formula.ty(), step) {
+        (Type::Object(object), Step::Attribute(name)) => object.attributes.contains_key(name),
+        (Type::Tuple(items), Step::Index(index)) => *index < items.len() as u64,
+        _ => false,
+    };
+    let op = match (formula.op(), step) {
+        (FormulaOp::Result(operation, path), step) if certain => {
+            FormulaOp::Result(*operation, path.with(step.clone()))
+        }
+        (_, Step::Attribute(name)) => FormulaOp::Attribute(formula.clone(), name.clone()),
+        (_, Step::Key(key)) => FormulaOp::Index(formula.clone(), Formula::constant(Value::string(key))),
+        (_, Step::Index(index)) => {
+            let index = Value::number(weft_graph_format::number::Number::from_u64(*index));
+            FormulaOp::Index(formula.clone(), Formula::constant(index))
+        }
+    };
+    Formula::new(op, ty, range)
+}
+
+/// Gives each unknown part that has no formula the part of `formula` that computes it. Sets carry it as a whole.
+pub fn explain(value: &Value, formula: &Formula) -> Value {
+    if !value.deep().unexplained {
+        return value.clone();
+    }
+    spread(value, formula, false)
+}
+
+/// Gives every part of the value, known or not, and the value itself, its part of `formula`.
+pub fn replace_formulas(value: &Value, formula: &Formula) -> Value {
+    spread(value, formula, true)
+}
+
+fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
+    stack::guarded(|| {
+        if !all && !value.deep().unexplained {
+            return value.clone();
+        }
+        let own = |v: &Value| v.with_formula(Some(formula.clone()));
+        match value.open().1 {
+            Kind::Unknown(_) | Kind::Set(_) => own(value),
+            Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => {
+                if all {
+                    own(value)
+                } else {
+                    value.clone()
+                }
+            }
+            _ => {
+                let rebuilt = map_parts(value, &mut |step, found| {
+                    let below = part(formula, step, found.ty());
+                    spread(found, &below, all)
+                });
+                if all { own(&rebuilt) } else { rebuilt }
+            }
+        }
+    })
+}
+
+/// A list, tuple, map or object with each part replaced by what `change` makes of it; types must stay as they are.
+/// Marks, formula and origin of the container stay. Other values, sets included, come back as they are.
+pub fn map_parts(value: &Value, change: &mut dyn FnMut(&Step, &Value) -> Value) -> Value {
+    let mut items = |items: &[Value]| -> Vec<Value> {
+        items.iter().enumerate().map(|(i, item)| change(&Step::Index(i as u64), item)).collect()
+    };
+    let rebuilt = match value.open().1 {
+        Kind::List(list) => Value::list(list.element_type(), items(list.items())),
+        Kind::Tuple(tuple) => Value::tuple(items(tuple.items())),
+        Kind::Map(map) => {
+            let entries: BTreeMap<_, _> =
+                map.iter().map(|(key, item)| (key.clone(), change(&Step::Key(key.clone()), item))).collect();
+            Value::map(map.element_type(), entries)
+        }
+        Kind::Object(object) => Value::object(
+            object.iter().map(|(name, item)| (name.clone(), change(&Step::Attribute(name.clone()), item))),
+        ),
+        _ => return value.clone(),
+    };
+    value.carry_onto(&rebuilt)
+}

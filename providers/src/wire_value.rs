@@ -1,0 +1,22 @@
+//! Values as the protocol carries them.
+
+use weft_graph_format::codec::{json, msgpack};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_proto::tfplugin6::DynamicValue;
+
+/// The value without its marks, which providers know nothing of.
+pub(crate) fn encode(value: &Value, ty: &Type) -> Result<DynamicValue, String> {
+    let (plain, _marks) = value.unmark_deep();
+    let bytes = msgpack::encode(&plain, ty).map_err(|e| e.to_string())?;
+    Ok(DynamicValue { msgpack: bytes, json: Vec::new() })
+}
+
+/// The value in the encoding that the plugin chose; null where it sent none.
+pub(crate) fn decode(value: Option<DynamicValue>, ty: &Type) -> Result<Value, String> {
+    match value {
+        Some(value) if !value.msgpack.is_empty() => msgpack::decode(&value.msgpack, ty).map_err(|e| e.to_string()),
+        Some(value) if !value.json.is_empty() => json::decode(&value.json, ty).map_err(|e| e.to_string()),
+        _ => Ok(Value::null(ty.clone())),
+    }
+}

@@ -1,0 +1,234 @@
+//! The files of runs: `.weft/runs/RUN/{header.json, plan, journal.EPOCH, summary.json}`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::lock::{failed, write_private};
+use crate::record::Opaque;
+use crate::run::{Digest, NewRun, OpCounts, RunId, RunStatus};
+use crate::store::StoreError;
+
+/// Finished runs that are kept for `weft runs show`; older ones go when a run ends.
+pub(super) const KEPT_RUNS: usize = 20;
+
+/// Version of the layout of a run's folder.
+const FOLDER_FORMAT: u32 = 1;
+
+/// What a run's folder says of it from the start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HeaderFile {
+    format: u32,
+    /// The run's id.
+    pub(super) run: String,
+    /// The state file, relative to the folder that holds `.weft` where it is below that.
+    pub(super) state: String,
+    /// Digest of the plan file in hex.
+    pub(super) plan: String,
+    /// Number of operations.
+    pub(super) operations: u32,
+    /// When it was created, milliseconds since 1970.
+    pub(super) started_unix_ms: u64,
+}
+
+/// What is left to say of a finished run, so that lists need not read its journals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SummaryFile {
+    /// `done` or `failed`.
+    pub(super) status: String,
+    /// Operations by status.
+    pub(super) counts: OpCounts,
+    /// The last epoch.
+    pub(super) epoch: u64,
+    /// Digest of the state file when the run ended, in hex.
+    pub(super) state: String,
+}
+
+/// The folder of all runs of one state file.
+#[derive(Clone, Debug)]
+pub(super) struct RunFolders {
+    runs: PathBuf,
+    state: String,
+}
+
+/// A run as its folder tells.
+#[derive(Clone, Debug)]
+pub(super) struct RunFolder {
+    /// Its folder.
+    pub(super) path: PathBuf,
+    /// Its id.
+    pub(super) id: RunId,
+    /// The header.
+    pub(super) header: HeaderFile,
+    /// Digest of the plan.
+    pub(super) plan: Digest,
+    /// The summary, of a finished run.
+    pub(super) summary: Option<(RunStatus, SummaryFile)>,
+}
+
+impl RunFolders {
+    /// For the state file `canonical`, runs kept under `weft`.
+    pub(super) fn new(weft: &Path, canonical: &Path) -> RunFolders {
+        let home = std::fs::canonicalize(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+        let relative = home.ok().and_then(|home| canonical.strip_prefix(home).ok().map(Path::to_owned));
+        let state = relative.as_deref().unwrap_or(canonical).to_string_lossy().into_owned();
+        RunFolders { runs: weft.join("runs"), state }
+    }
+
+    /// The folder of one run.
+    pub(super) fn folder(&self, run: &RunId) -> PathBuf {
+        self.runs.join(run.as_str())
+    }
+
+    /// All runs of this state file, oldest first. Folders without a header (a crash while they were made) are passed
+    /// over.
+    pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
+        let doing = || format!("reading {}", self.runs.display());
+        let entries = match std::fs::read_dir(&self.runs) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(doing())(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed(doing()))?.path();
+            let Some(id) = path.file_name().and_then(|name| RunId::parse(&name.to_string_lossy())) else { continue };
+            if let Some(folder) = self.read(&path, id)? {
+                found.push(folder);
+            }
+        }
+        found.sort_by(|left, right| {
+            (left.header.started_unix_ms, &left.id).cmp(&(right.header.started_unix_ms, &right.id))
+        });
+        Ok(found)
+    }
+
+    fn read(&self, path: &Path, id: RunId) -> Result<Option<RunFolder>, StoreError> {
+        let place = path.join("header.json");
+        let text = match std::fs::read(&place) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(format!("reading {}", place.display()))(error)),
+        };
+        let header: Option<HeaderFile> = serde_json::from_slice(&text).ok();
+        let parsed = header.and_then(|header| Digest::parse(&header.plan).map(|plan| (header, plan)));
+        let Some((header, plan)) = parsed.filter(|(header, _)| header.format == FOLDER_FORMAT) else {
+            return Err(StoreError::Damaged {
+                place: place.display().to_string(),
+                what: "it is not the header of a run".to_owned(),
+                way_out: "Restore it from a backup; a newer version of Weft may also have written it".to_owned(),
+            });
+        };
+        if header.state != self.state {
+            return Ok(None);
+        }
+        let summary = std::fs::read(path.join("summary.json")).ok();
+        let summary: Option<SummaryFile> = summary.and_then(|text| serde_json::from_slice(&text).ok());
+        let summary = summary.and_then(|summary| {
+            let status = RunStatus::parse(&summary.status).filter(|status| status.is_final())?;
+            Some((status, summary))
+        });
+        Ok(Some(RunFolder { path: path.to_owned(), id, header, plan, summary }))
+    }
+
+    /// Makes the folder of a new run, durably; the header comes last and makes it count.
+    pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
+        let path = self.folder(&run.id);
+        std::fs::create_dir_all(&path).map_err(failed(format!("creating {}", path.display())))?;
+        write_private(&path.join("plan"), &run.plan.0)?;
+        let header = HeaderFile {
+            format: FOLDER_FORMAT,
+            run: run.id.to_string(),
+            state: self.state.clone(),
+            plan: Digest::of(&run.plan.0).hex(),
+            operations: run.operations,
+            started_unix_ms: run.started_unix_ms,
+        };
+        replace(&path, "header.json", &header)?;
+        sync_folder(&self.runs)
+    }
+
+    /// The plan file of a run.
+    pub(super) fn plan(&self, run: &RunId, digest: Digest) -> Result<Opaque, StoreError> {
+        let path = self.folder(run).join("plan");
+        let plan = std::fs::read(&path).map_err(failed(format!("reading {}", path.display())))?;
+        if Digest::of(&plan) == digest {
+            return Ok(Opaque(plan));
+        }
+        Err(StoreError::Damaged {
+            place: path.display().to_string(),
+            what: "its digest is not the one in the run's header".to_owned(),
+            way_out: "Put the original plan file there, or give the run up with `weft runs abandon`".to_owned(),
+        })
+    }
+
+    /// Removes the oldest finished runs beyond [`KEPT_RUNS`]; what cannot be removed now goes another time.
+    pub(super) fn prune(&self) -> Result<Vec<RunId>, StoreError> {
+        let finished: Vec<RunFolder> = self.list()?.into_iter().filter(|run| run.summary.is_some()).collect();
+        let surplus = finished.len().saturating_sub(KEPT_RUNS);
+        let mut removed = Vec::new();
+        for run in finished.into_iter().take(surplus) {
+            if std::fs::remove_dir_all(&run.path).is_ok() {
+                removed.push(run.id);
+            }
+        }
+        Ok(removed)
+    }
+}
+
+impl RunFolder {
+    /// The file of an epoch's journal.
+    pub(super) fn journal(&self, epoch: u64) -> PathBuf {
+        journal_path(&self.path, epoch)
+    }
+}
+
+/// The file of an epoch's journal in a run's folder.
+pub(super) fn journal_path(folder: &Path, epoch: u64) -> PathBuf {
+    folder.join(format!("journal.{epoch}"))
+}
+
+/// Epochs that have a journal in a run's folder, ascending.
+pub(super) fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let doing = || format!("reading {}", folder.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed(doing()))? {
+        let name = entry.map_err(failed(doing()))?.file_name();
+        let epoch = name.to_string_lossy().strip_prefix("journal.").and_then(|text| text.parse().ok());
+        found.extend(epoch);
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Writes the summary of a finished run.
+pub(super) fn write_summary(folder: &Path, summary: &SummaryFile) -> Result<(), StoreError> {
+    replace(folder, "summary.json", summary)
+}
+
+/// Removes the summary, before the run goes on.
+pub(super) fn remove_summary(folder: &Path) -> Result<(), StoreError> {
+    let path = folder.join("summary.json");
+    match std::fs::remove_file(&path) {
+        Ok(()) => sync_folder(folder),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(format!("removing {}", path.display()))(error)),
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    let sync = || File::open(folder)?.sync_all();
+    sync().map_err(failed(format!("writing {}", folder.display())))
+}
+
+/// Replaces a small JSON file as a whole, durably.
+fn replace(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), StoreError> {
+    let text = serde_json::to_vec(content).unwrap_or_default();
+    let fresh = folder.join(format!("{name}.new"));
+    write_private(&fresh, &text)?;
+    let path = folder.join(name);
+    std::fs::rename(&fresh, &path).map_err(failed(format!("writing {}", path.display())))?;
+    sync_folder(folder)
+}

@@ -1,0 +1,228 @@
+//! The thread that writes a term's journal: what has gathered while the last group was on its way to the disk goes
+//! out as one group with one fsync.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use tokio::sync::oneshot;
+
+use super::folder::epochs;
+use super::journal::{Chain, Group, MAX_GROUP, append};
+use super::lock::failed;
+use crate::event::Event;
+use crate::store::StoreError;
+
+/// Room that is reserved in the journal for the result of each open intent, so that a full disk stops new calls rather
+/// than the record of old ones: a large object of a cloud with its private data and the result for others.
+const RESULT_ROOM: u64 = 64 * 1024;
+
+/// Step in which room is reserved: large enough that most batches need no system call, small beside any disk.
+const ROOM_STEP: u64 = 16 * 1024 * 1024;
+
+/// What is waiting to be written.
+#[derive(Default)]
+struct Queue {
+    chain: Chain,
+    group: Group,
+    waiters: Vec<oneshot::Sender<Result<(), String>>>,
+    /// Offset behind the last durable frame.
+    written: u64,
+    reserved: u64,
+    closed: Option<String>,
+    stopping: bool,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    file: File,
+    path: PathBuf,
+    epoch: u64,
+}
+
+/// The writer of one term's journal.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Waits until a group is durable.
+pub(super) struct Durable(oneshot::Receiver<Result<(), String>>);
+
+impl Durable {
+    /// Until it is.
+    pub(super) async fn wait(self) -> Result<(), StoreError> {
+        Durable::answer(self.0.await.ok())
+    }
+
+    /// The same, on a thread that may block.
+    pub(super) fn wait_blocking(self) -> Result<(), StoreError> {
+        Durable::answer(self.0.blocking_recv().ok())
+    }
+
+    fn answer(answer: Option<Result<(), String>>) -> Result<(), StoreError> {
+        match answer {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(StoreError::Closed(error)),
+            None => Err(StoreError::Closed("its writer is gone".to_owned())),
+        }
+    }
+}
+
+impl Writer {
+    /// Takes over a journal file that holds `written` sound bytes up to `chain`.
+    pub(super) fn start(
+        file: File,
+        path: &Path,
+        epoch: u64,
+        written: u64,
+        chain: Chain,
+    ) -> Result<Writer, StoreError> {
+        let queue = Queue { chain, written, ..Queue::default() };
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            changed: Condvar::new(),
+            file,
+            path: path.to_owned(),
+            epoch,
+        });
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("weft-journal".to_owned()).spawn(move || run(&of_thread));
+        let thread = thread.map_err(failed("starting the journal's thread"))?;
+        Ok(Writer { shared, thread: Some(thread) })
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anything can still be written.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match &self.queue().closed {
+            Some(error) => Err(StoreError::Closed(error.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes sure of room for the results of this many open intents.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the disk is too full; nothing has happened then, and the journal goes on.
+    pub(super) fn reserve(&self, open_intents: u64) -> Result<(), StoreError> {
+        let mut queue = self.queue();
+        let needed = queue.written + queue.group.len() as u64 + open_intents.saturating_mul(RESULT_ROOM);
+        if needed <= queue.reserved {
+            return Ok(());
+        }
+        let upto = needed.next_multiple_of(ROOM_STEP);
+        match fallocate(&self.shared.file, FallocateFlags::KEEP_SIZE, queue.written, upto - queue.written) {
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+                queue.reserved = upto;
+                Ok(())
+            }
+            Err(error) => Err(failed(format!("reserving room in {}", self.shared.path.display()))(error.into())),
+        }
+    }
+
+    /// Puts lines into the next group; their order is the order of calls. Without lines: waits for what is on its way.
+    pub(super) fn append(&self, events: &[Event]) -> Durable {
+        let (sender, receiver) = oneshot::channel();
+        let mut queue = self.queue();
+        let queue = &mut *queue;
+        if let Some(error) = &queue.closed {
+            let _ = sender.send(Err(error.clone()));
+            return Durable(receiver);
+        }
+        for event in events {
+            queue.group.push(&mut queue.chain, event);
+        }
+        queue.waiters.push(sender);
+        self.shared.changed.notify_one();
+        Durable(receiver)
+    }
+
+    /// The chain with everything that was put in.
+    pub(super) fn chain(&self) -> Chain {
+        self.queue().chain
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue().stopping = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic; if it did, its journal is simply not written any further.
+            let _ = thread.join();
+        }
+        let queue = self.queue();
+        if queue.closed.is_none() && queue.reserved > queue.written {
+            // Gives back what was reserved beyond the end.
+            let _ = self.shared.file.set_len(queue.written);
+        }
+    }
+}
+
+/// The thread: until it is told to stop and nothing is left.
+fn run(shared: &Shared) {
+    loop {
+        let (group, waiters, offset) = {
+            let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            while queue.waiters.is_empty() && !queue.stopping {
+                queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+            if queue.waiters.is_empty() {
+                return;
+            }
+            (std::mem::take(&mut queue.group), std::mem::take(&mut queue.waiters), queue.written)
+        };
+        let answer = write_group(shared, &group, offset);
+        {
+            let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            match &answer {
+                Ok(length) => queue.written += length,
+                Err(error) => queue.closed = Some(error.clone()),
+            }
+        }
+        let answer = answer.map(|_| ());
+        for waiter in waiters {
+            let _ = waiter.send(answer.clone());
+        }
+        if let Err(error) = answer {
+            refuse_rest(shared, &error);
+            return;
+        }
+    }
+}
+
+/// Answers whoever came while the journal broke.
+fn refuse_rest(shared: &Shared, error: &str) {
+    let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+    for waiter in std::mem::take(&mut queue.waiters) {
+        let _ = waiter.send(Err(error.to_owned()));
+    }
+}
+
+/// Bytes appended, after fsync and a look for a successor.
+fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, String> {
+    let path = shared.path.display();
+    if group.len() > MAX_GROUP {
+        return Err(format!("a group of {} bytes is too large for {path}", group.len()));
+    }
+    if group.is_empty() {
+        return Ok(0);
+    }
+    let frame = group.frame();
+    append(&shared.file, offset, &frame).map_err(|error| format!("{path}: {error}"))?;
+    let folder = shared.path.parent().unwrap_or(Path::new("."));
+    match epochs(folder) {
+        Ok(found) if found.last().is_some_and(|last| *last > shared.epoch) => {
+            Err(format!("{path}: a later term has begun its own journal"))
+        }
+        Ok(_) => Ok(frame.len() as u64),
+        Err(error) => Err(error.to_string()),
+    }
+}

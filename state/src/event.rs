@@ -1,0 +1,117 @@
+//! What a journal says, line by line, and the chain of hashes through it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Opaque;
+use crate::run::{Digest, Holder, JournalLine, RunId, RunStatus, Token};
+use crate::snapshot::Revision;
+use crate::step::{Claim, StoreStep};
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// A term began.
+    Began(Began),
+    /// CLAIM succeeded: all of these.
+    Claimed(Vec<Claim>),
+    /// A step about an operation was accepted.
+    Step(StoreStep),
+    /// The complete new content of the state file, about to be written.
+    Image(Opaque),
+    /// The state file holds everything up to here; the digest of its content.
+    Folded(Digest),
+    /// The term ended and left the run in this status.
+    Ended {
+        /// The status.
+        status: RunStatus,
+        /// Whether it was given up (open intents became doubts).
+        abandoned: bool,
+    },
+}
+
+/// The first line of a term's journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Began {
+    /// The run.
+    pub(crate) run: RunId,
+    /// The term.
+    pub(crate) token: Token,
+    /// Who holds it.
+    pub(crate) holder: Holder,
+    /// The state that it began from.
+    pub(crate) base: Base,
+    /// The journal of the term before it, sealed.
+    pub(crate) sealed: Option<Sealed>,
+}
+
+/// The state that a term began from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Base {
+    /// Its lineage.
+    pub(crate) lineage: String,
+    /// Its serial.
+    pub(crate) serial: u64,
+    /// Digest of the file's content, the format digit taken as 4.
+    pub(crate) digest: Digest,
+    /// Each instance with its revision, so that a mismatch can be named.
+    pub(crate) instances: Vec<(String, Revision)>,
+}
+
+/// The end of an earlier term's journal, as its successor found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sealed {
+    /// Its epoch.
+    pub(crate) epoch: u64,
+    /// Its length in bytes, a dropped final record not counted.
+    pub(crate) length: u64,
+    /// Hash of its last line.
+    pub(crate) hash: Digest,
+}
+
+impl Event {
+    /// As a line for people.
+    pub(crate) fn line(&self, sequence: u64, hash: Digest) -> JournalLine {
+        let mut line = JournalLine { sequence, hash, event: "", op: None, attempt: None, worker: None };
+        line.event = match self {
+            Event::Began(_) => "began",
+            Event::Claimed(_) => "claimed",
+            Event::Image(_) => "image",
+            Event::Folded(_) => "folded",
+            Event::Ended { abandoned: true, .. } => "abandoned",
+            Event::Ended { status: RunStatus::Stopped, .. } => "stopped",
+            Event::Ended { .. } => "ended",
+            Event::Step(step) => {
+                let (event, attempt, worker) = step_words(step);
+                line.op = Some(step.op());
+                line.attempt = attempt;
+                line.worker = worker;
+                event
+            }
+        };
+        line
+    }
+}
+
+/// The word, attempt and worker of a step.
+pub(crate) fn step_words(
+    step: &StoreStep,
+) -> (&'static str, Option<crate::run::Attempt>, Option<crate::run::WorkerId>) {
+    match step {
+        StoreStep::Intent(intent) => ("intent", Some(intent.attempt), Some(intent.worker.clone())),
+        StoreStep::Commit(commit) => ("commit", Some(commit.attempt), Some(commit.worker.clone())),
+        StoreStep::Fail(failure) => ("fail", Some(failure.attempt), Some(failure.worker.clone())),
+        StoreStep::Doubt { attempt, .. } => ("doubt", Some(*attempt), None),
+        StoreStep::Resolve(resolution) => ("resolve", Some(resolution.attempt), None),
+        StoreStep::Skip { .. } => ("skip", None, None),
+        StoreStep::Reopen { .. } => ("reopen", None, None),
+        StoreStep::Stray(stray) => ("stray", Some(stray.attempt), Some(stray.worker.clone())),
+    }
+}
+
+/// The hash that a line carries: over the hash of the line before it and its own bytes.
+pub(crate) fn chain(before: &Digest, line: &[u8]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&before.0);
+    hasher.update(line);
+    Digest(*hasher.finalize().as_bytes())
+}

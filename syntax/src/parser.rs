@@ -1,0 +1,192 @@
+//! Tokens to trees.
+//!
+//! The parser is a loop over a stack of frames on the heap ([`frame`]): no construct of the language makes it recurse,
+//! so the depth of a text costs memory and never stack. Each step consumes a token, or pushes or pops a frame.
+//!
+//! When something is wrong, the parser says so once, goes into recovery, and leaves every construct it is in behind
+//! its closing bracket, where there is one. Further complaints about wrong tokens are held back until the next item
+//! of a body begins: they would be about the consequences of the first.
+
+mod body;
+mod brackets;
+mod cursor;
+mod directive;
+mod escape;
+mod frame;
+mod operand;
+mod operator;
+mod pairs;
+mod template;
+mod traversal;
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::MAX_NESTING;
+use crate::body::Body;
+use crate::expression::{ExprId, ExprKind, ExprNode};
+use crate::lexer::{self, Start};
+use crate::lexical;
+use crate::source::{SourceFile, Span, offset};
+use crate::token::{Token, TokenKind};
+use crate::tree::{Root, Tree};
+use frame::Frame;
+
+/// What is known while a text is being parsed.
+pub(crate) struct Parser<'tree> {
+    source: &'tree SourceFile,
+    tokens: &'tree [Token],
+    /// Index of the next token, blanks included.
+    position: usize,
+    /// Index behind the last token that was consumed and that was no blank.
+    consumed: usize,
+    /// Whether line ends mean something where the parser is.
+    newlines: bool,
+    /// Whether complaints about wrong tokens are held back.
+    recovery: bool,
+    /// Whether the parser has ever been in recovery: brackets that close nothing, and blocks that are not closed,
+    /// are likely to be consequences then.
+    recovered: bool,
+    /// Number of diagnostics when the expression that is being parsed began.
+    mark: usize,
+    /// How many frames that count against [`MAX_NESTING`] are open, blocks included.
+    depth: usize,
+    diagnostics: Vec<Diagnostic>,
+    /// Which bracket closes which; worked out at the first error.
+    pairs: Option<Vec<u32>>,
+    expressions: Vec<ExprNode>,
+    bodies: Vec<Body>,
+    frames: Vec<Frame>,
+}
+
+/// What a text is parsed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// A file.
+    File,
+    /// An expression.
+    Expression,
+    /// A template.
+    Template,
+    /// A traversal.
+    Traversal,
+}
+
+/// Parses a text.
+pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
+    let start = match goal {
+        Goal::File => Start::File,
+        Goal::Expression | Goal::Traversal => Start::Expression,
+        Goal::Template => Start::Template,
+    };
+    let source = Arc::new(source);
+    let tokens = lexer::lex(source.text(), start);
+    let mut parser = Parser {
+        source: &source,
+        tokens: &tokens,
+        position: 0,
+        consumed: 0,
+        newlines: true,
+        recovery: false,
+        recovered: false,
+        mark: 0,
+        depth: 0,
+        diagnostics: lexical::check(&source, &tokens),
+        pairs: None,
+        expressions: Vec::new(),
+        bodies: Vec::new(),
+        frames: Vec::new(),
+    };
+    parser.mark = parser.diagnostics.len();
+    let root = match goal {
+        Goal::File => Root::Body(parser.file()),
+        Goal::Expression => Root::Expression(parser.whole_expression()),
+        Goal::Template => Root::Expression(parser.whole_template()),
+        Goal::Traversal => Root::Expression(parser.whole_traversal()),
+    };
+    let Parser { diagnostics, expressions, bodies, .. } = parser;
+    (Tree { source, tokens, expressions, bodies, root }, diagnostics)
+}
+
+impl Parser<'_> {
+    /// A text that is one expression; newlines mean nothing.
+    fn whole_expression(&mut self) -> ExprId {
+        self.newlines = false;
+        let expression = self.expression();
+        let next = self.peek();
+        if next.kind != TokenKind::End {
+            self.complain(next.span, "Extra characters after expression", || {
+                "A whole expression ends before this. Remove what follows it, or put an operator between.".to_owned()
+            });
+        }
+        expression
+    }
+
+    /// Adds a node.
+    fn add(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        let id = ExprId(offset(self.expressions.len()));
+        self.expressions.push(ExprNode { kind, span });
+        id
+    }
+
+    /// Adds a hole.
+    fn hole(&mut self, span: Span) -> ExprId {
+        self.add(ExprKind::Error, span)
+    }
+
+    /// The text that a node was read from.
+    fn span_of(&self, id: ExprId) -> Span {
+        self.expressions.get(id.index()).map_or(Span::empty(0), |node| node.span)
+    }
+
+    /// Reports an error, recovery or not.
+    fn report(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<String>) {
+        let range = self.source.range(span);
+        self.diagnostics.push(Diagnostic::error(summary, detail).at(range));
+    }
+
+    /// Reports an error with what should be shown around it, recovery or not.
+    fn report_within(
+        &mut self,
+        span: Span,
+        context: Span,
+        summary: impl Into<String>,
+        detail: impl Into<String>,
+    ) {
+        let (range, context) = (self.source.range(span), self.source.range(context));
+        self.diagnostics.push(Diagnostic::error(summary, detail).at(range).within(context));
+    }
+
+    /// Reports an error about a wrong token, unless the parser is recovering from another.
+    fn complain(&mut self, span: Span, summary: &str, detail: impl FnOnce() -> String) {
+        if !self.recovery {
+            self.report(span, summary, detail());
+        }
+    }
+
+    /// The same with what should be shown around it.
+    fn complain_within(&mut self, span: Span, context: Span, summary: &str, detail: impl FnOnce() -> String) {
+        if !self.recovery {
+            self.report_within(span, context, summary, detail());
+        }
+    }
+
+    /// Whether the expression that is being parsed has an error that left the parser in an odd place.
+    fn failed(&self) -> bool {
+        self.recovery && self.diagnostics.len() > self.mark
+    }
+
+    /// Counts one more level of nesting. Beyond the limit that is an error, and false.
+    fn descend(&mut self, span: Span) -> bool {
+        if self.depth >= MAX_NESTING {
+            self.complain(span, "Nesting too deep", || {
+                format!("Brackets, strings, operators and blocks can be nested {MAX_NESTING} levels deep at most.")
+            });
+            self.recovery = true;
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+}

@@ -1,0 +1,463 @@
+//! Files: attributes and blocks.
+
+use std::collections::HashMap;
+
+use smol_str::SmolStr;
+
+use crate::body::{Attribute, Block, Body, BodyId, Label};
+use crate::expression::Name;
+use crate::source::{Span, offset};
+use crate::token::{Token, TokenKind};
+
+use super::Parser;
+
+/// What names stand where, for one body.
+type Names = HashMap<SmolStr, Span>;
+
+/// A body that is being read.
+#[derive(Default)]
+struct Draft {
+    body: Body,
+    names: Names,
+    /// The block that it is the body of; none for a file.
+    header: Option<Header>,
+}
+
+/// A block up to its opening brace.
+struct Header {
+    block_type: Name,
+    labels: Vec<Label>,
+    span: Span,
+    open: usize,
+    open_span: Span,
+}
+
+/// Whether a token closes a bracket.
+fn is_closing(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::CloseBrace | TokenKind::CloseBracket | TokenKind::CloseParenthesis)
+}
+
+impl Parser<'_> {
+    /// A whole file.
+    pub(super) fn file(&mut self) -> BodyId {
+        let start = self.peek().span;
+        let mut outer: Vec<Draft> = Vec::new();
+        let mut draft = Draft::default();
+        loop {
+            let next = self.peek();
+            match next.kind {
+                TokenKind::Newline => {
+                    self.advance();
+                }
+                TokenKind::Identifier => {
+                    // A new item: what was wrong before no longer matters.
+                    self.recovered |= std::mem::take(&mut self.recovery);
+                    self.mark = self.diagnostics.len();
+                    if let Some(header) = self.item(&mut draft) {
+                        let inner = Draft { header: Some(header), ..Draft::default() };
+                        outer.push(std::mem::replace(&mut draft, inner));
+                    }
+                }
+                TokenKind::CloseBrace if !outer.is_empty() => {
+                    self.advance();
+                    let Some(parent) = outer.pop() else { continue };
+                    draft = self.close_block(draft, parent, Some(next.span));
+                }
+                TokenKind::End => match outer.pop() {
+                    Some(parent) => {
+                        self.unclosed(&draft);
+                        draft = self.close_block(draft, parent, None);
+                    }
+                    None => break,
+                },
+                _ => {
+                    if self.recovered && is_closing(next.kind) {
+                        self.recovery = true;
+                    }
+                    if next.kind == TokenKind::OpenQuote {
+                        self.complain(next.span, "Invalid argument name", || {
+                            "Names of arguments are written without quotes.".to_owned()
+                        });
+                    } else {
+                        self.complain(next.span, "Argument or block definition required", || {
+                            "An argument (name = value) or a block (type { ... }) should begin here.".to_owned()
+                        });
+                    }
+                    self.skip_bad_token();
+                    self.skip_item(outer.len());
+                }
+            }
+        }
+        draft.body.span = start.through(self.peek().span);
+        self.add_body(draft.body)
+    }
+
+    fn add_body(&mut self, body: Body) -> BodyId {
+        let id = BodyId(offset(self.bodies.len()));
+        self.bodies.push(body);
+        id
+    }
+
+    /// The end of the text comes before the closing brace of a block.
+    fn unclosed(&mut self, draft: &Draft) {
+        if let Some(header) = &draft.header
+            && !self.recovered
+        {
+            self.complain_within(
+                header.open_span,
+                header.span.through(header.open_span),
+                "Unclosed configuration block",
+                || {
+                    "The brace that opens this block is not closed before the end of the file. Perhaps a brace is \
+                     missing in a block further down."
+                        .to_owned()
+                },
+            );
+        }
+        self.recovery = true;
+    }
+
+    /// Puts a block that is complete into the body around it.
+    fn close_block(&mut self, mut draft: Draft, mut parent: Draft, close: Option<Span>) -> Draft {
+        self.depth = self.depth.saturating_sub(1);
+        let Some(header) = draft.header.take() else { return parent };
+        let end = self.previous().end;
+        let close_span = close.unwrap_or(Span::empty(end));
+        draft.body.span = header.open_span.through(close_span);
+        let body = self.add_body(draft.body);
+        let Header { block_type, labels, span, open_span, .. } = header;
+        parent.body.blocks.push(Block { block_type, labels, body, header_span: span, open_span, close_span });
+        if close.is_some() {
+            self.end_of_block(span, parent.header.is_some());
+        }
+        parent
+    }
+
+    /// A line ends behind the closing brace of a block.
+    fn end_of_block(&mut self, header: Span, nested: bool) {
+        let next = self.peek();
+        match next.kind {
+            TokenKind::Newline => {
+                self.advance();
+            }
+            TokenKind::End => {}
+            _ => {
+                self.complain_within(
+                    next.span,
+                    header.through(next.span),
+                    "Missing newline after block definition",
+                    || "A line break follows the closing brace of a block.".to_owned(),
+                );
+                self.skip_item(usize::from(nested));
+            }
+        }
+    }
+
+    /// One attribute, or one block. Of a block whose body follows only the header is read.
+    fn item(&mut self, draft: &mut Draft) -> Option<Header> {
+        let name = self.read();
+        match self.peek_kind() {
+            TokenKind::Assign => {
+                self.attribute(draft, name, false);
+                None
+            }
+            TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => self.block(draft, name),
+            _ => {
+                self.report(
+                    name.span,
+                    "Argument or block definition required",
+                    "An argument (name = value) or a block (type { ... }) should stand here. An equals sign follows \
+                     the name of an argument.",
+                );
+                self.skip_item(usize::from(draft.header.is_some()));
+                None
+            }
+        }
+    }
+
+    /// `= expression` behind a name. `single_line`: in a block on one line, where no line end follows.
+    fn attribute(&mut self, draft: &mut Draft, token: Token, single_line: bool) {
+        let equals_span = self.read().span;
+        let expression = self.expression();
+        let end = self.previous();
+        let nested = usize::from(draft.header.is_some());
+        if self.failed() {
+            if !single_line {
+                self.skip_item(nested);
+            }
+        } else if !single_line {
+            let next = self.peek();
+            match next.kind {
+                TokenKind::Newline => {
+                    self.advance();
+                }
+                TokenKind::End => {}
+                kind => {
+                    let context = token.span.through(next.span);
+                    if kind == TokenKind::Comma {
+                        self.complain_within(next.span, context, "Unexpected comma after argument", || {
+                            "Arguments are separated by line breaks, not by commas.".to_owned()
+                        });
+                    } else {
+                        self.complain_within(next.span, context, "Missing newline after argument", || {
+                            "A line break follows the value of an argument.".to_owned()
+                        });
+                    }
+                    self.skip_item(nested);
+                }
+            }
+        }
+        let name = self.name_of(token);
+        if let Some(first) = draft.names.get(&name.text) {
+            let line = self.source.position(first.start).line;
+            let detail = format!("The argument \"{}\" has its value already, in line {line}.", name.text);
+            self.report(token.span, "Attribute redefined", detail);
+            return;
+        }
+        draft.names.insert(name.text.clone(), token.span);
+        let span = token.span.through(end);
+        draft.body.attributes.push(Attribute { name, equals_span, expression, span });
+    }
+
+    /// Labels and opening brace behind a name. A block on one line is read whole and added.
+    fn block(&mut self, draft: &mut Draft, name: Token) -> Option<Header> {
+        let mut labels = Vec::new();
+        let nested = usize::from(draft.header.is_some());
+        let open = loop {
+            let next = self.peek();
+            match next.kind {
+                TokenKind::OpenBrace => break self.advance(),
+                TokenKind::OpenQuote => {
+                    let (text, span) = self.quoted_literal();
+                    labels.push(Label { text, span, quoted: true });
+                }
+                TokenKind::Identifier => {
+                    self.advance();
+                    labels.push(Label { text: self.source.slice(next.span).into(), span: next.span, quoted: false });
+                }
+                _ => {
+                    self.broken_header(name.span, next);
+                    let span = self.since(name.span);
+                    let block = self.bodiless(name, labels, span);
+                    draft.body.blocks.push(block);
+                    self.skip_item(nested);
+                    return None;
+                }
+            }
+        };
+        let span = match labels.last() {
+            Some(label) => name.span.through(label.span),
+            None => name.span,
+        };
+        let open_span = self.token(open).span;
+        let header = Header { block_type: self.name_of(name), labels, span, open, open_span };
+        if !self.descend(open_span) {
+            self.recover_behind(open);
+            self.skip_item(nested);
+            return None;
+        }
+        match self.peek_kind() {
+            TokenKind::Newline | TokenKind::End | TokenKind::CloseBrace => Some(header),
+            _ => {
+                self.single_line_block(draft, header);
+                None
+            }
+        }
+    }
+
+    /// What follows the labels of a block is no brace.
+    fn broken_header(&mut self, start: Span, found: Token) {
+        let summary = "Invalid block definition";
+        let context = start.through(found.span);
+        match found.kind {
+            TokenKind::Assign => self.report_within(
+                found.span,
+                context,
+                summary,
+                "An equals sign follows the name of an argument, which has no labels; a block has none.",
+            ),
+            TokenKind::Newline => self.report_within(
+                found.span,
+                context,
+                summary,
+                "The opening brace of a block stands on the same line as its type and labels.",
+            ),
+            _ => self.complain_within(found.span, context, summary, || {
+                "A label between quotes or the opening brace of the block should stand here.".to_owned()
+            }),
+        }
+    }
+
+    /// A block of which only the header could be read.
+    fn bodiless(&mut self, name: Token, labels: Vec<Label>, span: Span) -> Block {
+        let end = Span::empty(span.end);
+        let body = self.add_body(Body { span: end, ..Body::default() });
+        Block { block_type: self.name_of(name), labels, body, header_span: span, open_span: end, close_span: end }
+    }
+
+    /// `{ name = value }` on one line: one argument, and the closing brace at once.
+    fn single_line_block(&mut self, parent: &mut Draft, header: Header) {
+        let nested = parent.header.is_some();
+        let (open, header_span) = (header.open, header.span);
+        let mut draft = Draft { header: Some(header), ..Draft::default() };
+        let mut close = None;
+        if self.single_argument(&mut draft) {
+            let next = self.peek();
+            let summary = "Invalid single-argument block definition";
+            match next.kind {
+                TokenKind::CloseBrace => close = Some(self.read().span),
+                TokenKind::Comma => self.report(
+                    next.span,
+                    summary,
+                    "A block on one line has one argument. Put several on lines of their own.",
+                ),
+                TokenKind::Newline => self.report(
+                    next.span,
+                    summary,
+                    "A block whose argument stands on the line of its opening brace is closed on that line too.",
+                ),
+                TokenKind::End => self.unclosed(&draft),
+                _ => self.complain(next.span, summary, || {
+                    "The closing brace follows the one argument of a block on one line.".to_owned()
+                }),
+            }
+        }
+        if close.is_none() {
+            close = self.closing(open).map(|at| self.token(at).span);
+            self.recover_behind(open);
+        }
+        let Some(header) = draft.header.take() else { return };
+        self.depth = self.depth.saturating_sub(1);
+        let close_span = close.unwrap_or(Span::empty(self.previous().end));
+        draft.body.span = header.open_span.through(close_span);
+        let body = self.add_body(draft.body);
+        let Header { block_type, labels, span, open_span, .. } = header;
+        parent.body.blocks.push(Block { block_type, labels, body, header_span: span, open_span, close_span });
+        self.end_of_block(header_span, nested);
+    }
+
+    /// The argument of a block on one line. Whether there was one.
+    fn single_argument(&mut self, draft: &mut Draft) -> bool {
+        let name = self.peek();
+        if name.kind != TokenKind::Identifier {
+            self.report(
+                name.span,
+                "Argument or block definition required",
+                "An argument (name = value) should stand here.",
+            );
+            return false;
+        }
+        self.advance();
+        let next = self.peek();
+        match next.kind {
+            TokenKind::Assign => {
+                self.attribute(draft, name, true);
+                !self.failed()
+            }
+            TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
+                self.report(
+                    name.span.through(next.span),
+                    "Argument definition required",
+                    "A block on one line has one argument and no blocks. Put blocks inside of it on lines of their \
+                     own; an equals sign follows the name of an argument.",
+                );
+                false
+            }
+            _ => {
+                self.report(
+                    name.span,
+                    "Argument or block definition required",
+                    "An equals sign follows the name of an argument.",
+                );
+                false
+            }
+        }
+    }
+
+    /// A string without sequences, such as a label: its text and where it stands. The next token is its quote.
+    pub(super) fn quoted_literal(&mut self) -> (SmolStr, Span) {
+        let open = self.advance();
+        let start = self.token(open).span;
+        let summary = "Invalid string literal";
+        let mut text = String::new();
+        loop {
+            let at = self.advance();
+            let token = self.token(at);
+            let context = start.through(token.span);
+            match token.kind {
+                TokenKind::CloseQuote => break,
+                TokenKind::QuotedText => text.push_str(&self.unescape(token)),
+                TokenKind::OpenInterpolation | TokenKind::OpenDirective => {
+                    let sign = if token.kind == TokenKind::OpenDirective { '%' } else { '$' };
+                    let detail = format!(
+                        "Nothing is evaluated in this string. A \"{sign}{{\" that is meant as it stands is written \
+                         \"{sign}{sign}{{\"."
+                    );
+                    self.report_within(token.span, context, summary, detail);
+                    self.recovery = true;
+                    let Some(close) = self.closing(at) else { break };
+                    text.push_str(self.source.slice(token.span.through(self.token(close).span)));
+                    self.recover_behind(at);
+                }
+                TokenKind::End => {
+                    self.report_within(
+                        token.span,
+                        context,
+                        "Unterminated string literal",
+                        "The quote that begins this string has no partner before the end of the text.",
+                    );
+                    break;
+                }
+                _ => {
+                    self.report_within(token.span, context, summary, "This cannot stand in a string.");
+                    self.recover_behind(open);
+                    break;
+                }
+            }
+        }
+        (text.into(), self.since(start))
+    }
+
+    /// Skips a token that no item begins with, and what is between it and its partner if it is a bracket.
+    fn skip_bad_token(&mut self) {
+        self.recovery = true;
+        let at = self.advance();
+        self.recover_behind(at);
+    }
+
+    /// Skips the rest of an item that is wrong: up to the end of its line, over brackets as a whole. The brace that
+    /// closes the block around it is left, and so is a line that an unclosed bracket has drawn in.
+    fn skip_item(&mut self, nested: usize) {
+        self.recovery = true;
+        self.newlines = true;
+        if self.at_drawn_in_item() {
+            return;
+        }
+        loop {
+            let next = self.peek();
+            match next.kind {
+                TokenKind::End => return,
+                TokenKind::Newline => {
+                    self.advance();
+                    return;
+                }
+                TokenKind::CloseBrace if nested > 0 => return,
+                _ => {
+                    let at = self.advance();
+                    self.recover_behind(at);
+                }
+            }
+        }
+    }
+
+    /// Whether the next token begins a line and an item, though it was read as part of the item before.
+    fn at_drawn_in_item(&self) -> bool {
+        let mut before = self.tokens.get(..self.position).unwrap_or_default().iter().rev();
+        let at_line_start = before.find(|token| !token.kind.is_trivia()).is_some_and(|token| {
+            token.kind == TokenKind::Newline
+        });
+        at_line_start
+            && self.peek_kind() == TokenKind::Identifier
+            && matches!(self.peek_second().kind, TokenKind::Assign | TokenKind::OpenBrace | TokenKind::OpenQuote)
+    }
+}

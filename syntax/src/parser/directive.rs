@@ -1,0 +1,158 @@
+//! Directives of templates, matched with their ends.
+
+use crate::expression::{ExprId, ExprKind, Name, Template, TemplateForm, TemplatePart};
+use crate::source::Span;
+
+use super::Parser;
+use super::frame::Piece;
+
+/// A directive that waits for its end.
+enum Open {
+    If { condition: ExprId, span: Span, then: Option<ExprId> },
+    For { key_variable: Option<Name>, value_variable: Name, collection: ExprId, span: Span },
+}
+
+impl Open {
+    /// The marker that opened it.
+    fn span(&self) -> Span {
+        match self {
+            Open::If { span, .. } | Open::For { span, .. } => *span,
+        }
+    }
+}
+
+/// What is nested, innermost last: each directive with the parts that surround it.
+struct Structure {
+    form: TemplateForm,
+    parts: Vec<TemplatePart>,
+    open: Vec<(Open, Vec<TemplatePart>)>,
+}
+
+impl Structure {
+    fn text(&mut self, text: String, span: Span) {
+        if text.is_empty() {
+            return;
+        }
+        self.parts.push(TemplatePart::Literal { text: text.into(), span });
+    }
+}
+
+impl Parser<'_> {
+    /// Makes a template of its pieces. Directives that do not match are reported and become holes.
+    pub(super) fn structure(
+        &mut self,
+        form: TemplateForm,
+        pieces: Vec<Piece>,
+        whole: Span,
+        end: Span,
+    ) -> Template {
+        let mut structure = Structure { form, parts: Vec::new(), open: Vec::new() };
+        let mut pieces = pieces.into_iter().peekable();
+        while let Some(piece) = pieces.next() {
+            match piece {
+                Piece::Text { mut text, mut span } => {
+                    // Text of several lines is one part.
+                    while let Some(Piece::Text { text: more, span: further }) =
+                        pieces.next_if(|piece| matches!(piece, Piece::Text { .. }))
+                    {
+                        text.push_str(&more);
+                        span = span.through(further);
+                    }
+                    structure.text(text, span);
+                }
+                Piece::Interpolation { expression, span } => {
+                    structure.parts.push(TemplatePart::Interpolation { expression, span });
+                }
+                Piece::If { condition, span } => {
+                    let outer = std::mem::take(&mut structure.parts);
+                    structure.open.push((Open::If { condition, span, then: None }, outer));
+                }
+                Piece::For { key_variable, value_variable, collection, span } => {
+                    let outer = std::mem::take(&mut structure.parts);
+                    structure.open.push((Open::For { key_variable, value_variable, collection, span }, outer));
+                }
+                Piece::Else { span } => self.else_directive(&mut structure, span),
+                Piece::EndIf { span } => self.end_directive(&mut structure, span, "endif"),
+                Piece::EndFor { span } => self.end_directive(&mut structure, span, "endfor"),
+            }
+        }
+        while let Some((open, outer)) = structure.open.pop() {
+            let word = if matches!(open, Open::If { .. }) { "if" } else { "for" };
+            let line = self.source.position(open.span().start).line;
+            let detail = format!("The {word} directive in line {line} has no end{word} directive.");
+            self.report_within(end, open.span(), "Unexpected end of template", detail);
+            self.abandon(&mut structure, outer, whole);
+        }
+        Template { form: structure.form, parts: structure.parts }
+    }
+
+    /// A directive with what it encloses becomes a hole in what surrounds it.
+    fn abandon(&mut self, structure: &mut Structure, outer: Vec<TemplatePart>, span: Span) {
+        let expression = self.hole(span);
+        structure.parts = outer;
+        structure.parts.push(TemplatePart::Interpolation { expression, span });
+    }
+
+    /// What has been collected becomes a template of its own.
+    fn fragment(&mut self, structure: &mut Structure, after: Span, before: Span) -> ExprId {
+        let parts = std::mem::take(&mut structure.parts);
+        let span = Span::new(after.end, before.start.max(after.end));
+        self.add(ExprKind::Template(Template { form: TemplateForm::Fragment, parts }), span)
+    }
+
+    fn else_directive(&mut self, structure: &mut Structure, span: Span) {
+        match structure.open.pop() {
+            Some((Open::If { condition, span: opened, then: None }, outer)) => {
+                let then = Some(self.fragment(structure, opened, span));
+                structure.open.push((Open::If { condition, span: opened.through(span), then }, outer));
+            }
+            Some((open, outer)) => {
+                let detail = match open {
+                    Open::If { .. } => "This if directive has its else already.",
+                    Open::For { .. } => "A for directive has no else.",
+                };
+                self.report_within(span, open.span().through(span), "Unexpected else directive", detail);
+                self.abandon(structure, outer, open.span().through(span));
+            }
+            None => self.stray(structure, span, "else"),
+        }
+    }
+
+    fn end_directive(&mut self, structure: &mut Structure, span: Span, word: &str) {
+        match (structure.open.pop(), word) {
+            (Some((Open::If { condition, span: opened, then }, outer)), "endif") => {
+                let last = self.fragment(structure, opened, span);
+                let (then, otherwise) = match then {
+                    Some(then) => (then, Some(last)),
+                    None => (last, None),
+                };
+                structure.parts = outer;
+                let span = opened.through(span);
+                structure.parts.push(TemplatePart::If { condition, then, otherwise, span });
+            }
+            (Some((Open::For { key_variable, value_variable, collection, span: opened }, outer)), "endfor") => {
+                let body = self.fragment(structure, opened, span);
+                structure.parts = outer;
+                let span = opened.through(span);
+                structure.parts.push(TemplatePart::For { key_variable, value_variable, collection, body, span });
+            }
+            (Some((open, outer)), _) => {
+                let wanted = if matches!(open, Open::If { .. }) { "endif" } else { "endfor" };
+                let line = self.source.position(open.span().start).line;
+                let detail = format!("The directive in line {line} is still open: it ends with {wanted}.");
+                let context = open.span().through(span);
+                self.report_within(span, context, format!("Unexpected {word} directive"), detail);
+                self.abandon(structure, outer, context);
+            }
+            (None, _) => self.stray(structure, span, word),
+        }
+    }
+
+    /// An end without a beginning.
+    fn stray(&mut self, structure: &mut Structure, span: Span, word: &str) {
+        let detail = "No directive is open that this could belong to.";
+        self.report(span, format!("Unexpected {word} directive"), detail);
+        let expression = self.hole(span);
+        structure.parts.push(TemplatePart::Interpolation { expression, span });
+    }
+}

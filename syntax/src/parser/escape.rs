@@ -1,0 +1,99 @@
+//! Escapes in the text of strings.
+
+use crate::source::{Span, offset};
+use crate::token::{Token, TokenKind};
+
+use super::Parser;
+
+/// Summary of all errors here.
+const INVALID: &str = "Invalid escape sequence";
+
+impl Parser<'_> {
+    /// The text that a token stands for. Backslashes mean something between quotes only, `$${` and `%%{` everywhere.
+    pub(super) fn unescape(&mut self, token: Token) -> String {
+        let quoted = token.kind == TokenKind::QuotedText;
+        let source = self.source;
+        let text = source.slice(token.span);
+        let mut result = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(['\\', '$', '%']) {
+            let (before, found) = rest.split_at(at);
+            result.push_str(before);
+            let start = token.span.start + offset(text.len() - found.len());
+            let length = if found.starts_with('\\') {
+                if quoted { self.backslash(found, start, &mut result) } else { copy(found, 1, &mut result) }
+            } else if found.starts_with("$${") {
+                result.push_str("${");
+                3
+            } else if found.starts_with("%%{") {
+                result.push_str("%{");
+                3
+            } else {
+                copy(found, 1, &mut result)
+            };
+            rest = found.get(length..).unwrap_or_default();
+        }
+        result.push_str(rest);
+        result
+    }
+
+    /// One escape that begins with a backslash; its length.
+    fn backslash(&mut self, text: &str, start: u32, result: &mut String) -> usize {
+        let Some(selector) = text.chars().nth(1) else {
+            let detail = "A backslash is followed by a character that says what is meant.";
+            self.report(Span::new(start, start + 1), INVALID, detail);
+            return copy(text, 1, result);
+        };
+        let simple = match selector {
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            '"' => '"',
+            '\\' => '\\',
+            'u' => return self.unicode(text, 4, start, result),
+            'U' => return self.unicode(text, 8, start, result),
+            other => {
+                let length = 1 + other.len_utf8();
+                let detail = format!(
+                    "\"\\{other}\" has no meaning. Known are \\n, \\r, \\t, \\\", \\\\, \\uNNNN and \\UNNNNNNNN; \
+                     a backslash itself is written \\\\."
+                );
+                self.report(Span::new(start, start + offset(length)), INVALID, detail);
+                result.push(other);
+                return length;
+            }
+        };
+        result.push(simple);
+        2
+    }
+
+    /// `\u` or `\U` and as many hexadecimal digits as it takes.
+    fn unicode(&mut self, text: &str, digits: usize, start: u32, result: &mut String) -> usize {
+        let given = text.bytes().skip(2).take(digits).take_while(u8::is_ascii_hexdigit).count();
+        let length = 2 + given;
+        let span = Span::new(start, start + offset(length));
+        let written = text.get(2..length).unwrap_or_default();
+        if given < digits {
+            let escape = text.get(..2).unwrap_or_default();
+            let detail = format!("{escape} takes {digits} hexadecimal digits; there are {given} here.");
+            self.report(span, INVALID, detail);
+            return copy(text, length, result);
+        }
+        match u32::from_str_radix(written, 16).ok().and_then(char::from_u32) {
+            Some(character) => {
+                result.push(character);
+                length
+            }
+            None => {
+                self.report(span, INVALID, format!("U+{written} is not a character of Unicode."));
+                copy(text, length, result)
+            }
+        }
+    }
+}
+
+/// Takes text as it is; its length.
+fn copy(text: &str, length: usize, result: &mut String) -> usize {
+    result.push_str(text.get(..length).unwrap_or_default());
+    length
+}

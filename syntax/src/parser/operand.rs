@@ -1,0 +1,384 @@
+//! Terms, and the steps behind them.
+
+use smol_str::SmolStr;
+
+use crate::expression::{
+    ExprId, ExprKind, Key, Literal, Name, Splat, Step, StepKind, Template, TemplatePart, Traversal, UnaryOperator,
+};
+use crate::source::Span;
+use crate::token::{Token, TokenKind};
+
+use super::Parser;
+use super::frame::{CallDraft, Next, Outer, Work};
+
+/// Whether a text is the notation of a number: digits, a fraction, an exponent.
+fn is_number(text: &str) -> bool {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent.trim_start_matches(['+', '-']))),
+        None => (text, None),
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
+}
+
+impl Parser<'_> {
+    /// Begins an operand.
+    pub(super) fn operand(&mut self) -> Next {
+        let start = self.peek();
+        match start.kind {
+            TokenKind::OpenParenthesis => self.bracketed(start, |open| Work::Parentheses { open }),
+            TokenKind::Minus => self.unary(start, UnaryOperator::Negate),
+            TokenKind::Not => self.unary(start, UnaryOperator::Not),
+            TokenKind::OpenBracket | TokenKind::OpenBrace => self.collection(start),
+            TokenKind::OpenQuote | TokenKind::OpenHeredoc => self.open_template(start),
+            TokenKind::Identifier => {
+                self.advance();
+                match self.peek_kind() {
+                    TokenKind::OpenParenthesis | TokenKind::DoubleColon => self.open_call(start),
+                    _ => Next::Postfix(self.name(start)),
+                }
+            }
+            TokenKind::Number => {
+                self.advance();
+                let number = self.number(start);
+                Next::Postfix(self.add(ExprKind::Literal(Literal::Number(number)), start.span))
+            }
+            TokenKind::End => {
+                self.complain(start.span, "Missing expression", || {
+                    "An expression should begin here, but the text ends.".to_owned()
+                });
+                self.recovery = true;
+                Next::Postfix(self.hole(start.span))
+            }
+            _ => {
+                self.complain(start.span, "Invalid expression", || {
+                    "An expression should begin here, and nothing that does begins with this.".to_owned()
+                });
+                self.recovery = true;
+                Next::Postfix(self.hole(Span::empty(start.span.start)))
+            }
+        }
+    }
+
+    /// Begins something between brackets in which line ends mean nothing.
+    fn bracketed(&mut self, start: Token, work: impl FnOnce(usize) -> Work) -> Next {
+        let open = self.advance();
+        if self.push_nested(work(open), start.span) {
+            self.newlines = false;
+            return Next::Operand;
+        }
+        self.too_deep(open, start)
+    }
+
+    /// Leaves a construct out that would nest too deep.
+    pub(super) fn too_deep(&mut self, open: usize, start: Token) -> Next {
+        self.recover_behind(open);
+        let hole = self.hole(self.since(start.span));
+        self.settle(hole)
+    }
+
+    fn unary(&mut self, start: Token, operator: UnaryOperator) -> Next {
+        self.advance();
+        if self.push_nested(Work::Unary { operator, operator_span: start.span }, start.span) {
+            return Next::Operand;
+        }
+        let hole = self.hole(start.span);
+        self.settle(hole)
+    }
+
+    /// A name that is no call.
+    fn name(&mut self, token: Token) -> ExprId {
+        let kind = match self.source.slice(token.span) {
+            "true" => ExprKind::Literal(Literal::Bool(true)),
+            "false" => ExprKind::Literal(Literal::Bool(false)),
+            "null" => ExprKind::Literal(Literal::Null),
+            _ => ExprKind::Traversal(Traversal { root: self.name_of(token), steps: Vec::new() }),
+        };
+        self.add(kind, token.span)
+    }
+
+    /// The name that a token is.
+    pub(super) fn name_of(&self, token: Token) -> Name {
+        Name { text: self.source.slice(token.span).into(), span: token.span }
+    }
+
+    /// The text of a number, reported when it is none.
+    pub(super) fn number(&mut self, token: Token) -> SmolStr {
+        let text = self.source.slice(token.span);
+        if !is_number(text) {
+            let detail = format!("\"{text}\" is not a number: digits, a fraction and an exponent, each once at most.");
+            self.report(token.span, "Invalid number literal", detail);
+        }
+        text.into()
+    }
+
+    /// A call: the first part of its name has been read, `(` or `::` follows.
+    fn open_call(&mut self, first: Token) -> Next {
+        let mut name = self.source.slice(first.span).to_owned();
+        let mut name_span = first.span;
+        loop {
+            let at = self.advance();
+            let token = self.token(at);
+            match token.kind {
+                TokenKind::OpenParenthesis => {
+                    let draft = CallDraft { open: at, name: name.into(), name_span, arguments: Vec::new() };
+                    if !self.push_nested(Work::Call(Box::new(draft)), token.span) {
+                        return self.too_deep(at, token);
+                    }
+                    self.newlines = false;
+                    return self.next_argument();
+                }
+                TokenKind::DoubleColon if self.peek_kind() == TokenKind::Identifier => {
+                    let part = self.read();
+                    name.push_str("::");
+                    name.push_str(self.source.slice(part.span));
+                    name_span = name_span.through(part.span);
+                    if !matches!(self.peek_kind(), TokenKind::OpenParenthesis | TokenKind::DoubleColon) {
+                        let found = self.peek();
+                        self.report_within(
+                            found.span,
+                            name_span.through(found.span),
+                            "Missing open parenthesis",
+                            "A name with \"::\" is that of a function: its arguments follow between parentheses.",
+                        );
+                        return self.abandon_call(name_span);
+                    }
+                }
+                _ => {
+                    let found = self.peek();
+                    self.report_within(
+                        found.span,
+                        first.span.through(found.span),
+                        "Missing function name",
+                        "The name of a function, or of a namespace, follows \"::\".",
+                    );
+                    return self.abandon_call(name_span);
+                }
+            }
+        }
+    }
+
+    /// A call whose name is broken: its arguments are left out.
+    fn abandon_call(&mut self, name: Span) -> Next {
+        self.recovery = true;
+        if self.peek_kind() == TokenKind::OpenParenthesis {
+            let open = self.advance();
+            self.recover_behind(open);
+        }
+        let span = self.since(name);
+        Next::Postfix(self.hole(span))
+    }
+
+    /// The steps behind a term.
+    pub(super) fn postfix(&mut self, mut term: ExprId) -> Next {
+        loop {
+            match self.peek_kind() {
+                TokenKind::Dot => term = self.dot(term),
+                TokenKind::OpenBracket => {
+                    let open = self.advance();
+                    let start = self.token(open);
+                    if self.peek_kind() == TokenKind::Star {
+                        return self.full_splat(term, open, start);
+                    }
+                    if !self.push_nested(Work::Index { open, collection: term }, start.span) {
+                        return self.too_deep(open, start);
+                    }
+                    self.newlines = false;
+                    return Next::Operand;
+                }
+                _ => return self.settle(term),
+            }
+        }
+    }
+
+    /// `.name`, `.0` or `.*`
+    fn dot(&mut self, term: ExprId) -> ExprId {
+        let dot = self.read();
+        let what = self.peek();
+        match what.kind {
+            TokenKind::Identifier | TokenKind::Number => {
+                self.advance();
+                let step = self.dotted_step(dot, what);
+                self.extend(term, step)
+            }
+            TokenKind::Star => {
+                self.advance();
+                self.attribute_splat(term, dot.span.through(what.span))
+            }
+            _ => {
+                self.report(
+                    what.span,
+                    "Invalid attribute name",
+                    "The name of an attribute follows a dot. For another key write brackets: [\"key\"].",
+                );
+                self.recovery = true;
+                let span = self.span_of(term).through(dot.span);
+                self.hole(span)
+            }
+        }
+    }
+
+    /// The step of a dot and what follows it, a name or a number.
+    fn dotted_step(&mut self, dot: Token, what: Token) -> Step {
+        let span = dot.span.through(what.span);
+        let text = self.source.slice(what.span);
+        if what.kind == TokenKind::Identifier {
+            return Step { kind: StepKind::Attribute(text.into()), span };
+        }
+        match text.split_once('.') {
+            Some((first, second)) => {
+                let detail = format!("An index behind a dot stands alone. Write [{first}][{second}] instead.");
+                self.report(what.span, "Invalid legacy index syntax", detail);
+                Step { kind: StepKind::LegacyIndex(first.into()), span }
+            }
+            None => Step { kind: StepKind::LegacyIndex(self.number(what)), span },
+        }
+    }
+
+    /// A step from a term: a traversal grows, anything else begins a relative one.
+    fn extend(&mut self, term: ExprId, step: Step) -> ExprId {
+        if let Some(node) = self.expressions.get_mut(term.index()) {
+            let steps = match &mut node.kind {
+                ExprKind::Traversal(traversal) => Some(&mut traversal.steps),
+                ExprKind::RelativeTraversal { steps, .. } => Some(steps),
+                _ => None,
+            };
+            if let Some(steps) = steps {
+                node.span = node.span.through(step.span);
+                steps.push(step);
+                return term;
+            }
+        }
+        let span = self.span_of(term).through(step.span);
+        self.add(ExprKind::RelativeTraversal { source: term, steps: vec![step] }, span)
+    }
+
+    /// `.*` and the names and numbers behind it, which apply to each element.
+    fn attribute_splat(&mut self, source: ExprId, marker: Span) -> ExprId {
+        let element = self.add(ExprKind::AnonymousElement, marker);
+        let mut each = element;
+        while self.peek_kind() == TokenKind::Dot {
+            let dot = self.read();
+            let what = self.peek();
+            if !matches!(what.kind, TokenKind::Identifier | TokenKind::Number) {
+                if what.kind == TokenKind::Star {
+                    self.complain(what.span, "Nested splat expression not allowed", || {
+                        "A second .* cannot follow. Write [*] for splats within splats.".to_owned()
+                    });
+                } else {
+                    self.complain(what.span, "Invalid attribute name", || {
+                        "The name of an attribute follows a dot.".to_owned()
+                    });
+                }
+                self.recovery = true;
+                break;
+            }
+            self.advance();
+            let step = self.dotted_step(dot, what);
+            each = self.extend(each, step);
+        }
+        let span = self.span_of(source).through(self.span_of(each));
+        self.add(ExprKind::Splat(Splat { source, full: false, each, element, marker }), span)
+    }
+
+    /// `[*]`: all steps behind it apply to each element.
+    fn full_splat(&mut self, source: ExprId, open: usize, start: Token) -> Next {
+        self.advance();
+        let close = self.peek();
+        if close.kind == TokenKind::CloseBracket {
+            self.advance();
+        } else {
+            self.complain(close.span, "Missing close bracket on splat index", || {
+                "A closing bracket follows the star of a splat: [*].".to_owned()
+            });
+            self.recover_behind(open);
+        }
+        let marker = self.since(start.span);
+        let mark = self.mark;
+        let element = self.add(ExprKind::AnonymousElement, marker);
+        if !self.push_nested(Work::Splat { source, element, marker }, marker) {
+            return self.settle(source);
+        }
+        // The splat's own errors count for what it stands in.
+        self.mark = mark;
+        Next::Postfix(element)
+    }
+
+    /// The key between brackets has been read.
+    pub(super) fn after_index(&mut self, outer: Outer, open: usize, collection: ExprId, key: ExprId) -> Next {
+        let close = self.peek();
+        if self.failed() {
+            self.recover_behind(open);
+        } else if close.kind == TokenKind::CloseBracket {
+            self.advance();
+        } else {
+            self.complain(close.span, "Missing close bracket on index", || {
+                "A closing bracket (\"]\") follows the key of an index.".to_owned()
+            });
+            self.recover_behind(open);
+        }
+        self.leave(outer);
+        let brackets = self.since(self.token(open).span);
+        if let Some(key) = self.take_literal_key(key) {
+            return Next::Postfix(self.extend(collection, Step { kind: StepKind::Index(key), span: brackets }));
+        }
+        let span = self.span_of(collection).through(brackets);
+        Next::Postfix(self.add(ExprKind::Index { collection, key, brackets }, span))
+    }
+
+    /// The literal that a key is. Its node is taken out of the tree: the step holds it.
+    fn take_literal_key(&mut self, id: ExprId) -> Option<Key> {
+        if id.index() + 1 != self.expressions.len() {
+            return None;
+        }
+        let key = match &self.expressions.get(id.index())?.kind {
+            ExprKind::Literal(Literal::Number(number)) => Key::Number(number.clone()),
+            ExprKind::Template(Template { parts, .. }) => match parts.as_slice() {
+                [] => Key::String(SmolStr::default()),
+                [TemplatePart::Literal { text, .. }] => Key::String(text.clone()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        self.expressions.pop();
+        Some(key)
+    }
+
+    /// The expression between parentheses has been read.
+    pub(super) fn after_parentheses(&mut self, outer: Outer, open: usize, inner: ExprId) -> Next {
+        let close = self.peek();
+        if self.diagnostics.len() > self.mark {
+            self.recover_behind(open);
+        } else if close.kind == TokenKind::CloseParenthesis {
+            self.advance();
+        } else {
+            let start = self.token(open).span;
+            self.report_within(
+                close.span,
+                start.through(close.span),
+                "Unbalanced parentheses",
+                "The parenthesis that opened here must be closed at the end of the expression.",
+            );
+            self.recover_behind(open);
+        }
+        self.leave(outer);
+        let span = self.since(self.token(open).span);
+        Next::Postfix(self.add(ExprKind::Parentheses { inner }, span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_number;
+
+    #[test]
+    fn numbers_have_one_point_and_one_exponent() {
+        for text in ["0", "007", "1.5", "1e9", "1.5E-400", "9e+99"] {
+            assert!(is_number(text), "{text}");
+        }
+        for text in ["1.2.3", "1..2", "1e1e1", "1e1.5", "1e99999999999"] {
+            assert!(!is_number(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Templates: strings, heredocs, template files.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::expression::{ExprId, ExprKind, Name, TemplateForm};
+use crate::source::Span;
+use crate::token::{Token, TokenKind};
+
+use super::Parser;
+use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
+
+/// Summary of everything wrong with the head of a `for` directive.
+const INVALID_FOR: &str = "Invalid 'for' directive";
+
+impl Parser<'_> {
+    /// A text that is a template as a whole.
+    pub(super) fn whole_template(&mut self) -> ExprId {
+        // A byte order mark is no part of the template.
+        let start = Span::empty(self.peek().span.start);
+        self.push(Work::Caller);
+        let draft = TemplateDraft {
+            open: None,
+            form: TemplateForm::Bare,
+            start,
+            parts: Vec::new(),
+            trim_next: false,
+        };
+        self.push(Work::Template(Box::new(draft)));
+        self.run(Next::Template)
+    }
+
+    /// Begins a string or a heredoc.
+    pub(super) fn open_template(&mut self, start: Token) -> Next {
+        let open = self.advance();
+        let form = match start.kind {
+            TokenKind::OpenHeredoc => {
+                TemplateForm::Heredoc { flush: self.source.slice(start.span).starts_with("<<-") }
+            }
+            _ => TemplateForm::Quoted,
+        };
+        let draft = TemplateDraft { open: Some(open), form, start: start.span, parts: Vec::new(), trim_next: false };
+        if !self.push_nested(Work::Template(Box::new(draft)), start.span) {
+            return self.too_deep(open, start);
+        }
+        Next::Template
+    }
+
+    /// The frame on top is a template: its pieces up to the next expression, or its end.
+    pub(super) fn template(&mut self) -> Next {
+        let (mut draft, outer) = match self.pop() {
+            Some((Work::Template(draft), outer)) => (draft, outer),
+            Some((work, outer)) => {
+                self.push_again(work, outer);
+                return Next::Operand;
+            }
+            None => return Next::Operand,
+        };
+        let closer = match draft.form {
+            TemplateForm::Quoted => TokenKind::CloseQuote,
+            TemplateForm::Heredoc { .. } => TokenKind::CloseHeredoc,
+            TemplateForm::Bare | TemplateForm::Fragment => TokenKind::End,
+        };
+        loop {
+            // Blanks are text here, and no token of a template is one.
+            let at = self.advance();
+            let token = self.token(at);
+            let trim = std::mem::take(&mut draft.trim_next);
+            match token.kind {
+                kind if kind == closer => return self.close_template(outer, *draft, token.span),
+                TokenKind::QuotedText | TokenKind::TemplateText => {
+                    let mut text = self.unescape(token);
+                    if trim {
+                        text.drain(..text.len() - text.trim_start().len());
+                    }
+                    draft.parts.push(Piece::Text { text, span: token.span });
+                }
+                TokenKind::OpenInterpolation => {
+                    self.trim_before(at, token, &mut draft);
+                    self.push_again(Work::Template(draft), outer);
+                    self.push(Work::Interpolation { open: at });
+                    self.newlines = false;
+                    return Next::Operand;
+                }
+                TokenKind::OpenDirective => {
+                    self.trim_before(at, token, &mut draft);
+                    self.push_again(Work::Template(draft), outer);
+                    return self.open_directive(at);
+                }
+                _ => {
+                    self.complain_within(
+                        token.span,
+                        draft.start.through(token.span),
+                        "Unterminated template string",
+                        || "The string or template that begins here has no end.".to_owned(),
+                    );
+                    self.recovery = true;
+                    if let Some(open) = draft.open {
+                        self.recover_behind(open);
+                    }
+                    let end = self.previous();
+                    return self.close_template(outer, *draft, end);
+                }
+            }
+        }
+    }
+
+    /// `${~` and `%{~` take the blanks before them away, up to the piece before: in heredocs that is the line.
+    fn trim_before(&self, at: usize, token: Token, draft: &mut TemplateDraft) {
+        let text_before = at.checked_sub(1).map(|before| self.token(before).kind);
+        let is_text = matches!(text_before, Some(TokenKind::QuotedText | TokenKind::TemplateText));
+        if is_text
+            && self.source.slice(token.span).ends_with('~')
+            && let Some(Piece::Text { text, .. }) = draft.parts.last_mut()
+        {
+            text.truncate(text.trim_end().len());
+        }
+    }
+
+    /// The end of a template.
+    fn close_template(&mut self, outer: Outer, mut draft: TemplateDraft, end: Span) -> Next {
+        self.leave(outer);
+        if draft.form == (TemplateForm::Heredoc { flush: true }) {
+            flush(&mut draft.parts);
+        }
+        let span = draft.start.through(end);
+        if let [Piece::Interpolation { expression, .. }] = draft.parts.as_slice() {
+            let inner = *expression;
+            return Next::Postfix(self.add(ExprKind::TemplateWrap { inner }, span));
+        }
+        let template = self.structure(draft.form, draft.parts, span, end);
+        let next = self.add(ExprKind::Template(template), span);
+        // Nothing follows a template file that could be a step.
+        if draft.form == TemplateForm::Bare { Next::Done(next) } else { Next::Postfix(next) }
+    }
+
+    /// The template that a sequence is in: it is the frame on top.
+    fn enclosing(&mut self) -> Option<&mut TemplateDraft> {
+        match self.frames.last_mut().map(|frame| &mut frame.work) {
+            Some(Work::Template(draft)) => Some(draft),
+            _ => None,
+        }
+    }
+
+    /// A sequence ends here: notes whether it ended with `~}`.
+    fn end_sequence(&mut self) -> Span {
+        let close = self.read();
+        let trim = self.source.slice(close.span).starts_with('~');
+        if let Some(draft) = self.enclosing() {
+            draft.trim_next = trim;
+        }
+        close.span
+    }
+
+    /// The expression of an interpolation has been read.
+    pub(super) fn after_interpolation(&mut self, outer: Outer, open: usize, expression: ExprId) -> Next {
+        let next = self.peek();
+        let open_span = self.token(open).span;
+        let (start, form) = match self.enclosing() {
+            Some(draft) => (draft.start, draft.form),
+            None => (open_span, TemplateForm::Quoted),
+        };
+        let end = if next.kind == TokenKind::CloseSequence {
+            self.end_sequence()
+        } else {
+            let extra = "Extra characters after interpolation expression";
+            let unclosed = "Unclosed template interpolation sequence";
+            let quote = matches!(next.kind, TokenKind::OpenQuote | TokenKind::CloseQuote);
+            match next.kind {
+                TokenKind::End => self.complain_within(open_span, start.through(open_span), unclosed, || {
+                    "The brace that opens the interpolation is not closed before the end of the text.".to_owned()
+                }),
+                _ if quote && form == TemplateForm::Quoted => self.complain_within(open_span, start.through(open_span), unclosed, || {
+                    "The brace that opens the interpolation is not closed before the end of the string.".to_owned()
+                }),
+                TokenKind::Colon => self.complain_within(next.span, start.through(next.span), extra, || {
+                    "A colon means nothing here. Where \"${\" is meant for another program, write \"$${\".".to_owned()
+                }),
+                _ => self.complain_within(next.span, start.through(next.span), extra, || {
+                    "Only the closing brace can follow the expression. Where \"${\" is meant for another program, \
+                     write \"$${\"."
+                        .to_owned()
+                }),
+            }
+            self.recover_behind(open);
+            self.previous()
+        };
+        self.leave(outer);
+        let span = open_span.through(end);
+        if let Some(draft) = self.enclosing() {
+            draft.parts.push(Piece::Interpolation { expression, span });
+        }
+        Next::Template
+    }
+
+    /// `%{` has been read: the keyword and what belongs to it.
+    fn open_directive(&mut self, open: usize) -> Next {
+        let open_span = self.token(open).span;
+        let outer_newlines = std::mem::replace(&mut self.newlines, false);
+        let keyword = self.peek();
+        let word = if keyword.kind == TokenKind::Identifier { self.source.slice(keyword.span) } else { "" };
+        match word {
+            "if" => {
+                self.advance();
+                self.newlines = outer_newlines;
+                self.push(Work::DirectiveIf { open });
+                self.newlines = false;
+                return Next::Operand;
+            }
+            "for" => {
+                self.advance();
+                if let Some((key_variable, value_variable)) = self.for_names(INVALID_FOR, None) {
+                    self.newlines = outer_newlines;
+                    self.push(Work::DirectiveFor { open, key_variable, value_variable });
+                    self.newlines = false;
+                    return Next::Operand;
+                }
+                self.recover_behind(open);
+            }
+            "else" | "endif" | "endfor" => {
+                self.advance();
+                let span = self.close_directive(open, word);
+                let piece = match word {
+                    "else" => Piece::Else { span },
+                    "endif" => Piece::EndIf { span },
+                    _ => Piece::EndFor { span },
+                };
+                if let Some(draft) = self.enclosing() {
+                    draft.parts.push(piece);
+                }
+            }
+            "" => {
+                self.complain_within(
+                    keyword.span,
+                    open_span.through(keyword.span),
+                    "Invalid template directive",
+                    || "One of if, else, endif, for, endfor follows \"%{\".".to_owned(),
+                );
+                self.recover_behind(open);
+            }
+            other => {
+                self.complain_within(
+                    keyword.span,
+                    open_span.through(keyword.span),
+                    "Invalid template control keyword",
+                    || format!("\"{other}\" is none of if, else, endif, for, endfor."),
+                );
+                self.recover_behind(open);
+            }
+        }
+        self.newlines = outer_newlines;
+        Next::Template
+    }
+
+    /// The end of a directive, which is all that may follow its parts. Gives the whole directive.
+    fn close_directive(&mut self, open: usize, word: &str) -> Span {
+        let next = self.peek();
+        let open_span = self.token(open).span;
+        if next.kind == TokenKind::CloseSequence {
+            return open_span.through(self.end_sequence());
+        }
+        self.complain_within(
+            next.span,
+            open_span.through(next.span),
+            &format!("Extra characters in {word} marker"),
+            || "Only the closing brace can follow here.".to_owned(),
+        );
+        self.recover_behind(open);
+        self.since(open_span)
+    }
+
+    /// The condition of an `if` directive has been read.
+    pub(super) fn after_directive_if(&mut self, outer: Outer, open: usize, condition: ExprId) -> Next {
+        let span = self.close_directive(open, "if");
+        self.leave(outer);
+        if let Some(draft) = self.enclosing() {
+            draft.parts.push(Piece::If { condition, span });
+        }
+        Next::Template
+    }
+
+    /// The collection of a `for` directive has been read.
+    pub(super) fn after_directive_for(
+        &mut self,
+        outer: Outer,
+        open: usize,
+        key_variable: Option<Name>,
+        value_variable: Name,
+        collection: ExprId,
+    ) -> Next {
+        let span = self.close_directive(open, "for");
+        self.leave(outer);
+        if let Some(draft) = self.enclosing() {
+            draft.parts.push(Piece::For { key_variable, value_variable, collection, span });
+        }
+        Next::Template
+    }
+}
+
+/// Removes the indentation that all lines of a heredoc have in common.
+///
+/// A line counts when it begins with text that is not blank up to its line end, or with a sequence. What is counted
+/// are characters as people see them. Blank lines stay as they are.
+fn flush(parts: &mut [Piece]) {
+    let mut common = usize::MAX;
+    let mut line_start = true;
+    let mut indented = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let text = match part {
+            Piece::Text { text, .. } => Some(text),
+            _ => None,
+        };
+        if std::mem::replace(&mut line_start, text.is_some_and(|text| text.ends_with('\n'))) {
+            match text {
+                Some(text) => {
+                    let blank = text.len() - text.trim_start().len();
+                    if blank < text.len() || !text.ends_with('\n') {
+                        common = common.min(text.get(..blank).unwrap_or_default().graphemes(true).count());
+                        indented.push(at);
+                    }
+                }
+                None => common = 0,
+            }
+        }
+    }
+    for at in indented {
+        if let Some(Piece::Text { text, .. }) = parts.get_mut(at) {
+            let end = text.grapheme_indices(true).nth(common).map_or(text.len(), |(end, _)| end);
+            text.drain(..end);
+        }
+    }
+}

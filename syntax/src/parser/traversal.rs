@@ -1,0 +1,107 @@
+//! A text that is one traversal and nothing else.
+
+use crate::expression::{ExprId, ExprKind, Key, Step, StepKind, Traversal};
+use crate::source::Span;
+use crate::token::TokenKind;
+
+use super::Parser;
+
+impl Parser<'_> {
+    /// A name, and steps with literal keys. Anything else is one error, and a hole.
+    pub(super) fn whole_traversal(&mut self) -> ExprId {
+        self.newlines = false;
+        let start = self.peek().span;
+        match self.traversal() {
+            Some(traversal) => {
+                let span = self.since(start);
+                self.add(ExprKind::Traversal(traversal), span)
+            }
+            None => {
+                let span = Span::new(start.start, self.token(self.tokens.len()).span.end);
+                self.hole(span)
+            }
+        }
+    }
+
+    fn traversal(&mut self) -> Option<Traversal> {
+        let root = self.read();
+        if root.kind != TokenKind::Identifier {
+            self.report(root.span, "Variable name required", "This must begin with a name.");
+            return None;
+        }
+        let mut steps = Vec::new();
+        loop {
+            let next = self.peek();
+            match next.kind {
+                TokenKind::End => return Some(Traversal { root: self.name_of(root), steps }),
+                TokenKind::Dot => {
+                    self.advance();
+                    let name = self.read();
+                    if name.kind != TokenKind::Identifier {
+                        let detail = if name.kind == TokenKind::Star {
+                            "A splat (.*) cannot stand here."
+                        } else {
+                            "The name of an attribute follows a dot."
+                        };
+                        self.report_within(
+                            name.span,
+                            root.span.through(name.span),
+                            "Attribute name required",
+                            detail,
+                        );
+                        return None;
+                    }
+                    let kind = StepKind::Attribute(self.source.slice(name.span).into());
+                    steps.push(Step { kind, span: next.span.through(name.span) });
+                }
+                TokenKind::OpenBracket => {
+                    self.advance();
+                    let errors = self.diagnostics.len();
+                    let key = self.literal_key(root.span)?;
+                    let close = self.read();
+                    let span = next.span.through(close.span);
+                    if close.kind != TokenKind::CloseBracket {
+                        let detail = "A closing bracket follows the key.";
+                        self.report_within(close.span, span, "Unclosed index brackets", detail);
+                    }
+                    if self.diagnostics.len() > errors {
+                        return None;
+                    }
+                    steps.push(Step { kind: StepKind::Index(key), span });
+                }
+                _ => {
+                    self.report_within(
+                        next.span,
+                        root.span.through(next.span),
+                        "Invalid character",
+                        "Only an attribute (.name) or an index ([key]) can follow here.",
+                    );
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A number or a string between brackets.
+    fn literal_key(&mut self, root: Span) -> Option<Key> {
+        let next = self.peek();
+        match next.kind {
+            TokenKind::Number => {
+                self.advance();
+                Some(Key::Number(self.number(next)))
+            }
+            TokenKind::OpenQuote => Some(Key::String(self.quoted_literal().0)),
+            kind => {
+                let context = root.through(next.span);
+                if kind == TokenKind::Star {
+                    let detail = "A splat ([*]) cannot stand here.";
+                    self.report_within(next.span, context, "Attribute name required", detail);
+                } else {
+                    let detail = "A literal number or a literal string stands between the brackets.";
+                    self.report_within(next.span, context, "Index value required", detail);
+                }
+                None
+            }
+        }
+    }
+}

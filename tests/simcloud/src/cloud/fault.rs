@@ -1,0 +1,288 @@
+//! Injected failures: rules from the configuration, decided once for each request, before anything is done.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::object::Kind;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// POST.
+    Create,
+    /// GET of one object.
+    Read,
+    /// GET of many, by token or name too.
+    List,
+    /// PATCH.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+impl Op {
+    /// The word in rules and in the ledger.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Create => "create",
+            Op::Read => "read",
+            Op::List => "list",
+            Op::Update => "update",
+            Op::Delete => "delete",
+        }
+    }
+}
+
+/// On which side of the effect a failure happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// The effect does not happen (a delay only puts it off).
+    #[default]
+    Before,
+    /// The effect has happened, is durable and in the ledger.
+    After,
+}
+
+/// What a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// An error is answered.
+    Error,
+    /// The connection is cut without an answer.
+    Cut,
+    /// Nothing is answered while the client waits.
+    Hang,
+    /// The answer takes longer.
+    Delay,
+}
+
+/// One rule. Requests that match `region`, `type` and `op` (each: all, where not given) are counted from 1. The rule
+/// fires at the counts of `nth`, at multiples of `every`, with `probability`; always, when none of the three is given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Only this region.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// Only this kind of object.
+    #[serde(default, rename = "type")]
+    pub kind: Option<Kind>,
+    /// Only this operation.
+    #[serde(default)]
+    pub op: Option<Op>,
+    /// At these counts.
+    #[serde(default)]
+    pub nth: Vec<u64>,
+    /// At every so-many-th.
+    #[serde(default)]
+    pub every: Option<u64>,
+    /// With this probability, from the configuration's seed.
+    #[serde(default)]
+    pub probability: Option<f64>,
+    /// At most so often.
+    #[serde(default)]
+    pub times: Option<u64>,
+    /// Before or after the effect.
+    #[serde(default)]
+    pub when: When,
+    /// The failure.
+    pub what: What,
+    /// HTTP status of an error.
+    #[serde(default = "default_status")]
+    pub status: u16,
+    /// Text of an error.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Length of a delay.
+    #[serde(default)]
+    pub delay_ms: u64,
+}
+
+fn default_status() -> u16 {
+    500
+}
+
+impl Rule {
+    /// The error is a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.probability.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
+            return Err("the probability of a fault must be from 0 to 1".to_owned());
+        }
+        if self.every == Some(0) || self.nth.contains(&0) {
+            return Err("requests are counted from 1: a fault's every and nth must be at least 1".to_owned());
+        }
+        if !(400..=599).contains(&self.status) {
+            return Err(format!("the status of a fault must be from 400 to 599, not {}", self.status));
+        }
+        Ok(())
+    }
+
+    fn matches(&self, region: &str, kind: Kind, op: Op) -> bool {
+        self.region.as_ref().is_none_or(|wanted| wanted == region)
+            && self.kind.is_none_or(|wanted| wanted == kind)
+            && self.op.is_none_or(|wanted| wanted == op)
+    }
+
+    fn fires_at(&self, count: u64, chance: f64) -> bool {
+        let always = self.nth.is_empty() && self.every.is_none() && self.probability.is_none();
+        always
+            || self.nth.contains(&count)
+            || self.every.is_some_and(|every| count.is_multiple_of(every))
+            || self.probability.is_some_and(|probability| chance < probability)
+    }
+}
+
+/// What one side of the effect has in store for a request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trouble {
+    /// All delays together.
+    pub delay: Duration,
+    /// What ends the request there.
+    pub end: Option<End>,
+}
+
+/// How a request ends early.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// With an answer.
+    Error {
+        /// HTTP status.
+        status: u16,
+        /// Text for the user.
+        message: String,
+    },
+    /// Without one, at once.
+    Cut,
+    /// Without one, and without an end.
+    Hang,
+}
+
+/// The rules with their counters.
+#[derive(Debug)]
+pub struct Faults {
+    seed: u64,
+    rules: Vec<Counted>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    rule: Rule,
+    matched: u64,
+    fired: u64,
+}
+
+/// A rule and how often it matched and fired, as `GET /faults` shows it.
+#[derive(Debug, Serialize)]
+pub struct Seen {
+    /// The rule.
+    pub rule: Rule,
+    /// Requests that matched.
+    pub matched: u64,
+    /// Times that it fired.
+    pub fired: u64,
+}
+
+impl Faults {
+    /// Nothing counted yet.
+    pub fn new(seed: u64, rules: Vec<Rule>) -> Faults {
+        let rules = rules.into_iter().map(|rule| Counted { rule, matched: 0, fired: 0 }).collect();
+        Faults { seed, rules }
+    }
+
+    /// Counts a request and says what happens to it before and after its effect. The first rule that ends the request
+    /// on a side decides how; delays add up.
+    pub fn decide(&mut self, region: &str, kind: Kind, op: Op) -> (Trouble, Trouble) {
+        let (mut before, mut after) = (Trouble::default(), Trouble::default());
+        for (index, counted) in self.rules.iter_mut().enumerate() {
+            let rule = &counted.rule;
+            if !rule.matches(region, kind, op) {
+                continue;
+            }
+            counted.matched += 1;
+            let chance = chance(self.seed, index as u64, counted.matched);
+            let spent = rule.times.is_some_and(|times| counted.fired >= times);
+            if spent || !rule.fires_at(counted.matched, chance) {
+                continue;
+            }
+            counted.fired += 1;
+            let side = match rule.when {
+                When::Before => &mut before,
+                When::After => &mut after,
+            };
+            side.delay += Duration::from_millis(rule.delay_ms);
+            let end = match rule.what {
+                What::Delay => None,
+                What::Cut => Some(End::Cut),
+                What::Hang => Some(End::Hang),
+                What::Error => {
+                    let message = rule.message.clone().unwrap_or_else(|| "injected failure".to_owned());
+                    Some(End::Error { status: rule.status, message })
+                }
+            };
+            side.end = side.end.take().or(end);
+        }
+        (before, after)
+    }
+
+    /// The rules and their counters.
+    pub fn seen(&self) -> Vec<Seen> {
+        let seen = |counted: &Counted| Seen {
+            rule: counted.rule.clone(),
+            matched: counted.matched,
+            fired: counted.fired,
+        };
+        self.rules.iter().map(seen).collect()
+    }
+
+    /// Replaces the rules; counters start again.
+    pub fn replace(&mut self, rules: Vec<Rule>) {
+        *self = Faults::new(self.seed, rules);
+    }
+}
+
+/// A number from 0 to below 1 that depends on nothing but its arguments.
+pub fn chance(seed: u64, stream: u64, count: u64) -> f64 {
+    // The finishing steps of SplitMix64 over a combination of the three.
+    let mut bits = seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ count.wrapping_mul(0xd1b5_4a32_d192_ed03);
+    for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
+        bits = (bits ^ (bits >> 30)).wrapping_mul(multiplier);
+    }
+    bits ^= bits >> 31;
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Faults {
+        Faults::new(7, serde_json::from_str(text).unwrap())
+    }
+
+    fn ends(faults: &mut Faults, requests: u64) -> Vec<u64> {
+        (1..=requests)
+            .filter(|_| faults.decide("eu", Kind::Network, Op::Create).0.end.is_some())
+            .collect()
+    }
+
+    #[test]
+    fn nth_every_and_times() {
+        let mut rules = faults(r#"[{"what": "cut", "nth": [2], "op": "create"}, {"what": "hang", "every": 4}]"#);
+        assert_eq!(ends(&mut rules, 8), [2, 4, 8]);
+        assert_eq!(ends(&mut faults(r#"[{"what": "cut", "times": 2}]"#), 5), [1, 2]);
+        assert_eq!(ends(&mut faults(r#"[{"what": "cut", "region": "us"}]"#), 5), [0_u64; 0]);
+        assert_eq!(ends(&mut faults(r#"[{"what": "delay", "delay_ms": 9}]"#), 5), [0_u64; 0]);
+    }
+
+    #[test]
+    fn probability_comes_from_the_seed() {
+        let rule = r#"[{"what": "error", "probability": 0.25}]"#;
+        let fired = ends(&mut faults(rule), 1000);
+        assert_eq!(fired, ends(&mut faults(rule), 1000));
+        assert!((200..300).contains(&fired.len()), "{}", fired.len());
+    }
+}

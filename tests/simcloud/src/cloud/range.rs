@@ -1,0 +1,104 @@
+//! Ranges of IPv4 addresses, and which addresses of one are taken.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+/// The widest and the narrowest range that the cloud hands out: the narrowest still has addresses left once
+/// [`RESERVED`] are gone.
+pub const PREFIXES: std::ops::RangeInclusive<u8> = 8..=29;
+
+/// Addresses at the start of a subnet that the cloud keeps: the network itself, gateway, resolver, one spare.
+pub const RESERVED: u32 = 4;
+
+/// Reads `A.B.C.D/N`. The error says what is wrong, without naming the field.
+pub fn parse(text: &str) -> Result<Ipv4Net, String> {
+    let range: Ipv4Net = text.parse().map_err(|_| format!("{text:?} is not an IPv4 range such as 10.1.0.0/16"))?;
+    if range.network() != range.addr() {
+        return Err(format!("{text:?} has bits beyond its prefix; the range is {}", range.trunc()));
+    }
+    if !PREFIXES.contains(&range.prefix_len()) {
+        let (widest, narrowest) = (PREFIXES.start(), PREFIXES.end());
+        return Err(format!("the prefix of {text:?} must be from /{widest} to /{narrowest}"));
+    }
+    Ok(range)
+}
+
+/// The first and the last address of a range.
+pub fn bounds(range: &Ipv4Net) -> (u32, u32) {
+    (range.network().to_bits(), range.broadcast().to_bits())
+}
+
+/// The addresses of one subnet that are taken.
+#[derive(Debug)]
+pub struct Hosts {
+    first: u32,
+    last: u32,
+    /// No address below this one is free.
+    free_from: u32,
+    taken: BTreeSet<u32>,
+}
+
+impl Hosts {
+    /// Nothing taken yet.
+    pub fn new(range: &Ipv4Net) -> Hosts {
+        let (network, broadcast) = bounds(range);
+        let first = network.saturating_add(RESERVED);
+        Hosts { first, last: broadcast.saturating_sub(1), free_from: first, taken: BTreeSet::new() }
+    }
+
+    /// Takes the lowest free address; `None` when there is none.
+    pub fn take(&mut self) -> Option<Ipv4Addr> {
+        let mut address = self.free_from;
+        while self.taken.contains(&address) {
+            address += 1;
+        }
+        self.free_from = address;
+        (address <= self.last).then(|| {
+            self.taken.insert(address);
+            self.free_from = address + 1;
+            Ipv4Addr::from_bits(address)
+        })
+    }
+
+    /// Marks an address as taken that was handed out before a restart.
+    pub fn restore(&mut self, address: Ipv4Addr) {
+        self.taken.insert(address.to_bits());
+    }
+
+    /// Gives an address back.
+    pub fn release(&mut self, address: Ipv4Addr) {
+        let address = address.to_bits();
+        if self.taken.remove(&address) {
+            self.free_from = self.free_from.min(address).max(self.first);
+        }
+    }
+
+    /// Is nothing taken?
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_address_is_taken() {
+        let mut hosts = Hosts::new(&parse("10.0.0.0/29").unwrap());
+        let taken: Vec<_> = std::iter::from_fn(|| hosts.take()).map(|address| address.to_string()).collect();
+        assert_eq!(taken, ["10.0.0.4", "10.0.0.5", "10.0.0.6"]);
+        hosts.release("10.0.0.5".parse().unwrap());
+        assert_eq!(hosts.take().map(|address| address.to_string()).as_deref(), Some("10.0.0.5"));
+        assert_eq!(hosts.take(), None);
+    }
+
+    #[test]
+    fn ranges_are_checked() {
+        for bad in ["10.0.0.0", "10.0.0.1/24", "10.0.0.0/30", "0.0.0.0/0", "::/64", ""] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

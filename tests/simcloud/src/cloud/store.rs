@@ -1,0 +1,224 @@
+//! The store: SQLite behind one thread that writes many effects in one transaction.
+//!
+//! An effect is applied to the world in memory first and queued here while the world is still locked, so that the queue
+//! has the order of the sequence numbers. Nobody is answered, readers neither, before what they saw is durable. Where a
+//! write fails, the store stays shut: everything after it is refused until a restart, which begins from what is stored.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use rusqlite::{Connection, params};
+use tokio::sync::{oneshot, watch};
+
+use super::config::Durability;
+use super::object::{Kind, Object};
+use super::world::{Change, Effect, World};
+
+/// Most effects in one transaction: enough to spread an fsync over all that wait, few enough to answer soon.
+pub const MAX_GROUP: usize = 2048;
+
+/// Ledger lines read at a time.
+pub const LEDGER_PAGE: usize = 2000;
+
+/// Set in the file's header, so that no other file is taken for a cloud's: "wsim".
+const APPLICATION_ID: i32 = 0x7773_696d;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS objects (
+        id TEXT PRIMARY KEY, region TEXT NOT NULL, type TEXT NOT NULL, token TEXT, attributes TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS ledger (seq INTEGER PRIMARY KEY, line TEXT NOT NULL);
+";
+
+/// Why the store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite says no.
+    #[error("database: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The file belongs to something else.
+    #[error("the file is a database, but not one of a simulated cloud")]
+    Foreign,
+    /// A stored object cannot be read.
+    #[error("stored object {id}: {what}")]
+    Object {
+        /// Its id.
+        id: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The writing thread has ended.
+    #[error("the store is shut after a failed write")]
+    Shut,
+    /// No thread.
+    #[error("starting the writing thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+enum Command {
+    Write(Box<Effect>),
+    Ledger { after: u64, reply: oneshot::Sender<Result<Vec<(u64, String)>, StoreError>> },
+}
+
+/// A handle on the store. Dropping it ends the thread once all that was queued is written.
+#[derive(Debug)]
+pub struct Store {
+    queue: Option<Sender<Command>>,
+    written: watch::Receiver<Result<u64, ()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens a file, or a database in memory, and reads the world from it.
+    pub fn open(path: Option<&Path>, durability: Durability) -> Result<(Store, World), StoreError> {
+        let connection = match path {
+            Some(path) => Connection::open(path)?,
+            None => Connection::open_in_memory()?,
+        };
+        prepare(&connection, durability)?;
+        let world = load(&connection)?;
+        let (queue, commands) = channel();
+        let (report, written) = watch::channel(Ok(world.seq()));
+        let thread = thread::Builder::new()
+            .name("simcloud-store".to_owned())
+            .spawn(move || serve(connection, &commands, &report))?;
+        Ok((Store { queue: Some(queue), written, thread: Some(thread) }, world))
+    }
+
+    /// Queues an effect. To be called while the world is locked. The queue needs no bound of its own: each request in
+    /// it waits, and the server bounds those.
+    pub fn write(&self, effect: Effect) -> Result<(), StoreError> {
+        self.send(Command::Write(Box::new(effect)))
+    }
+
+    /// Waits until the effect with this number, and so all before it, is durable.
+    pub async fn durable(&self, seq: u64) -> Result<(), StoreError> {
+        let mut written = self.written.clone();
+        let reached = written.wait_for(|state| state.is_err_and(|()| true) || state.is_ok_and(|done| done >= seq));
+        match reached.await.as_deref() {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(())) | Err(_) => Err(StoreError::Shut),
+        }
+    }
+
+    /// Up to [`LEDGER_PAGE`] ledger lines after a number, each a JSON object without a line end.
+    pub async fn ledger(&self, after: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Ledger { after, reply })?;
+        answer.await.map_err(|_| StoreError::Shut)?
+    }
+
+    fn send(&self, command: Command) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or(StoreError::Shut)?;
+        queue.send(command).map_err(|_| StoreError::Shut)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported by the thread itself; there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn prepare(connection: &Connection, durability: Durability) -> Result<(), StoreError> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if tables > 0 && id != APPLICATION_ID {
+        return Err(StoreError::Foreign);
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // In WAL mode, a commit without fsync is in the operating system's cache: it survives the process.
+    let synchronous = match durability {
+        Durability::Machine => "FULL",
+        Durability::Process => "OFF",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(())
+}
+
+fn load(connection: &Connection) -> Result<World, StoreError> {
+    let seq: i64 = connection.query_row("SELECT coalesce(max(seq), 0) FROM ledger", [], |row| row.get(0))?;
+    let mut objects = Vec::new();
+    let mut statement = connection.prepare("SELECT id, region, type, token, attributes FROM objects")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, kind, attributes): (String, String, String) = (row.get(0)?, row.get(2)?, row.get(4)?);
+        let broken = |what: String| StoreError::Object { id: id.clone(), what };
+        let kind = Kind::named(&kind).ok_or_else(|| broken(format!("unknown type {kind:?}")))?;
+        let attributes = serde_json::from_str(&attributes).map_err(|error| broken(error.to_string()))?;
+        objects.push(Object { kind, region: row.get(1)?, token: row.get(3)?, attributes, id });
+    }
+    World::restore(seq.max(0) as u64, objects)
+        .map_err(|refusal| StoreError::Object { id: "(any)".to_owned(), what: refusal.to_string() })
+}
+
+/// The thread: takes what is queued, writes it in one transaction, says how far it got.
+fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watch::Sender<Result<u64, ()>>) {
+    while let Ok(first) = commands.recv() {
+        let mut group = Vec::new();
+        let mut next = Some(first);
+        while let Some(command) = next {
+            match command {
+                Command::Write(effect) => group.push(effect),
+                Command::Ledger { after, reply } => {
+                    // What the asker wants to see is durable already; the group under way need not be.
+                    let _ = reply.send(read_ledger(&connection, after));
+                }
+            }
+            next = if group.len() < MAX_GROUP { commands.try_recv().ok() } else { None };
+        }
+        let Some(last) = group.last().map(|effect| effect.entry.seq) else { continue };
+        if let Err(error) = write_group(&mut connection, &group) {
+            eprintln!("simcloud: the store is shut: {error}");
+            report.send_replace(Err(()));
+            return;
+        }
+        report.send_replace(Ok(last));
+    }
+}
+
+fn write_group(connection: &mut Connection, group: &[Box<Effect>]) -> Result<(), StoreError> {
+    let transaction = connection.transaction()?;
+    {
+        let mut put = transaction.prepare_cached(
+            "INSERT OR REPLACE INTO objects (id, region, type, token, attributes) VALUES (?, ?, ?, ?, ?)",
+        )?;
+        let mut remove = transaction.prepare_cached("DELETE FROM objects WHERE id = ?")?;
+        let mut line = transaction.prepare_cached("INSERT INTO ledger (seq, line) VALUES (?, ?)")?;
+        for effect in group {
+            let (object, entry) = (&effect.object, &effect.entry);
+            let broken = |error: serde_json::Error| StoreError::Object {
+                id: object.id.clone(),
+                what: error.to_string(),
+            };
+            match effect.change {
+                Change::Put => {
+                    let attributes = serde_json::to_string(&object.attributes).map_err(broken)?;
+                    put.execute(params![object.id, object.region, object.kind.name(), object.token, attributes])?
+                }
+                Change::Remove => remove.execute(params![object.id])?,
+                Change::Keep => 0,
+            };
+            line.execute(params![entry.seq as i64, serde_json::to_string(entry).map_err(broken)?])?;
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+fn read_ledger(connection: &Connection, after: u64) -> Result<Vec<(u64, String)>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT seq, line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?")?;
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![after, LEDGER_PAGE as i64], |row| {
+        Ok((row.get::<_, i64>(0)?.max(0) as u64, row.get(1)?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,103 @@
+//! The plugin as a provider package in a filesystem mirror.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the provider comes from.
+pub const SOURCE: &str = "weft.test/sim/cloud";
+
+/// The provider's one version.
+pub const VERSION: &str = "1.0.0";
+
+/// The plugin's name as built, and the start of its name in a package.
+pub const PLUGIN: &str = "terraform-provider-cloud";
+
+/// How the plugin gets into the package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// A copy: a later build does not change the package, nor its checksum in lock files.
+    Copy,
+    /// A symbolic link.
+    Link,
+}
+
+/// Why the plugin is not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// Nothing was built there.
+    #[error("{} is not there: build it first (cargo build -p weft-simcloud)", .0.display())]
+    NotBuilt(PathBuf),
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
+}
+
+/// The platform as provider packages name it, such as `linux_amd64`.
+pub fn platform() -> String {
+    let system = match std::env::consts::OS {
+        "macos" => "darwin",
+        other => other,
+    };
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        other => other,
+    };
+    format!("{system}_{machine}")
+}
+
+/// Where in a mirror the plugin is.
+pub fn plugin_path(mirror: &Path) -> PathBuf {
+    mirror.join(SOURCE).join(VERSION).join(platform()).join(format!("{PLUGIN}_v{VERSION}"))
+}
+
+/// Puts a built plugin into a mirror, in place of one that is there, and gives its path. The change is one rename:
+/// whoever runs the old one goes on with it, and nobody sees half a file.
+pub fn install(plugin: &Path, mirror: &Path, placement: Placement) -> Result<PathBuf, PackageError> {
+    let plugin = fs::canonicalize(plugin).map_err(|_| PackageError::NotBuilt(plugin.to_owned()))?;
+    let target = plugin_path(mirror);
+    let folder = target.parent().unwrap_or(mirror);
+    let failed = |source| PackageError::Write { path: target.clone(), source };
+    fs::create_dir_all(folder).map_err(failed)?;
+    // Beside the package's folder, for everything in that counts for its checksum.
+    let beside = folder.parent().unwrap_or(mirror);
+    let fresh = tempfile::TempDir::with_prefix_in(".new-", beside).map_err(failed)?;
+    let staged = fresh.path().join(PLUGIN);
+    match placement {
+        Placement::Copy => fs::copy(&plugin, &staged).map(drop),
+        Placement::Link => std::os::unix::fs::symlink(&plugin, &staged),
+    }
+    .and_then(|()| fs::rename(&staged, &target))
+    .map_err(failed)?;
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_is_laid_out_as_a_mirror_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let plugin = folder.path().join("built");
+        let mirror = folder.path().join("mirror");
+        assert!(matches!(install(&plugin, &mirror, Placement::Copy), Err(PackageError::NotBuilt(_))));
+        fs::write(&plugin, "one").unwrap();
+        let installed = install(&plugin, &mirror, Placement::Copy).unwrap();
+        let end = format!("weft.test/sim/cloud/1.0.0/{}/terraform-provider-cloud_v1.0.0", platform());
+        assert!(installed.ends_with(end), "{installed:?}");
+        fs::write(&plugin, "two").unwrap();
+        assert_eq!(fs::read_to_string(&installed).unwrap(), "one");
+        install(&plugin, &mirror, Placement::Link).unwrap();
+        assert_eq!(fs::read_to_string(&installed).unwrap(), "two");
+        assert_eq!(fs::read_dir(installed.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(mirror.join(SOURCE).join(VERSION)).unwrap().count(), 1);
+    }
+}
