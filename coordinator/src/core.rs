@@ -56,8 +56,6 @@ pub struct RunOptions {
     pub gather_ms: u64,
     /// Milliseconds that a worker which left may take to come back.
     pub grace_ms: u64,
-    /// Milliseconds of silence after which a worker has left.
-    pub silence_ms: u64,
     /// No worker joins after the ones that are there (one process): without one that fits, the run ends.
     pub fixed_workers: bool,
     /// What the user says of operations in doubt.
@@ -68,12 +66,11 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        use crate::timing::{GATHER, RECONNECT_GRACE, WORKER_SILENCE};
+        use crate::timing::{GATHER, RECONNECT_GRACE};
         RunOptions {
             parallelism: None,
             gather_ms: GATHER.as_millis() as u64,
             grace_ms: RECONNECT_GRACE.as_millis() as u64,
-            silence_ms: WORKER_SILENCE.as_millis() as u64,
             fixed_workers: false,
             resolutions: Vec::new(),
             only_resolve: false,
@@ -137,6 +134,8 @@ struct Op {
     tried: bool,
     /// Done in the store, computed anew in this term because its result is not journalled.
     live: bool,
+    /// The worker itself said that it cannot tell.
+    reported: bool,
     /// When the worker got it.
     since: u64,
 }
@@ -188,6 +187,8 @@ pub struct Coordinator {
     settling: u32,
     /// Operations that something may still happen to without the user.
     open: u32,
+    /// Operations in doubt for which no evidence was found.
+    unsettled: u32,
     counts: OpCounts,
     /// Results that came while a step of the same operation was in the store.
     late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
@@ -197,6 +198,8 @@ pub struct Coordinator {
     begun: u64,
     draining: bool,
     paused: bool,
+    /// A worker has been here in this term.
+    visited: bool,
     finished: bool,
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerIndex, Vec<Order>>,
@@ -230,6 +233,7 @@ impl Coordinator {
             spoils: false,
             tried: false,
             live: false,
+            reported: false,
             since: now,
         };
         let mut coordinator = Coordinator {
@@ -249,6 +253,7 @@ impl Coordinator {
             in_flight: 0,
             settling: 0,
             open: count as u32,
+            unsettled: 0,
             counts: OpCounts { pending: count as u32, ..OpCounts::default() },
             late: BTreeMap::new(),
             decisions: BTreeMap::new(),
@@ -257,6 +262,7 @@ impl Coordinator {
             begun: now,
             draining: false,
             paused: false,
+            visited: false,
             finished: false,
             steps: Vec::new(),
             orders: BTreeMap::new(),
@@ -285,7 +291,6 @@ impl Coordinator {
             Event::Joined(hello) => self.joined(hello),
             Event::Left(worker) => self.left(&worker),
             Event::Dead(worker) => self.dead(&worker),
-            Event::Heartbeat(worker) => self.heard(&worker),
             Event::Said(worker, message) => self.said(&worker, message),
             Event::Stored(answers) => self.stored(answers),
             Event::Fenced => self.end = Some(FinishReason::Fenced),
@@ -338,11 +343,20 @@ impl Coordinator {
                 }
                 Status::Intended => {
                     self.ops[position as usize].phase = Phase::AtWorker;
-                    if let Some(holder) = holder {
-                        self.workers[holder as usize].tasks.insert(position);
+                    match holder {
+                        Some(holder) => {
+                            self.workers[holder as usize].tasks.insert(position);
+                            self.in_flight += 1;
+                        }
+                        None => self.doubt(position, "the store does not say who made the attempt".to_owned()),
                     }
                 }
-                Status::InDoubt => self.ops[position as usize].phase = Phase::SettleQueued,
+                Status::InDoubt => {
+                    let op = &mut self.ops[position as usize];
+                    op.phase = Phase::SettleQueued;
+                    // Its worker may have been told to forget it.
+                    op.reported = true;
+                }
                 Status::Failed | Status::Skipped if !self.options.only_resolve => {
                     self.ops[position as usize].tried = status == Status::Failed;
                     self.reopen(position);
@@ -364,7 +378,6 @@ impl Coordinator {
                     self.keep_result(position, results.remove(&position).unwrap_or_default());
                 }
                 (Status::InDoubt, _) => self.seek_evidence(position, "a worker that is gone held it".to_owned()),
-                (Status::Failed, _) => self.spoil(position),
                 _ => {}
             }
         }
@@ -433,7 +446,7 @@ impl Coordinator {
         let before = self.ops[position as usize].status;
         self.ops[position as usize].status = status;
         let shard = self.outline.operations[position as usize].shard;
-        match (before.is_settled() && before != Status::InDoubt, status.is_settled() && status != Status::InDoubt) {
+        match (at_rest(before), at_rest(status)) {
             (false, true) => self.rests(shard, true),
             (true, false) => self.rests(shard, false),
             _ => {}
@@ -444,13 +457,19 @@ impl Coordinator {
 
     /// One more (or less) operation of a shard needs nothing more.
     fn rests(&mut self, shard: u32, rests: bool) {
-        let left = &mut self.shards[shard as usize].open;
-        if rests {
-            self.open -= 1;
-            *left -= 1;
-        } else {
+        let state = &mut self.shards[shard as usize];
+        if !rests {
             self.open += 1;
-            *left += 1;
+            state.open += 1;
+            return;
+        }
+        self.open -= 1;
+        state.open -= 1;
+        if state.open == 0
+            && let Some(worker) = state.worker.take()
+        {
+            self.workers[worker as usize].shards.remove(&shard);
+            self.order(worker, Order::Close(shard));
         }
     }
 
@@ -569,16 +588,17 @@ impl Coordinator {
             return (self.in_flight == 0 && self.settling == 0).then_some(FinishReason::Drained);
         }
         if self.options.only_resolve {
-            let resting = self.counts.running == 0 && self.unsettled_doubts() == 0;
+            let resting = self.counts.running == 0 && self.counts.in_doubt == self.unsettled;
             return resting.then_some(FinishReason::Resolved);
         }
         if self.open == 0 {
             return Some(FinishReason::Complete);
         }
         // What is left may wait for a worker that never comes.
-        let idle = self.in_flight == 0 && self.settling == 0 && self.counts.running == 0 && self.wanting.is_empty();
-        let nobody = self.options.fixed_workers && !self.workers.is_empty() && self.dispatchable.is_empty();
-        (idle && nobody && !self.orphans.is_empty()).then_some(FinishReason::NoWorker)
+        let idle = self.in_flight == 0 && self.settling == 0 && self.dispatchable.is_empty();
+        let waits = !(self.wanting.is_empty() && self.orphans.is_empty());
+        let in_vain = self.options.fixed_workers && self.visited && !self.paused;
+        (idle && waits && in_vain).then_some(FinishReason::NoWorker)
     }
 
     fn finish(&self, reason: FinishReason) -> Finish {
@@ -589,7 +609,7 @@ impl Coordinator {
         let release = match reason {
             FinishReason::Fenced => None,
             FinishReason::Complete => Some(Ending::Finished),
-            FinishReason::Resolved if self.open == 0 => Some(Ending::Finished),
+            FinishReason::Resolved if self.open == 0 && self.counts.skipped == 0 => Some(Ending::Finished),
             _ => Some(Ending::Stopped),
         };
         Finish {
@@ -600,6 +620,11 @@ impl Coordinator {
             unfinished: pick(&|status| matches!(status, Status::Pending | Status::Leased | Status::Intended)),
         }
     }
+}
+
+/// Whether an operation that stands there needs nothing more. (One in doubt does, until that turned out to be in vain.)
+fn at_rest(status: Status) -> bool {
+    matches!(status, Status::Done | Status::Failed | Status::Skipped)
 }
 
 /// The count of a status.

@@ -13,8 +13,6 @@ pub enum Event {
     Left(WorkerId),
     /// That process is known to be dead, and its providers with it.
     Dead(WorkerId),
-    /// It is alive.
-    Heartbeat(WorkerId),
     /// It said something.
     Said(WorkerId, FromWorker),
     /// The store answered the oldest steps that it was given, in order.

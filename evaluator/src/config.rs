@@ -9,6 +9,7 @@ mod content;
 mod load;
 mod meta;
 mod static_check;
+mod static_graph;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,8 +21,10 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{BodyId, Expression, Tree};
 
-pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-pub use load::{LoadError, Sources, load_tree};
+pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
+pub use load::{Installed, LoadError, Sources, has_configuration, load_tree};
+pub(crate) use meta::references_of;
+pub(crate) use static_graph::StaticGraph;
 
 use crate::reference::Reference;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::{Scope, evaluate};
+use weft_expressions::evaluate::{Scope, evaluate_with};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
@@ -22,7 +22,7 @@ const DEEPEST_BLOCKS: usize = 64;
 
 /// Decodes a body. The value is whole even where there were errors: what is wrong is unknown.
 pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
-    let mut decoder = Decoder { diagnostics: Vec::new() };
+    let mut decoder = Decoder { diagnostics: Vec::new(), variables: Vec::new() };
     let body = BodyView {
         tree: source.tree.clone(),
         body: source.body,
@@ -127,9 +127,18 @@ enum Item {
 
 struct Decoder {
     diagnostics: Vec<Diagnostic>,
+    /// What the iterators of `dynamic` blocks around the present body mean, innermost last.
+    variables: Vec<(SmolStr, Value)>,
 }
 
 impl Decoder {
+    fn evaluate(&mut self, expression: &Expression, scope: &dyn Scope) -> Option<Value> {
+        let (value, problems) = evaluate_with(expression, scope, &self.variables);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        self.diagnostics.extend(problems);
+        (!failed).then_some(value)
+    }
+
     fn block(&mut self, view: &BodyView, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
         if depth == 0 {
             self.diagnostics.push(
@@ -252,12 +261,7 @@ impl Decoder {
     }
 
     fn attribute(&mut self, name: &str, rule: &Attribute, expression: &Expression, scope: &dyn Scope) -> Value {
-        let (value, problems) = evaluate(expression, scope);
-        let failed = problems.iter().any(Diagnostic::is_error);
-        self.diagnostics.extend(problems);
-        if failed {
-            return Value::unknown(rule.ty.clone());
-        }
+        let Some(value) = self.evaluate(expression, scope) else { return Value::unknown(rule.ty.clone()) };
         match convert(&value, &constraint_of(rule)) {
             Ok(converted) => converted,
             Err(problem) => {
@@ -281,14 +285,8 @@ impl Decoder {
         scope: &dyn Scope,
         depth: usize,
     ) -> Vec<Item> {
-        let (collection, problems) = evaluate(&dynamic.for_each, scope);
-        let failed = problems.iter().any(Diagnostic::is_error);
-        self.diagnostics.extend(problems);
-        if failed {
-            return Vec::new();
-        }
+        let Some(collection) = self.evaluate(&dynamic.for_each, scope) else { return Vec::new() };
         let content = |decoder: &mut Self, iteration: &Iteration| {
-            let inner = iteration.scope(scope, &dynamic.iterator);
             let view = BodyView {
                 tree: tree.clone(),
                 body: dynamic.content,
@@ -296,7 +294,18 @@ impl Decoder {
                 taken_blocks: &[],
                 missing: dynamic.content_range.clone(),
             };
-            decoder.block(&view, &nested.block, &inner, depth - 1)
+            decoder.variables.push(iteration.variable(&dynamic.iterator));
+            let value = decoder.block(&view, &nested.block, scope, depth - 1);
+            let labels: Vec<SmolStr> = dynamic
+                .labels
+                .iter()
+                .filter_map(|label| {
+                    let value = decoder.evaluate(label, scope)?;
+                    convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
+                })
+                .collect();
+            decoder.variables.pop();
+            (labels, value)
         };
         match Iteration::all(&collection, &dynamic.for_each.range()) {
             Err(problem) => {
@@ -306,24 +315,14 @@ impl Decoder {
             Ok(Some(iterations)) => iterations
                 .iter()
                 .map(|iteration| {
-                    let value = content(self, iteration);
-                    let inner = iteration.scope(scope, &dynamic.iterator);
-                    let labels = dynamic
-                        .labels
-                        .iter()
-                        .filter_map(|label| {
-                            let (value, problems) = evaluate(label, &inner);
-                            self.diagnostics.extend(problems);
-                            convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
-                        })
-                        .collect();
+                    let (labels, value) = content(self, iteration);
                     Item::Known { labels, value, range: dynamic.label_range.clone() }
                 })
                 .collect(),
             Ok(None) => {
-                let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection);
+                let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
-                let body = content(self, &iteration);
+                let (_, body) = content(self, &iteration);
                 // What is wrong with a block that may never be there is said when it is.
                 let problems: Vec<Diagnostic> = self.diagnostics.drain(before..).collect();
                 let value = match problems.into_iter().find(Diagnostic::is_error) {

@@ -1,6 +1,14 @@
 //! The language: configuration files become compiled modules, and those become values, evaluated on demand.
 //!
-//! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name.
+//! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name; [`glue`] is what
+//! evaluation asks of whoever uses it; [`evaluate_configuration`] evaluates everything; [`decode`] reads bodies by
+//! the schemas of providers.
 
 pub mod config;
+pub mod decode;
+mod dynamic;
+mod evaluation;
+pub mod glue;
 pub mod reference;
+
+pub use evaluation::{Environment, evaluate_configuration};

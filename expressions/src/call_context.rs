@@ -134,11 +134,13 @@ pub struct CallContext<'a> {
     pub template_depth: u32,
     /// The next number for an impure call.
     pub occurrences: &'a AtomicU32,
+    /// The next number for a parameter of a symbolic body.
+    pub parameters: &'a AtomicU32,
 }
 
 impl<'a> CallContext<'a> {
     /// A context with the files of this machine, in which impure functions are run.
-    pub fn new(occurrences: &'a AtomicU32) -> CallContext<'a> {
+    pub fn new(occurrences: &'a AtomicU32, parameters: &'a AtomicU32) -> CallContext<'a> {
         CallContext {
             files: &DiskFiles,
             base_directory: Path::new(""),
@@ -146,6 +148,7 @@ impl<'a> CallContext<'a> {
             impure: Impure::Run,
             template_depth: 0,
             occurrences,
+            parameters,
         }
     }
 

@@ -469,6 +469,11 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 
 // One line a file, in both lists.
 mod choice;
+mod string;
+mod regex;
+mod json;
+mod format;
+mod csv;
 mod control;
 mod mapping;
 mod search;
@@ -477,6 +482,11 @@ mod set;
 
 const TOPICS: &[fn() -> Vec<Function>] = &[
     choice::functions,
+    string::functions,
+    regex::functions,
+    json::functions,
+    format::functions,
+    csv::functions,
     control::functions,
     mapping::functions,
     search::functions,
@@ -487,3 +497,4 @@ const TOPICS: &[fn() -> Vec<Function>] = &[
 // What the functions are made of.
 mod arguments;
 mod equality;
+mod re2;

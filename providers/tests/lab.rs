@@ -11,7 +11,7 @@ use std::time::Duration;
 use weft_graph_format::path::{Path as ValuePath, Step};
 use weft_graph_format::schema::{Block, Nesting};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Transform, Value};
 use weft_providers::call::{
     ApplyRequest, CallError, CallKind, Deadlines, ImportTarget, ObjectState, PlanRequest, RawState, ReadRequest,
 };
@@ -79,10 +79,10 @@ fn object(block: &Block, set: &[(&str, Value)]) -> Value {
 fn with(value: &Value, set: &[(&str, Value)]) -> Value {
     value.transform(&mut |path, _| match path.0.as_slice() {
         [Step::Attribute(name)] => match set.iter().find(|(n, _)| n == name) {
-            Some((_, value)) => weft_graph_format::value::Transform::Replace(value.clone()),
-            None => weft_graph_format::value::Transform::Keep,
+            Some((_, value)) => Transform::Replace(value.clone()),
+            None => Transform::Descend,
         },
-        _ => weft_graph_format::value::Transform::Keep,
+        _ => Transform::Descend,
     })
 }
 
@@ -214,8 +214,9 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
 
     // Data source.
     let data = &schema.data_sources["lab_thing"];
-    let found = session.read_data_source("lab_thing", &object(&data.block, &[("name", Value::string("a"))]), None);
-    assert_eq!(attribute(&found.await.unwrap().value, "id"), id);
+    let wanted = object(&data.block, &[("name", Value::string("a"))]);
+    let found = session.read_data_source("lab_thing", &wanted, None).await.unwrap();
+    assert_eq!(attribute(&found.value, "id"), id);
 
     // Delete; then it is gone.
     let ty = thing.block.implied_type();

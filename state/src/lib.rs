@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod content;
+pub mod embedded;
 mod event;
 pub mod json;
 mod ledger;
@@ -14,6 +15,7 @@ pub mod step;
 pub mod store;
 pub mod tfstate;
 
+pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore};
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use record::{

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use crate::expression::{ExprId, Name};
-use crate::source::Span;
+use crate::source::{Span, offset};
 
 /// Number of a body in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,15 +25,29 @@ pub struct Body {
     pub blocks: Vec<Block>,
     /// The whole file, or from one brace to the other, both included.
     pub span: Span,
+    /// Indices of the attributes in the order of their names.
+    pub(crate) by_name: Vec<u32>,
 }
 
 impl Body {
-    /// The attribute of a name.
-    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().find(|attribute| attribute.name.text == name)
+    /// Makes attributes findable; called once, when the body is complete.
+    pub(crate) fn index(&mut self) {
+        let attributes = &self.attributes;
+        let name = |at: &u32| attributes.get(*at as usize).map(|attribute| attribute.name.text.as_str());
+        self.by_name = (0..offset(attributes.len())).collect();
+        self.by_name.sort_by(|one, other| name(one).cmp(&name(other)));
     }
 
-    /// The blocks of a type, in order.
+    /// The attribute of a name; found in logarithmic time.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        let named = |at: &u32| self.attributes.get(*at as usize);
+        let found = self
+            .by_name
+            .binary_search_by(|at| named(at).map(|attribute| attribute.name.text.as_str()).cmp(&Some(name)));
+        self.by_name.get(found.ok()?).and_then(named)
+    }
+
+    /// The blocks of a type, in order. Goes through all blocks.
     pub fn blocks_of<'body>(&'body self, block_type: &'body str) -> impl Iterator<Item = &'body Block> {
         self.blocks.iter().filter(move |block| block.block_type.text == block_type)
     }

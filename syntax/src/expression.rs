@@ -471,7 +471,7 @@ impl TemplatePart {
             TemplatePart::If { condition, then, otherwise, .. } => {
                 visit(*condition);
                 visit(*then);
-                otherwise.into_iter().for_each(|id| visit(*id));
+                otherwise.iter().for_each(|id| visit(*id));
             }
             TemplatePart::For { collection, body, .. } => {
                 visit(*collection);

@@ -1,7 +1,23 @@
-//! HCL text to lossless trees and back.
+//! HCL text to lossless trees: files, expressions, templates.
+//!
+//! The way in is [`parse_file`] (or [`parse_bytes`]), [`parse_expression`], [`parse_template`] and
+//! [`parse_traversal`]. Each gives a tree, whole whatever the text is, and all errors at once. The parser is our own,
+//! written by hand: text to tokens, tokens to nodes, with a stack on the heap and never by
+//! recursion, in linear time.
+//!
+//! Reading order: [`source`] is the text, with names for places in it; [`token`] the pieces it is cut into, nothing
+//! left out; [`expression`] and [`body`] what the pieces mean; [`tree`] holds it all together, and an [`Expression`]
+//! is a handle on one node that is cheap to clone. What can be said of an expression without evaluating it is said by
+//! methods of [`Expression`] (as a traversal, call, list, map, keyword, string) and by [`references()`]. [`format()`]
+//! writes a file in the canonical style.
+//!
+//! What is not here: values (numbers and strings stay text; escapes and indentation of strings are resolved,
+//! normalisation is left to whoever makes values), schemas, and any knowledge of what a block means. The JSON syntax
+//! will produce the same trees.
 
 pub mod body;
 pub mod expression;
+mod format;
 mod lexer;
 mod lexical;
 mod parse;
@@ -17,6 +33,7 @@ pub use expression::{
     BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, Step,
     StepKind, Template, TemplateForm, TemplatePart, Traversal, UnaryOperator,
 };
+pub use format::format;
 pub use lexer::is_identifier;
 pub use parse::{parse_bytes, parse_expression, parse_file, parse_template, parse_traversal};
 pub use references::references;

@@ -9,9 +9,6 @@ use crate::parser::{Goal, parse};
 use crate::source::{MAX_SOURCE_BYTES, SourceFile, Span, offset};
 use crate::tree::{Expression, Root, Tree};
 
-#[allow(unused_imports, reason = "named in documentation")]
-use crate::expression::ExprKind;
-
 /// Parses a configuration file. The tree is whole whatever is wrong with the text, with holes where something could
 /// not be understood; all errors come back at once, those of single characters first.
 pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
@@ -51,7 +48,7 @@ pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expressio
 }
 
 /// Parses a text that is one traversal with literal keys, such as an address or a reference in the JSON syntax: the
-/// expression is a [`ExprKind::Traversal`], or a [`ExprKind::Error`] when there are errors.
+/// expression is a [traversal](crate::ExprKind::Traversal), or a [hole](crate::ExprKind::Error) when there are errors.
 ///
 /// `start` is where the first byte of `text` stands in the file `name`.
 pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {

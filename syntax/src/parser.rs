@@ -147,13 +147,7 @@ impl Parser<'_> {
     }
 
     /// Reports an error with what should be shown around it, recovery or not.
-    fn report_within(
-        &mut self,
-        span: Span,
-        context: Span,
-        summary: impl Into<String>,
-        detail: impl Into<String>,
-    ) {
+    fn report_within(&mut self, span: Span, context: Span, summary: impl Into<String>, detail: impl Into<String>) {
         let (range, context) = (self.source.range(span), self.source.range(context));
         self.diagnostics.push(Diagnostic::error(summary, detail).at(range).within(context));
     }

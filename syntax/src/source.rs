@@ -87,11 +87,7 @@ impl SourceFile {
     }
 
     /// A text whose first byte is at `origin` of the file that `name` names.
-    pub fn starting_at(
-        name: impl Into<SmolStr>,
-        text: impl Into<std::sync::Arc<str>>,
-        origin: Position,
-    ) -> SourceFile {
+    pub fn starting_at(name: impl Into<SmolStr>, text: impl Into<std::sync::Arc<str>>, origin: Position) -> SourceFile {
         let text = text.into();
         let mut lines = Vec::new();
         let mut checkpoints = Vec::new();

@@ -120,9 +120,6 @@ pub enum TokenKind {
 impl TokenKind {
     /// Whether it stands between the tokens that have a meaning everywhere.
     pub const fn is_trivia(self) -> bool {
-        matches!(
-            self,
-            TokenKind::Blank | TokenKind::LineComment | TokenKind::BlockComment | TokenKind::ByteOrderMark
-        )
+        matches!(self, TokenKind::Blank | TokenKind::LineComment | TokenKind::BlockComment | TokenKind::ByteOrderMark)
     }
 }

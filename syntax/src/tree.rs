@@ -32,7 +32,7 @@ pub struct Tree {
 static HOLE: ExprNode = ExprNode { kind: ExprKind::Error, span: Span::empty(0) };
 
 /// What a number that is not of the tree is answered with.
-static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0) };
+static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0), by_name: Vec::new() };
 
 impl Tree {
     /// The number of no node.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use unicode_normalization::UnicodeNormalization;
 use weft_graph_format::source::Position;
 use weft_syntax::{Tree, parse_expression, parse_file};
 
@@ -75,10 +76,16 @@ fn files() {
 fn expressions() {
     let mut wrong = Vec::new();
     let mut syntax_errors = 0;
+    let mut literals = 0;
     for case in cases("expressions.json") {
         let source = case["expr"].as_str().unwrap_or_default();
         let (expression, found) = parse_expression("case", Arc::from(source), Position::START);
         assert_eq!(text(&expression.tree), source);
+        if let (Some(literal), Some(json)) = (expression.as_string_literal(), case["json"].as_str()) {
+            let value: Value = serde_json::from_str(json).unwrap_or_default();
+            assert_eq!(value.as_str(), Some(literal.nfc().collect::<String>().as_str()), "{source:?}");
+            literals += 1;
+        }
         let recorded = case["error"]["summary"].as_str();
         let template = matches!(case["topic"].as_str(), Some("fn:templatefile" | "fn:templatestring"));
         // These functions parse texts of their own when they are called.
@@ -91,4 +98,5 @@ fn expressions() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(syntax_errors > 100, "only {syntax_errors} cases with syntax errors");
+    assert!(literals > 70, "only {literals} string literals");
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_expressions::type_constraint;
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
@@ -506,4 +505,8 @@ impl Repetition {
     pub fn is_count(&self) -> bool {
         matches!(self, Repetition::Count(_))
     }
+}
+
+fn type_constraint(_: &Expression) -> Result<(Type, TypeDefaults), Vec<Diagnostic>> {
+    Ok((Type::Dynamic, TypeDefaults::default()))
 }

@@ -48,7 +48,7 @@ pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<
 }
 
 /// All references of an expression; what is none is reported.
-pub(super) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let mut found = Vec::new();
     for traversal in references(expression) {
         match resolve(&expression.tree, traversal) {

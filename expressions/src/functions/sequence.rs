@@ -187,7 +187,8 @@ fn flatten_type(arguments: &[Value]) -> Result<Type, FunctionError> {
         return Err(FunctionError::new("can only flatten lists, sets and tuples"));
     }
     let mut found = Vec::new();
-    match flatten_into(&arguments[0], &mut found, &mut Marks::NONE) {
+    let mut marks = Marks::NONE;
+    match flatten_into(&arguments[0], &mut found, &mut marks) {
         true => Ok(Type::tuple(found.iter().map(Value::ty))),
         false => Ok(Type::Dynamic),
     }

@@ -195,8 +195,7 @@ pub(super) fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed(doing()))? {
         let name = entry.map_err(failed(doing()))?.file_name();
-        let epoch = name.to_string_lossy().strip_prefix("journal.").and_then(|text| text.parse().ok());
-        found.extend(epoch);
+        found.extend(name.to_string_lossy().strip_prefix("journal.").and_then(|text| text.parse::<u64>().ok()));
     }
     found.sort_unstable();
     Ok(found)

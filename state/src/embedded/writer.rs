@@ -60,7 +60,7 @@ impl Durable {
 
     /// The same, on a thread that may block.
     pub(super) fn wait_blocking(self) -> Result<(), StoreError> {
-        Durable::answer(self.0.blocking_recv().ok())
+        Durable::answer(futures::executor::block_on(self.0).ok())
     }
 
     fn answer(answer: Option<Result<(), String>>) -> Result<(), StoreError> {
@@ -142,6 +142,13 @@ impl Writer {
         queue.waiters.push(sender);
         self.shared.changed.notify_one();
         Durable(receiver)
+    }
+
+    /// Writes what is left, gives back reserved room; the length of the journal.
+    pub(super) fn finish(self) -> u64 {
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        shared.queue.lock().unwrap_or_else(PoisonError::into_inner).written
     }
 
     /// The chain with everything that was put in.

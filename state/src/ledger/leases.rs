@@ -9,7 +9,7 @@ use crate::run::{
 };
 use crate::snapshot::Subject;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer,
     RenewAnswer, Stale,
 };
 
@@ -23,7 +23,7 @@ impl Ledger {
         if let Some(known) = self.runs.get(&run.id) {
             let same = (known.plan, known.operations, known.started_unix_ms)
                 == (plan, run.operations, run.started_unix_ms);
-            let untouched = known.ops.is_empty() && known.status == RunStatus::Stopped;
+            let untouched = known.ops.is_empty() && !known.claimed && known.status == RunStatus::Stopped;
             return if same && untouched { CreateAnswer::Created } else { CreateAnswer::Exists(known.status) };
         }
         let state = RunState {
@@ -252,7 +252,3 @@ fn final_status(run: &RunState) -> RunStatus {
     }
 }
 
-/// Whether the mode is exclusive, for stores that keep claims as flags.
-pub(crate) fn is_exclusive(mode: ClaimMode) -> bool {
-    mode == ClaimMode::Exclusive
-}

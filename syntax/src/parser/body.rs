@@ -92,7 +92,8 @@ impl Parser<'_> {
         self.add_body(draft.body)
     }
 
-    fn add_body(&mut self, body: Body) -> BodyId {
+    fn add_body(&mut self, mut body: Body) -> BodyId {
+        body.index();
         let id = BodyId(offset(self.bodies.len()));
         self.bodies.push(body);
         id
@@ -395,17 +396,18 @@ impl Parser<'_> {
                     );
                     self.report_within(token.span, context, summary, detail);
                     self.recovery = true;
-                    let Some(close) = self.closing(at) else { break };
+                    let Some(close) = self.closing(at) else {
+                        if self.closing(open).is_none() {
+                            self.unterminated(start);
+                        }
+                        self.recover_behind(open);
+                        break;
+                    };
                     text.push_str(self.source.slice(token.span.through(self.token(close).span)));
                     self.recover_behind(at);
                 }
                 TokenKind::End => {
-                    self.report_within(
-                        token.span,
-                        context,
-                        "Unterminated string literal",
-                        "The quote that begins this string has no partner before the end of the text.",
-                    );
+                    self.unterminated(start);
                     break;
                 }
                 _ => {
@@ -416,6 +418,13 @@ impl Parser<'_> {
             }
         }
         (text.into(), self.since(start))
+    }
+
+    /// A string has no end.
+    fn unterminated(&mut self, start: Span) {
+        let end = self.token(self.tokens.len()).span;
+        let detail = "The quote that begins this string has no partner before the end of the text.";
+        self.report_within(end, start.through(end), "Unterminated string literal", detail);
     }
 
     /// Skips a token that no item begins with, and what is between it and its partner if it is a bracket.
@@ -453,9 +462,8 @@ impl Parser<'_> {
     /// Whether the next token begins a line and an item, though it was read as part of the item before.
     fn at_drawn_in_item(&self) -> bool {
         let mut before = self.tokens.get(..self.position).unwrap_or_default().iter().rev();
-        let at_line_start = before.find(|token| !token.kind.is_trivia()).is_some_and(|token| {
-            token.kind == TokenKind::Newline
-        });
+        let at_line_start =
+            before.find(|token| !token.kind.is_trivia()).is_some_and(|token| token.kind == TokenKind::Newline);
         at_line_start
             && self.peek_kind() == TokenKind::Identifier
             && matches!(self.peek_second().kind, TokenKind::Assign | TokenKind::OpenBrace | TokenKind::OpenQuote)

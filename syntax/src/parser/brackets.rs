@@ -296,11 +296,7 @@ impl Parser<'_> {
 
     /// The names of a `for` and the word `in`, for expressions and directives. None when they are not as they
     /// should be, which is reported.
-    pub(super) fn for_names(
-        &mut self,
-        summary: &str,
-        context: Option<Span>,
-    ) -> Option<(Option<Name>, Name)> {
+    pub(super) fn for_names(&mut self, summary: &str, context: Option<Span>) -> Option<(Option<Name>, Name)> {
         let wrong = |parser: &mut Self, detail: &str| {
             let span = parser.peek().span;
             match context {
@@ -348,14 +344,14 @@ impl Parser<'_> {
                 draft.collection = Some(part);
                 draft.part = ForPart::First;
                 self.push_again(Work::For(draft), outer);
-                return Next::Operand;
+                Next::Operand
             }
             ForPart::First if next.kind == TokenKind::Arrow => {
                 self.advance();
                 draft.key = Some(part);
                 draft.part = ForPart::Value;
                 self.push_again(Work::For(draft), outer);
-                return Next::Operand;
+                Next::Operand
             }
             ForPart::First | ForPart::Value => {
                 draft.value = Some(part);

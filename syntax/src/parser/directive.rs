@@ -39,13 +39,7 @@ impl Structure {
 
 impl Parser<'_> {
     /// Makes a template of its pieces. Directives that do not match are reported and become holes.
-    pub(super) fn structure(
-        &mut self,
-        form: TemplateForm,
-        pieces: Vec<Piece>,
-        whole: Span,
-        end: Span,
-    ) -> Template {
+    pub(super) fn structure(&mut self, form: TemplateForm, pieces: Vec<Piece>, whole: Span, end: Span) -> Template {
         let mut structure = Structure { form, parts: Vec::new(), open: Vec::new() };
         let mut pieces = pieces.into_iter().peekable();
         while let Some(piece) = pieces.next() {

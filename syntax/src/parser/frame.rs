@@ -226,9 +226,7 @@ impl Parser<'_> {
             Work::Parentheses { open } => self.after_parentheses(outer, open, value),
             Work::Index { open, collection } => self.after_index(outer, open, collection, value),
             Work::Tuple { open, items } => self.after_item(outer, open, items, value),
-            Work::ObjectKey { open, items, parenthesised } => {
-                self.after_key(outer, open, items, parenthesised, value)
-            }
+            Work::ObjectKey { open, items, parenthesised } => self.after_key(outer, open, items, parenthesised, value),
             Work::ObjectValue { open, items, key, form } => self.after_value(outer, open, items, key, form, value),
             Work::For(draft) => self.after_for_part(outer, draft, value),
             Work::Call(draft) => self.after_argument(outer, draft, value),

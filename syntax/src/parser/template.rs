@@ -18,13 +18,7 @@ impl Parser<'_> {
         // A byte order mark is no part of the template.
         let start = Span::empty(self.peek().span.start);
         self.push(Work::Caller);
-        let draft = TemplateDraft {
-            open: None,
-            form: TemplateForm::Bare,
-            start,
-            parts: Vec::new(),
-            trim_next: false,
-        };
+        let draft = TemplateDraft { open: None, form: TemplateForm::Bare, start, parts: Vec::new(), trim_next: false };
         self.push(Work::Template(Box::new(draft)));
         self.run(Next::Template)
     }
@@ -33,9 +27,7 @@ impl Parser<'_> {
     pub(super) fn open_template(&mut self, start: Token) -> Next {
         let open = self.advance();
         let form = match start.kind {
-            TokenKind::OpenHeredoc => {
-                TemplateForm::Heredoc { flush: self.source.slice(start.span).starts_with("<<-") }
-            }
+            TokenKind::OpenHeredoc => TemplateForm::Heredoc { flush: self.source.slice(start.span).starts_with("<<-") },
             _ => TemplateForm::Quoted,
         };
         let draft = TemplateDraft { open: Some(open), form, start: start.span, parts: Vec::new(), trim_next: false };
@@ -169,9 +161,11 @@ impl Parser<'_> {
                 TokenKind::End => self.complain_within(open_span, start.through(open_span), unclosed, || {
                     "The brace that opens the interpolation is not closed before the end of the text.".to_owned()
                 }),
-                _ if quote && form == TemplateForm::Quoted => self.complain_within(open_span, start.through(open_span), unclosed, || {
-                    "The brace that opens the interpolation is not closed before the end of the string.".to_owned()
-                }),
+                _ if quote && form == TemplateForm::Quoted => {
+                    self.complain_within(open_span, start.through(open_span), unclosed, || {
+                        "The brace that opens the interpolation is not closed before the end of the string.".to_owned()
+                    })
+                }
                 TokenKind::Colon => self.complain_within(next.span, start.through(next.span), extra, || {
                     "A colon means nothing here. Where \"${\" is meant for another program, write \"$${\".".to_owned()
                 }),

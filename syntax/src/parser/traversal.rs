@@ -43,12 +43,7 @@ impl Parser<'_> {
                         } else {
                             "The name of an attribute follows a dot."
                         };
-                        self.report_within(
-                            name.span,
-                            root.span.through(name.span),
-                            "Attribute name required",
-                            detail,
-                        );
+                        self.report_within(name.span, root.span.through(name.span), "Attribute name required", detail);
                         return None;
                     }
                     let kind = StepKind::Attribute(self.source.slice(name.span).into());

@@ -1,1 +1,21 @@
-fn main(){}
+//! The provider plugin's process.
+
+use std::process::ExitCode;
+
+use tokio::signal::unix::{SignalKind, signal};
+use weft_simcloud::plugin::launch::{Environment, launch};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // ^C reaches the whole process group. The host decides what it means, and tells its plugins.
+    let ignored = signal(SignalKind::interrupt());
+    let outcome = launch(Environment::of_process()).await;
+    drop(ignored);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -65,7 +65,8 @@ enum Command {
 #[derive(Debug)]
 pub struct Store {
     queue: Option<Sender<Command>>,
-    written: watch::Receiver<Result<u64, ()>>,
+    /// The last durable effect; nothing once the store is shut.
+    written: watch::Receiver<Option<u64>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -79,7 +80,7 @@ impl Store {
         prepare(&connection, durability)?;
         let world = load(&connection)?;
         let (queue, commands) = channel();
-        let (report, written) = watch::channel(Ok(world.seq()));
+        let (report, written) = watch::channel(Some(world.seq()));
         let thread = thread::Builder::new()
             .name("simcloud-store".to_owned())
             .spawn(move || serve(connection, &commands, &report))?;
@@ -95,10 +96,10 @@ impl Store {
     /// Waits until the effect with this number, and so all before it, is durable.
     pub async fn durable(&self, seq: u64) -> Result<(), StoreError> {
         let mut written = self.written.clone();
-        let reached = written.wait_for(|state| state.is_err_and(|()| true) || state.is_ok_and(|done| done >= seq));
+        let reached = written.wait_for(|state| state.is_none_or(|done| done >= seq));
         match reached.await.as_deref() {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(())) | Err(_) => Err(StoreError::Shut),
+            Ok(Some(_)) => Ok(()),
+            Ok(None) | Err(_) => Err(StoreError::Shut),
         }
     }
 
@@ -160,7 +161,7 @@ fn load(connection: &Connection) -> Result<World, StoreError> {
 }
 
 /// The thread: takes what is queued, writes it in one transaction, says how far it got.
-fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watch::Sender<Result<u64, ()>>) {
+fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watch::Sender<Option<u64>>) {
     while let Ok(first) = commands.recv() {
         let mut group = Vec::new();
         let mut next = Some(first);
@@ -177,10 +178,10 @@ fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watc
         let Some(last) = group.last().map(|effect| effect.entry.seq) else { continue };
         if let Err(error) = write_group(&mut connection, &group) {
             eprintln!("simcloud: the store is shut: {error}");
-            report.send_replace(Err(()));
+            report.send_replace(None);
             return;
         }
-        report.send_replace(Ok(last));
+        report.send_replace(Some(last));
     }
 }
 

@@ -1,0 +1,288 @@
+//! What the store answered, and what follows from it.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{Attempt, OpStatus, Opaque, StoreAnswer};
+
+use super::{Coordinator, Phase, Position};
+use crate::event::{FinishReason, ProgressKind};
+use crate::result::{JournalledResult, encode_diagnostics};
+use crate::status::{Happening, Status};
+use crate::worker::{Order, Task};
+
+/// A result while its COMMIT is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) result: JournalledResult,
+    pub(super) diagnostics: Opaque,
+}
+
+/// What a step in the store is about.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Nothing waits for the answer: skips, reopens, strays.
+    Told,
+    Intent(Position),
+    Commit(Position, Box<Kept>),
+    Fail(Position, Opaque),
+    Doubt(Position, Doubted),
+    Resolve(Position, Resolved),
+}
+
+/// What comes after a DOUBT.
+#[derive(Clone, Debug)]
+pub(super) enum Doubted {
+    /// Evidence is sought.
+    Seek(String),
+    /// The RESOLVE is behind it already.
+    Resolving,
+}
+
+/// What a RESOLVE says.
+#[derive(Clone, Debug)]
+pub(super) enum Resolved {
+    Done(Box<Kept>),
+    Pending,
+    Failed(Opaque),
+}
+
+impl Coordinator {
+    pub(super) fn stored(&mut self, answers: Vec<StoreAnswer>) {
+        for answer in answers {
+            let Some(step) = self.in_store.pop_front() else { return };
+            if matches!(answer, StoreAnswer::Fenced(_)) {
+                self.end = Some(FinishReason::Fenced);
+                return;
+            }
+            match step {
+                Step::Told => {}
+                Step::Intent(position) => self.intent_stored(position, answer),
+                Step::Commit(position, kept) => {
+                    if self.took(position, answer) {
+                        self.done(position, *kept);
+                    }
+                }
+                Step::Fail(position, diagnostics) => {
+                    if self.took(position, answer) {
+                        self.failed(position, diagnostics);
+                    }
+                }
+                Step::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted),
+                Step::Resolve(position, resolved) => {
+                    if self.took(position, answer) {
+                        self.resolved(position, resolved);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a step took effect. One that must not be refused and was ends the term: what the store holds is then not
+    /// what we believe, and a new term begins from what it holds.
+    fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
+        match answer {
+            StoreAnswer::Ok { revisions, .. } => {
+                self.records.set_revisions(revisions);
+                true
+            }
+            refused => {
+                self.tell_refusal(position, &refused);
+                self.end = Some(FinishReason::StoreRefused);
+                false
+            }
+        }
+    }
+
+    fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) -> Opaque {
+        let words = encode_diagnostics(&[refusal(answer).about(self.operation(position).address.clone())]);
+        let reason = "the store refused to record it".to_owned();
+        self.tell(position, ProgressKind::InDoubt { reason }, words.clone());
+        words
+    }
+
+    fn intent_stored(&mut self, position: Position, answer: StoreAnswer) {
+        let task = Task {
+            operation: self.operation(position).index,
+            attempt: Attempt(self.ops[position as usize].attempt),
+        };
+        let holder = self.ops[position as usize].holder;
+        match answer {
+            StoreAnswer::Ok { .. } => {
+                self.happen(position, Happening::Intend);
+                self.ops[position as usize].phase = Phase::AtWorker;
+                if let Some((_, _, result)) = self.late.remove(&position) {
+                    self.take_result(position, result);
+                    return;
+                }
+                let there = holder.is_some_and(|holder| self.workers[holder as usize].connected);
+                match holder {
+                    Some(holder) if there && !self.draining && !self.paused => {
+                        self.order(holder, Order::Granted(task));
+                    }
+                    _ => {
+                        if let Some(holder) = holder {
+                            self.order(holder, Order::IntentRefused(task));
+                        }
+                        self.never_called(position, "the call was not allowed any more when the intent was durable");
+                    }
+                }
+            }
+            refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
+                self.late.remove(&position);
+                if let Some(holder) = holder {
+                    self.order(holder, Order::IntentRefused(task));
+                }
+                let words = refusal(&refused).about(self.operation(position).address.clone());
+                self.ops[position as usize].phase = Phase::AtWorker;
+                self.fail_unintended(position, encode_diagnostics(&[words]));
+            }
+            refused => {
+                self.tell_refusal(position, &refused);
+                self.end = Some(FinishReason::StoreRefused);
+            }
+        }
+    }
+
+    fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) {
+        // Sent again with the RESOLVE behind it, a DOUBT finds that resolved already.
+        let known = match &answer {
+            StoreAnswer::Ok { .. } => true,
+            StoreAnswer::Illegal { status, attempt, .. } => {
+                matches!(doubted, Doubted::Resolving)
+                    && *status == OpStatus::Pending
+                    && attempt.0 == self.ops[position as usize].attempt
+            }
+            _ => false,
+        };
+        if !known {
+            self.took(position, answer);
+            return;
+        }
+        self.happen(position, Happening::Doubt);
+        self.let_go(position);
+        match doubted {
+            Doubted::Resolving => self.ops[position as usize].phase = Phase::ResolveInStore,
+            Doubted::Seek(reason) => {
+                self.ops[position as usize].phase = Phase::SettleQueued;
+                if self.ops[position as usize].reported {
+                    self.acknowledge(position);
+                }
+                match self.late.remove(&position) {
+                    Some((_, _, result)) => self.worker_settles(position, result),
+                    None => self.seek_evidence(position, reason),
+                }
+            }
+        }
+    }
+
+    /// The result is durable.
+    pub(super) fn done(&mut self, position: Position, kept: Kept) {
+        self.happen(position, Happening::Commit);
+        self.finished_well(position, kept);
+    }
+
+    /// Done, in one way or another: what waits for it may go on.
+    pub(super) fn finished_well(&mut self, position: Position, kept: Kept) {
+        self.let_go(position);
+        self.acknowledge(position);
+        self.tell(position, ProgressKind::Done, kept.diagnostics);
+        self.keep_result(position, kept.result);
+        for freed in self.nodes.done(position) {
+            self.ready_if_free(freed);
+        }
+    }
+
+    /// The failure is durable.
+    pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque) {
+        self.happen(position, Happening::Fail);
+        self.finished_badly(position, diagnostics);
+    }
+
+    pub(super) fn finished_badly(&mut self, position: Position, diagnostics: Opaque) {
+        self.let_go(position);
+        self.acknowledge(position);
+        self.tell(position, ProgressKind::Failed, diagnostics);
+        self.spoil(position);
+    }
+
+    fn resolved(&mut self, position: Position, resolved: Resolved) {
+        self.decisions.remove(&position);
+        self.doubts.remove(&position);
+        match resolved {
+            Resolved::Done(kept) => {
+                self.happen(position, Happening::SettleDone);
+                self.mend(position);
+                self.finished_well(position, *kept);
+            }
+            Resolved::Failed(diagnostics) => {
+                self.happen(position, Happening::SettleFailed);
+                self.finished_badly(position, diagnostics);
+            }
+            Resolved::Pending => {
+                self.happen(position, Happening::SettlePending);
+                self.let_go(position);
+                self.ops[position as usize].tried = true;
+                self.mend(position);
+                let late = self.late.remove(&position);
+                if let Some((worker, attempt, result)) = late {
+                    let task = Task { operation: self.operation(position).index, attempt };
+                    self.superseded(worker, position, task, result);
+                }
+                if self.nodes.is_blocked(position) {
+                    self.ready_or_skip(position);
+                } else {
+                    self.ready_if_free(position);
+                }
+            }
+        }
+        if let Some((worker, attempt, _)) = self.late.remove(&position) {
+            let task = Task { operation: self.operation(position).index, attempt };
+            self.order(worker, Order::Acknowledged(task));
+        }
+        debug_assert!(self.ops[position as usize].status != Status::InDoubt);
+    }
+
+    /// An operation that is pending though an input is bad (its input was computed anew and failed) is skipped.
+    fn ready_or_skip(&mut self, position: Position) {
+        self.unready(position);
+        self.skip(position, position);
+    }
+}
+
+/// In words for people.
+fn refusal(answer: &StoreAnswer) -> Diagnostic {
+    match answer {
+        StoreAnswer::Stale(stale) => {
+            let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
+            let detail = format!("Changed in state since the plan was made: {}. Make a new plan.", names.join(", "));
+            Diagnostic::error("The plan is stale", detail)
+        }
+        StoreAnswer::NotClaimed(subjects) => {
+            let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+            let detail = format!(
+                "The run would write {}, which its plan does not say that it changes. This is a bug in Weft.",
+                names.join(", ")
+            );
+            Diagnostic::error("Write without a claim", detail)
+        }
+        StoreAnswer::Doubtful(doubt) => {
+            let detail = format!(
+                "Nobody knows whether the {} of {} in run {} took effect: {}. Say what happened with `weft runs resolve \
+                 {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
+                doubt.action, doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
+            );
+            Diagnostic::error("The object is in doubt", detail)
+        }
+        StoreAnswer::Illegal { status, attempt, worker } => {
+            let detail = format!(
+                "The store has the operation as {} (attempt {}, worker {worker}), which is not what this coordinator \
+                 knows. Go on with `weft runs resume`.",
+                status.word(),
+                attempt.0
+            );
+            Diagnostic::error("The store and the coordinator disagree", detail)
+        }
+        StoreAnswer::Ok { .. } | StoreAnswer::Fenced(_) => {
+            Diagnostic::error("The store refused", "Another coordinator holds the run.")
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What workers say, and what follows from it.
+
+use weft_state::{
+    Attempt, CommitRecord, DeposedKey, Digest, DoubtKey, Failure, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
+    Writes,
+};
+
+use super::answers::{Kept, Step};
+use super::{Coordinator, Phase, Position, WorkerIndex};
+use crate::event::ProgressKind;
+use crate::result::{JournalledResult, encode_diagnostics};
+use crate::status::Status;
+use crate::worker::{FromWorker, Order, Task, TaskDone, TaskResult, TaskWrites};
+use weft_graph_format::diagnostic::Diagnostic;
+
+impl Coordinator {
+    pub(super) fn said(&mut self, id: &WorkerId, message: FromWorker) {
+        let Some(index) = self.worker_names.get(id).copied() else { return };
+        match message {
+            FromWorker::Intent { task, planned } => self.intent_wanted(index, task, planned),
+            FromWorker::Result { task, result } => self.result_came(index, task, result),
+            FromWorker::Settled { task, verdict } => {
+                if let Some(position) = self.position_of(task) {
+                    self.verdict_came(index, position, task, verdict);
+                }
+            }
+            FromWorker::Returned(task) => {
+                if let Some(position) = self.position_of(task)
+                    && self.is_current(position, index, task.attempt)
+                    && self.stands(position, Status::Leased, Phase::AtWorker)
+                {
+                    self.unlease(position);
+                }
+            }
+            FromWorker::Refused { shard, diagnostics } => self.shard_refused(index, shard, diagnostics),
+        }
+    }
+
+    fn position_of(&self, task: Task) -> Option<Position> {
+        self.outline.position(task.operation).map(|position| position as u32)
+    }
+
+    fn is_current(&self, position: Position, worker: WorkerIndex, attempt: Attempt) -> bool {
+        let op = &self.ops[position as usize];
+        op.holder == Some(worker) && op.attempt == attempt.0
+    }
+
+    pub(super) fn stands(&self, position: Position, status: Status, phase: Phase) -> bool {
+        let op = &self.ops[position as usize];
+        (op.status, op.phase) == (status, phase)
+    }
+
+    fn intent_wanted(&mut self, worker: WorkerIndex, task: Task, planned: Digest) {
+        let Some(position) = self.position_of(task) else { return };
+        let current = self.is_current(position, worker, task.attempt);
+        let op = &self.ops[position as usize];
+        let free = !(self.draining || self.paused);
+        match (current, op.status, op.phase) {
+            (true, Status::Leased, Phase::AtWorker) if free => {
+                let operation = self.operation(position);
+                let target = DoubtKey {
+                    address: operation.address.clone(),
+                    deposed: operation.deposed.as_deref().and_then(DeposedKey::parse),
+                };
+                let intent = Intent {
+                    op: OpIndex(operation.index),
+                    attempt: task.attempt,
+                    worker: self.workers[worker as usize].id.clone(),
+                    base: self.records.revision(&target.address),
+                    target,
+                    action: operation.action.clone(),
+                    planned,
+                };
+                self.ops[position as usize].phase = Phase::IntentInStore;
+                self.store(Step::Intent(position), StoreStep::Intent(intent));
+            }
+            (true, Status::Leased, Phase::AtWorker) => {
+                self.order(worker, Order::IntentRefused(task));
+                self.unlease(position);
+            }
+            (true, Status::Leased, Phase::IntentInStore) => {}
+            // Asked again after a reconnect: the grant got lost.
+            (true, Status::Intended, Phase::AtWorker) if free => self.order(worker, Order::Granted(task)),
+            (true, Status::Intended, Phase::AtWorker) => {
+                self.order(worker, Order::IntentRefused(task));
+                self.never_called(position, "the run was being stopped");
+            }
+            // It asks, so it has not called.
+            (true, Status::InDoubt, _) | (true, Status::Intended, Phase::DoubtInStore) => {
+                self.order(worker, Order::IntentRefused(task));
+                self.result_came(worker, task, TaskResult::NotCalled { reason: String::new() });
+            }
+            _ => self.order(worker, Order::IntentRefused(task)),
+        }
+    }
+
+    fn result_came(&mut self, worker: WorkerIndex, task: Task, result: TaskResult) {
+        let Some(position) = self.position_of(task) else {
+            self.order(worker, Order::Acknowledged(task));
+            return;
+        };
+        if !self.is_current(position, worker, task.attempt) {
+            self.superseded(worker, position, task, result);
+            return;
+        }
+        let op = &self.ops[position as usize];
+        match (op.status, op.phase) {
+            (Status::Leased | Status::Intended, Phase::AtWorker) => self.take_result(position, result),
+            (Status::Leased, Phase::IntentInStore) | (Status::Intended, Phase::DoubtInStore) => {
+                self.late.insert(position, (worker, task.attempt, result));
+            }
+            (Status::Leased | Status::Intended, _) => {}
+            (Status::InDoubt, Phase::ResolveInStore) => {
+                self.late.insert(position, (worker, task.attempt, result));
+            }
+            (Status::InDoubt, _) => self.worker_settles(position, result),
+            (Status::Done | Status::Failed, _) => self.order(worker, Order::Acknowledged(task)),
+            (Status::Pending | Status::Skipped, _) => self.superseded(worker, position, task, result),
+        }
+    }
+
+    /// The result of the current attempt.
+    pub(super) fn take_result(&mut self, position: Position, result: TaskResult) {
+        let intended = self.ops[position as usize].status == Status::Intended;
+        match result {
+            TaskResult::Done(done) => self.take_done(position, done, intended),
+            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+                self.take_failed(position, writes, diagnostics, absence_unproven, intended);
+            }
+            TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
+                self.ops[position as usize].reported = true;
+                if provider_dead && let Some(holder) = self.ops[position as usize].holder {
+                    self.workers[holder as usize].dead_attempts.insert(position);
+                }
+                self.doubt(position, reason);
+            }
+            // Nothing was changed, since there was no intent: our own failure.
+            TaskResult::InDoubt { reason, diagnostics, .. } => {
+                let words = Diagnostic::error("The provider did not answer", reason);
+                let words = if diagnostics.0.is_empty() { encode_diagnostics(&[words]) } else { diagnostics };
+                self.take_failed(position, TaskWrites::default(), words, false, false);
+            }
+            TaskResult::NotCalled { reason } if intended => {
+                self.acknowledge(position);
+                self.never_called(position, &reason);
+            }
+            TaskResult::NotCalled { .. } => {
+                self.acknowledge(position);
+                self.unlease(position);
+            }
+        }
+    }
+
+    fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
+        let TaskDone { writes, local, exports, diagnostics } = done;
+        let kept = Kept { result: JournalledResult { local, exports }, diagnostics };
+        if self.ops[position as usize].live {
+            self.done(position, kept);
+            return;
+        }
+        match self.records.write(writes) {
+            Ok(writes) => {
+                let commit = self.commit_record(position, writes, &kept, intended);
+                self.ops[position as usize].phase = Phase::ResultInStore;
+                self.store(Step::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
+            }
+            Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
+            Err(error) => {
+                let words = Diagnostic::error("The result cannot be recorded", error.to_string());
+                let words = encode_diagnostics(&[words.about(self.operation(position).address.clone())]);
+                self.take_failed(position, TaskWrites::default(), words, false, false);
+            }
+        }
+    }
+
+    /// A COMMIT of the current attempt.
+    pub(super) fn commit_record(&self, position: Position, writes: Writes, kept: &Kept, intended: bool) -> CommitRecord {
+        let operation = self.operation(position);
+        let op = &self.ops[position as usize];
+        CommitRecord {
+            op: OpIndex(operation.index),
+            attempt: Attempt(op.attempt),
+            worker: self.holder_name(position),
+            intended,
+            writes,
+            result: if operation.journalled { kept.result.encode() } else { Opaque::default() },
+        }
+    }
+
+    pub(super) fn holder_name(&self, position: Position) -> WorkerId {
+        let holder = self.ops[position as usize].holder;
+        holder.map(|holder| self.workers[holder as usize].id.clone()).unwrap_or_default()
+    }
+
+    /// A failure without intent and without an object.
+    pub(super) fn fail_unintended(&mut self, position: Position, diagnostics: Opaque) {
+        self.take_failed(position, TaskWrites::default(), diagnostics, false, false);
+    }
+
+    fn take_failed(
+        &mut self,
+        position: Position,
+        writes: TaskWrites,
+        diagnostics: Opaque,
+        absence_unproven: bool,
+        intended: bool,
+    ) {
+        if self.ops[position as usize].live {
+            self.failed(position, diagnostics);
+            return;
+        }
+        let writes = match self.records.write(writes) {
+            Ok(writes) => writes,
+            Err(error) if intended => {
+                self.doubt(position, format!("the failed call left an object that cannot be recorded: {error}"));
+                return;
+            }
+            Err(_) => Writes::default(),
+        };
+        let failure = self.failure(position, writes, diagnostics.clone(), absence_unproven, intended);
+        self.ops[position as usize].phase = Phase::ResultInStore;
+        self.store(Step::Fail(position, diagnostics), StoreStep::Fail(failure));
+    }
+
+    pub(super) fn failure(
+        &self,
+        position: Position,
+        writes: Writes,
+        diagnostics: Opaque,
+        absence_unproven: bool,
+        intended: bool,
+    ) -> Failure {
+        Failure {
+            op: OpIndex(self.operation(position).index),
+            attempt: Attempt(self.ops[position as usize].attempt),
+            worker: self.holder_name(position),
+            intended,
+            writes,
+            diagnostics,
+            absence_unproven,
+        }
+    }
+
+    /// The current attempt's worker may forget its result.
+    pub(super) fn acknowledge(&mut self, position: Position) {
+        let op = &self.ops[position as usize];
+        let task = Task { operation: self.operation(position).index, attempt: Attempt(op.attempt) };
+        if let Some(holder) = op.holder {
+            self.order(holder, Order::Acknowledged(task));
+        }
+    }
+
+    /// A result of an attempt that is no longer the current one: objects that differ from what is recorded are kept.
+    pub(super) fn superseded(&mut self, worker: WorkerIndex, position: Position, task: Task, result: TaskResult) {
+        let writes = match &result {
+            TaskResult::Done(done) => &done.writes,
+            TaskResult::Failed { writes, .. } => writes,
+            TaskResult::InDoubt { .. } | TaskResult::NotCalled { .. } => &TaskWrites::default(),
+        };
+        if self.operation(position).changes_world {
+            for (key, object) in self.records.strays(writes) {
+                let stray = Stray {
+                    op: OpIndex(task.operation),
+                    attempt: task.attempt,
+                    worker: self.workers[worker as usize].id.clone(),
+                    key,
+                    object,
+                };
+                self.store(Step::Told, StoreStep::Stray(stray));
+                self.tell(position, ProgressKind::Stray, Opaque::default());
+            }
+        }
+        self.order(worker, Order::Acknowledged(task));
+    }
+}

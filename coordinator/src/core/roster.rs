@@ -1,0 +1,243 @@
+//! Who is there: workers that join, leave, come back, fall silent or die, and the tasks that they take with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_state::WorkerId;
+
+use super::{Coordinator, Phase, Position, WorkerIndex};
+use crate::event::ProgressKind;
+use crate::status::{Happening, Status};
+use crate::timing::WINDOW;
+use crate::worker::{HeldPhase, HeldTask, Hello, Order, TaskResult};
+use weft_state::Opaque;
+
+/// A process that is or was a worker of this run.
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub(super) id: WorkerId,
+    labels: BTreeMap<String, String>,
+    packages: Vec<String>,
+    /// Most tasks at once.
+    pub(super) window: u32,
+    pub(super) connected: bool,
+    /// Known to be dead, and its providers with it.
+    pub(super) dead: bool,
+    /// Its tasks were given up for lost.
+    lost: bool,
+    /// Since when it is away, while it is.
+    away_since: u64,
+    /// Leased tasks and open intents of its.
+    pub(super) tasks: BTreeSet<Position>,
+    /// What it seeks evidence for.
+    pub(super) settling: BTreeSet<Position>,
+    /// Attempts of its that are in doubt.
+    pub(super) doubts: BTreeSet<Position>,
+    pub(super) shards: BTreeSet<u32>,
+    /// Shards of its that have something to start.
+    pub(super) busy_shards: BTreeSet<u32>,
+    pub(super) cursor: u32,
+    /// Attempts of its whose provider process is known to be dead, though the worker lives.
+    pub(super) dead_attempts: BTreeSet<Position>,
+}
+
+impl Worker {
+    fn absent(id: WorkerId, now: u64) -> Worker {
+        Worker {
+            id,
+            labels: BTreeMap::new(),
+            packages: Vec::new(),
+            window: 0,
+            connected: false,
+            dead: false,
+            lost: false,
+            away_since: now,
+            tasks: BTreeSet::new(),
+            settling: BTreeSet::new(),
+            doubts: BTreeSet::new(),
+            shards: BTreeSet::new(),
+            busy_shards: BTreeSet::new(),
+            cursor: 0,
+            dead_attempts: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it may hold a shard with these demands.
+    pub(super) fn fits(&self, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
+        let labelled = labels.iter().all(|(name, value)| self.labels.get(name) == Some(value));
+        let equipped = packages.is_empty()
+            || self.packages.is_empty()
+            || packages.iter().any(|package| self.packages.contains(package));
+        self.connected && labelled && equipped
+    }
+}
+
+impl Coordinator {
+    pub(super) fn connected_workers(&self) -> Vec<WorkerIndex> {
+        let workers = self.workers.iter().enumerate();
+        workers.filter(|(_, worker)| worker.connected).map(|(index, _)| index as u32).collect()
+    }
+
+    /// The entry of a worker that is known by name only so far.
+    pub(super) fn absent_worker(&mut self, id: &WorkerId) -> WorkerIndex {
+        if let Some(index) = self.worker_names.get(id) {
+            return *index;
+        }
+        let index = self.workers.len() as u32;
+        self.workers.push(Worker::absent(id.clone(), self.now));
+        self.worker_names.insert(id.clone(), index);
+        index
+    }
+
+    pub(super) fn joined(&mut self, hello: Hello) {
+        let index = self.absent_worker(&hello.worker);
+        self.visited = true;
+        let worker = &mut self.workers[index as usize];
+        worker.labels = hello.labels;
+        worker.packages = hello.packages;
+        worker.window = hello.capacity.clamp(1, WINDOW);
+        worker.connected = true;
+        worker.dead = false;
+        worker.lost = false;
+        if self.draining {
+            self.order(index, Order::Drain);
+        }
+        self.compare_tasks(index, hello.held);
+        for shard in self.workers[index as usize].shards.clone() {
+            self.open_shard(index, shard);
+        }
+        let queued: Vec<Position> = self.workers[index as usize].settling.iter().copied().collect();
+        for position in queued {
+            self.requeue_settle(position);
+        }
+        self.wanting.append(&mut self.orphans);
+        self.refresh(index);
+    }
+
+    /// After a reconnect: what the worker holds against what we believe that it holds.
+    fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) {
+        let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
+        for position in self.workers[index as usize].tasks.clone() {
+            let op = &self.ops[position as usize];
+            let operation = self.operation(position).index;
+            let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.attempt).map(|held| held.phase);
+            match (op.status, op.phase, has) {
+                // The order got lost on the way.
+                (Status::Leased, Phase::AtWorker, None) => self.unlease(position),
+                // The worker never got the grant, and will not act on a later one.
+                (Status::Intended, Phase::AtWorker, None) => {
+                    self.never_called(position, "the worker never had the grant");
+                }
+                (Status::Intended, Phase::AtWorker, Some(HeldPhase::Preparing)) => {
+                    self.never_called(position, "the worker had not asked for the intent");
+                }
+                _ => {}
+            }
+        }
+        // It is alive and knows nothing of these: it was never told to call.
+        for position in self.workers[index as usize].doubts.clone() {
+            let op = &self.ops[position as usize];
+            let has = held.get(&self.operation(position).index);
+            let knows = has.is_some_and(|held| held.task.attempt.0 == op.attempt && held.phase > HeldPhase::Preparing);
+            if !knows && !op.reported && op.status == Status::InDoubt && op.phase != Phase::ResolveInStore {
+                self.worker_settles(position, TaskResult::NotCalled { reason: String::new() });
+            }
+        }
+        for held in held.into_values() {
+            let position = self.outline.position(held.task.operation).map(|position| position as u32);
+            let known = position.is_some_and(|position| {
+                let op = &self.ops[position as usize];
+                op.holder == Some(index) && op.attempt == held.task.attempt.0
+            });
+            if !known && held.phase < HeldPhase::Called {
+                self.order(index, Order::Drop(held.task));
+            }
+        }
+    }
+
+    /// The stream broke: it may come back with its results, so nothing is given up yet.
+    pub(super) fn left(&mut self, id: &WorkerId) {
+        let Some(index) = self.worker_names.get(id).copied() else { return };
+        if self.workers[index as usize].connected {
+            self.disconnect(index);
+            if self.workers[index as usize].dead {
+                self.lost(index);
+            }
+        }
+    }
+
+    fn disconnect(&mut self, index: WorkerIndex) {
+        let now = self.now;
+        let worker = &mut self.workers[index as usize];
+        worker.connected = false;
+        worker.away_since = now;
+        self.orders.remove(&index);
+        self.refresh(index);
+    }
+
+    pub(super) fn dead(&mut self, id: &WorkerId) {
+        let Some(index) = self.worker_names.get(id).copied() else { return };
+        if self.workers[index as usize].connected {
+            self.disconnect(index);
+        }
+        self.workers[index as usize].dead = true;
+        self.lost(index);
+        self.holder_died(index);
+    }
+
+    pub(super) fn tick(&mut self) {
+        for index in 0..self.workers.len() as u32 {
+            let worker = &self.workers[index as usize];
+            let away = self.now.saturating_sub(worker.away_since);
+            if !worker.connected && !worker.lost && away >= self.options.grace_ms {
+                self.lost(index);
+            }
+        }
+    }
+
+    /// It does not come back in time: what it had not begun is free, what it may have done is in doubt.
+    fn lost(&mut self, index: WorkerIndex) {
+        if std::mem::replace(&mut self.workers[index as usize].lost, true) {
+            return;
+        }
+        for shard in std::mem::take(&mut self.workers[index as usize].shards) {
+            self.shards[shard as usize].worker = None;
+        }
+        self.workers[index as usize].busy_shards.clear();
+        for position in self.workers[index as usize].tasks.clone() {
+            let op = &self.ops[position as usize];
+            match (op.status, op.phase) {
+                (Status::Leased, Phase::AtWorker) => self.unlease(position),
+                (Status::Intended, Phase::AtWorker) => {
+                    let reason = format!("worker {} is gone", self.workers[index as usize].id);
+                    self.doubt(position, reason);
+                }
+                // The store's answer decides.
+                _ => {}
+            }
+        }
+        for position in std::mem::take(&mut self.workers[index as usize].settling) {
+            self.requeue_settle(position);
+        }
+        self.offer_shards_with_work();
+        self.refresh(index);
+    }
+
+    /// A leased task is free again; nothing can have happened.
+    pub(super) fn unlease(&mut self, position: Position) {
+        if self.happen(position, Happening::Unlease) {
+            self.tell(position, ProgressKind::Returned, Opaque::default());
+            self.let_go(position);
+            self.ready_if_free(position);
+        }
+    }
+
+    /// An operation is no longer a task of its worker.
+    pub(super) fn let_go(&mut self, position: Position) {
+        self.ops[position as usize].phase = Phase::Idle;
+        let Some(holder) = self.ops[position as usize].holder else { return };
+        if self.workers[holder as usize].tasks.remove(&position) {
+            self.in_flight -= 1;
+            self.refresh(holder);
+        }
+    }
+}

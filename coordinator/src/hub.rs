@@ -1,0 +1,336 @@
+//! The workers that are connected, for all runs of a coordinator: who they are, what goes to them, and which run hears
+//! what they say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tracing::{info, warn};
+use weft_proto::cluster as proto;
+use weft_state::{RunId, WorkerId};
+
+use crate::event::Event;
+use crate::process::{is_dead, worker_id, worker_name};
+use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
+use crate::transport::CoordinatorEnd;
+use crate::wire;
+use crate::worker::{HeldTask, Hello};
+
+/// Version of the protocol that both sides must speak.
+pub const PROTOCOL: u32 = 1;
+
+/// A worker's connection as frames.
+pub(crate) struct Link {
+    pub(crate) outgoing: mpsc::Sender<proto::CoordinatorFrame>,
+    pub(crate) incoming: mpsc::Receiver<Result<proto::WorkerFrame, wire::FrameError>>,
+}
+
+/// A run that listens.
+pub(crate) type EventSender = mpsc::Sender<Vec<Event>>;
+
+struct Connected {
+    id: WorkerId,
+    hello: proto::WorkerHello,
+    outgoing: mpsc::Sender<proto::CoordinatorFrame>,
+    /// Distinguishes connections of the same worker.
+    connection: u64,
+    /// Runs of which it holds tasks or has spoken without a listener: they must hear a new hello.
+    unheard: BTreeSet<String>,
+    /// Dropped to end the connection.
+    hang_up: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    workers: BTreeMap<String, Connected>,
+    runs: BTreeMap<String, EventSender>,
+    connections: u64,
+}
+
+/// The connected workers.
+#[derive(Clone, Default)]
+pub struct Hub {
+    state: Arc<Mutex<State>>,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.state.lock();
+        write!(out, "Hub({} workers, {} runs)", state.workers.len(), state.runs.len())
+    }
+}
+
+/// A run's place at the hub; dropping it ends the listening.
+pub(crate) struct Listening {
+    run: String,
+    hub: Weak<Mutex<State>>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(state) = self.hub.upgrade() {
+            state.lock().runs.remove(&self.run);
+        }
+    }
+}
+
+impl Hub {
+    /// A hub without workers.
+    pub fn new() -> Hub {
+        Hub::default()
+    }
+
+    /// Serves a worker in the same process until its end is dropped.
+    pub async fn attach(&self, end: CoordinatorEnd) {
+        let CoordinatorEnd { to_worker, mut from_worker } = end;
+        let (outgoing, mut frames) = mpsc::channel::<proto::CoordinatorFrame>(CHANNEL_FRAMES);
+        let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
+        let out = async move {
+            while let Some(frame) = frames.recv().await {
+                if to_worker.send(frame.encode_to_vec()).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let into = async move {
+            while let Some(bytes) = from_worker.recv().await {
+                let frame = proto::WorkerFrame::decode(bytes.as_slice()).map_err(|_| wire::FrameError::Undecodable);
+                if sender.send(frame).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let pumps = tokio::spawn(async move {
+            tokio::join!(out, into);
+        });
+        self.serve(Link { outgoing, incoming }).await;
+        let _ = pumps.await;
+    }
+
+    /// Serves one connection until it ends.
+    pub(crate) async fn serve(&self, mut link: Link) {
+        let first = timeout(WORKER_SILENCE, link.incoming.recv()).await;
+        let Ok(Some(Ok(proto::WorkerFrame { hello: Some(hello), .. }))) = first else {
+            warn!("a connection without a worker's greeting was closed");
+            return;
+        };
+        let welcome = |refused: String| proto::CoordinatorFrame {
+            welcome: Some(proto::Welcome {
+                heartbeat_ms: WORKER_HEARTBEAT.as_millis() as u32,
+                pause_ms: WORKER_SILENCE.as_millis() as u32,
+                intent_age_ms: INTENT_MAX_AGE.as_millis() as u32,
+                protocol: PROTOCOL,
+                refused,
+            }),
+            ..Default::default()
+        };
+        if let Some(refusal) = self.refusal(&hello) {
+            warn!(worker = %hello.name, "{refusal}");
+            let _ = link.outgoing.send(welcome(refusal)).await;
+            return;
+        }
+        if link.outgoing.send(welcome(String::new())).await.is_err() {
+            return;
+        }
+        let id = worker_id(&hello.name, &hello.incarnation);
+        info!(worker = %hello.name, "worker connected");
+        let (connection, hung_up) = self.enter(id.clone(), hello, link.outgoing.clone()).await;
+        self.listen(&id, &mut link, hung_up).await;
+        drop(link);
+        self.leave(&id, connection).await;
+    }
+
+    /// Why a worker is not taken.
+    fn refusal(&self, hello: &proto::WorkerHello) -> Option<String> {
+        if hello.protocol != PROTOCOL {
+            let theirs = hello.protocol;
+            return Some(format!("the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"));
+        }
+        if hello.name.is_empty() || hello.name.contains('/') {
+            return Some("a worker needs a name without `/`".to_owned());
+        }
+        let state = self.state.lock();
+        let taken = state.workers.get(&hello.name).filter(|known| known.hello.incarnation != hello.incarnation)?;
+        (!is_dead(&taken.id)).then(|| format!("another worker named {} is connected: give this one another", hello.name))
+    }
+
+    /// Makes a worker known to all runs. An older connection of the same worker ends.
+    async fn enter(
+        &self,
+        id: WorkerId,
+        hello: proto::WorkerHello,
+        outgoing: mpsc::Sender<proto::CoordinatorFrame>,
+    ) -> (u64, tokio::sync::oneshot::Receiver<()>) {
+        let (hang_up, hung_up) = tokio::sync::oneshot::channel();
+        let (older, connection, told) = {
+            let mut state = self.state.lock();
+            state.connections += 1;
+            let connection = state.connections;
+            let held = hello.held.iter().map(|held| held.run.clone());
+            let unheard = held.filter(|run| !state.runs.contains_key(run)).collect();
+            let told: Vec<(EventSender, Event)> = state
+                .runs
+                .iter()
+                .map(|(run, sender)| (sender.clone(), Event::Joined(for_run(&id, &hello, run))))
+                .collect();
+            let name = hello.name.clone();
+            let entry =
+                Connected { id: id.clone(), hello, outgoing, connection, unheard, hang_up: Some(hang_up) };
+            (state.workers.insert(name, entry), connection, told)
+        };
+        let gone = older.map(|older| older.id);
+        for (sender, event) in told {
+            let mut events: Vec<Event> = gone.iter().cloned().map(Event::Left).collect();
+            events.push(event);
+            let _ = sender.send(events).await;
+        }
+        (connection, hung_up)
+    }
+
+    /// Hands what a worker says to the runs, until it is silent or gone.
+    async fn listen(&self, id: &WorkerId, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
+        let mut heartbeat = 0;
+        let mut beats = tokio::time::interval(WORKER_HEARTBEAT);
+        let mut heard = tokio::time::Instant::now();
+        loop {
+            tokio::select! {
+                frame = link.incoming.recv() => match frame {
+                    Some(Ok(frame)) => {
+                        heard = tokio::time::Instant::now();
+                        if let Err(error) = self.spread(id, frame).await {
+                            warn!(worker = worker_name(id), "the worker's frame was not understood: {error}");
+                            return;
+                        }
+                    }
+                    Some(Err(error)) => {
+                        warn!(worker = worker_name(id), "the worker's connection failed: {error}");
+                        return;
+                    }
+                    None => return,
+                },
+                _ = beats.tick() => {
+                    if heard.elapsed() > WORKER_SILENCE {
+                        warn!(worker = worker_name(id), "the worker was silent for {WORKER_SILENCE:?}");
+                        return;
+                    }
+                    heartbeat += 1;
+                    let frame = proto::CoordinatorFrame { heartbeat, ..Default::default() };
+                    if let Err(mpsc::error::TrySendError::Closed(_)) = link.outgoing.try_send(frame) {
+                        return;
+                    }
+                }
+                _ = &mut hung_up => return,
+            }
+        }
+    }
+
+    async fn spread(&self, id: &WorkerId, frame: proto::WorkerFrame) -> Result<(), wire::FrameError> {
+        for report in frame.reports {
+            let sender = {
+                let mut state = self.state.lock();
+                let sender = state.runs.get(&report.run).cloned();
+                if sender.is_none()
+                    && let Some(worker) = state.workers.get_mut(worker_name(id))
+                {
+                    worker.unheard.insert(report.run.clone());
+                }
+                sender
+            };
+            let Some(sender) = sender else { continue };
+            let said = |item| Ok(Event::Said(id.clone(), wire::from_worker(item)?));
+            let events = report.items.into_iter().map(said).collect::<Result<Vec<_>, _>>()?;
+            let _ = sender.send(events).await;
+        }
+        Ok(())
+    }
+
+    async fn leave(&self, id: &WorkerId, connection: u64) {
+        let told: Vec<EventSender> = {
+            let mut state = self.state.lock();
+            let name = worker_name(id).to_owned();
+            match state.workers.get(&name) {
+                Some(known) if known.connection == connection => state.workers.remove(&name),
+                // A newer connection has taken its place and said so.
+                _ => return,
+            };
+            state.runs.values().cloned().collect()
+        };
+        info!(worker = worker_name(id), "worker disconnected");
+        for sender in &told {
+            let _ = sender.send(vec![Event::Left(id.clone())]).await;
+        }
+        if is_dead_soon(id).await {
+            for sender in told {
+                let _ = sender.send(vec![Event::Dead(id.clone())]).await;
+            }
+        }
+    }
+
+    /// A run listens from now on; it hears of every worker that is there. One that holds tasks of the run, or spoke of it
+    /// while nobody listened, is asked to come again, so that nothing it said is missed.
+    pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
+        let events = {
+            let mut state = self.state.lock();
+            state.runs.insert(run.as_str().to_owned(), sender.clone());
+            let mut events = Vec::new();
+            for worker in state.workers.values_mut() {
+                if worker.unheard.contains(run.as_str()) {
+                    worker.hang_up = None;
+                } else {
+                    events.push(Event::Joined(for_run(&worker.id, &worker.hello, run.as_str())));
+                }
+            }
+            events
+        };
+        let _ = sender.send(events).await;
+        Listening { run: run.as_str().to_owned(), hub: Arc::downgrade(&self.state) }
+    }
+
+    /// Sends a frame to a worker; a worker that does not take its frames is disconnected.
+    pub(crate) fn send(&self, id: &WorkerId, frame: proto::CoordinatorFrame) {
+        let mut state = self.state.lock();
+        let Some(worker) = state.workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id) else { return };
+        if worker.outgoing.try_send(frame).is_err() {
+            worker.hang_up = None;
+        }
+    }
+
+    /// Names of the connected workers.
+    pub fn workers(&self) -> Vec<String> {
+        self.state.lock().workers.keys().cloned().collect()
+    }
+
+    /// Whether a connected worker has all these labels.
+    pub fn has_label(&self, name: &str, value: &str) -> bool {
+        let state = self.state.lock();
+        state.workers.values().any(|worker| worker.hello.labels.get(name).is_some_and(|found| found == value))
+    }
+}
+
+/// A worker's greeting as one run hears it.
+fn for_run(id: &WorkerId, hello: &proto::WorkerHello, run: &str) -> Hello {
+    let held = hello.held.iter().filter(|held| held.run == run);
+    Hello {
+        worker: id.clone(),
+        labels: hello.labels.clone().into_iter().collect(),
+        capacity: hello.capacity,
+        packages: hello.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),
+        held: held.filter_map(wire::held).collect::<Vec<HeldTask>>(),
+    }
+}
+
+/// Whether the process is dead now or within the moment that a killed process takes to go.
+async fn is_dead_soon(id: &WorkerId) -> bool {
+    const LOOKS: u32 = 10;
+    const BETWEEN: std::time::Duration = std::time::Duration::from_millis(50);
+    for _ in 0..LOOKS {
+        if is_dead(id) {
+            return true;
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+    false
+}

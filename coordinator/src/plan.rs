@@ -1,0 +1,95 @@
+//! What a run is begun with: the outline, and for each shard the part of the plan that its worker gets.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::Digest;
+
+use crate::outline::Outline;
+
+/// A plan as it is carried out.
+#[derive(Clone, Debug)]
+pub struct RunPlan {
+    /// What a coordinator knows of it.
+    pub outline: Arc<Outline>,
+    /// For each shard of the outline, in its order: the encoded fragment. Nobody here looks into it.
+    pub fragments: Vec<Arc<[u8]>>,
+    /// blake3 of the plan file.
+    pub digest: Digest,
+    /// Inputs that the plan does not carry, for the workers: never stored.
+    pub inputs: BTreeMap<String, Vec<u8>>,
+}
+
+/// One placement rule: provider instances that match want workers with these labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacementRule {
+    /// Provider instance text; `*` stands for any run of characters.
+    pub provider_instance: String,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl PlacementRule {
+    /// Whether it is about this provider instance.
+    pub fn matches(&self, provider_instance: &str) -> bool {
+        let mut parts = self.provider_instance.split('*');
+        let Some(mut rest) = parts.next().and_then(|first| provider_instance.strip_prefix(first)) else {
+            return false;
+        };
+        let parts: Vec<&str> = parts.collect();
+        let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+        for part in middle {
+            match rest.find(part) {
+                Some(at) => rest = &rest[at + part.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    }
+}
+
+impl RunPlan {
+    /// Adds the labels of the rules to the shards that they are about. Labels of the plan itself stay.
+    pub fn place(&mut self, rules: &[PlacementRule]) {
+        if rules.is_empty() {
+            return;
+        }
+        for shard in &mut Arc::make_mut(&mut self.outline).shards {
+            let instance = shard.key.provider_instance().to_owned();
+            for rule in rules.iter().filter(|rule| !instance.is_empty() && rule.matches(&instance)) {
+                for (name, value) in &rule.labels {
+                    shard.labels.entry(name.clone()).or_insert_with(|| value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Turns a plan file into what a run is begun with; whoever knows the file's format provides it.
+pub trait PlanReader: fmt::Debug + Send + Sync + 'static {
+    /// Reads and checks a plan file.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        let rule = |text: &str| PlacementRule { provider_instance: text.to_owned(), labels: BTreeMap::new() };
+        const EU: &str = "provider[\"h/n/aws\"].by_region[\"eu-west-1\"]";
+        assert!(rule("*").matches(EU));
+        assert!(rule(EU).matches(EU));
+        assert!(rule("*[\"eu-*\"]").matches(EU));
+        assert!(rule("provider[\"*\"].by_region*").matches(EU));
+        assert!(!rule("*[\"us-*\"]").matches(EU));
+        assert!(!rule("provider").matches(EU));
+        assert!(!rule("*by*by*").matches(EU));
+    }
+}

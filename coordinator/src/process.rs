@@ -1,0 +1,97 @@
+//! Which process a worker is, in words that let another process on the same machine see whether it is dead.
+//!
+//! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id and the process's start
+//! time in clock ticks since boot. Two processes with the same four are the same. Only from the same boot and the same
+//! pid namespace can anything be said of another process; from elsewhere nothing can.
+
+use std::fs;
+
+use weft_state::WorkerId;
+
+/// Stands for a part that this system does not tell.
+const UNKNOWN: &str = "-";
+
+/// The incarnation of this process.
+pub fn incarnation() -> String {
+    let process = std::process::id();
+    let start = start_time(process).map_or_else(|| UNKNOWN.to_owned(), |start| start.to_string());
+    format!("{}:{process}:{start}", place())
+}
+
+/// The full identity of a worker: `NAME/INCARNATION`.
+pub fn worker_id(name: &str, incarnation: &str) -> WorkerId {
+    WorkerId(format!("{name}/{incarnation}"))
+}
+
+/// The name in a worker's identity, for people.
+pub fn worker_name(worker: &WorkerId) -> &str {
+    worker.0.split_once('/').map_or(worker.0.as_str(), |(name, _)| name)
+}
+
+/// Whether the process of a worker is known to be dead. `false` when it lives or nothing can be said.
+pub fn is_dead(worker: &WorkerId) -> bool {
+    let Some((_, incarnation)) = worker.0.split_once('/') else { return false };
+    let Some((elsewhere, start)) = incarnation.rsplit_once(':') else { return false };
+    let Some((elsewhere, process)) = elsewhere.rsplit_once(':') else { return false };
+    let (Ok(process), Ok(start)) = (process.parse::<u32>(), start.parse::<u64>()) else { return false };
+    if elsewhere != place() || elsewhere.contains(UNKNOWN_PLACE) {
+        return false;
+    }
+    match start_time(process) {
+        Some(found) => found != start,
+        // Our own entry is readable, so a missing one is a process that is not there.
+        None => start_time(std::process::id()).is_some() && !fs::exists(format!("/proc/{process}")).unwrap_or(true),
+    }
+}
+
+const UNKNOWN_PLACE: &str = "unknown";
+
+/// Where this process lives: boot id and pid namespace.
+fn place() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().replace('-', ""));
+    let namespace = fs::read_link("/proc/self/ns/pid").map(|link| {
+        link.to_string_lossy().chars().filter(char::is_ascii_digit).collect::<String>()
+    });
+    match (boot, namespace) {
+        (Ok(boot), Ok(namespace)) if !boot.is_empty() && !namespace.is_empty() => format!("{boot}:{namespace}"),
+        _ => format!("{UNKNOWN_PLACE}:{UNKNOWN_PLACE}"),
+    }
+}
+
+/// Start time of a process in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)); a zombie counts as gone.
+fn start_time(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The command's name is in parentheses and may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return Some(0);
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_dead_after_its_end_only() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let start = start_time(child.id()).unwrap();
+        let id = worker_id("w", &format!("{}:{}:{start}", place(), child.id()));
+        assert!(!is_dead(&id));
+        assert!(!is_dead(&worker_id("me", &incarnation())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_dead(&id));
+        assert_eq!(worker_name(&id), "w");
+    }
+
+    #[test]
+    fn nothing_is_said_of_processes_elsewhere() {
+        assert!(!is_dead(&worker_id("w", "0123:4:999999:1")));
+        assert!(!is_dead(&worker_id("w", "unknown:unknown:999999:1")));
+        assert!(!is_dead(&WorkerId("w".to_owned())));
+        assert!(!is_dead(&WorkerId(String::new())));
+    }
+}

@@ -1,0 +1,35 @@
+//! How frames go between a coordinator and a worker: a pair of channels of encoded frames of `weft.cluster.v1`
+//! (`CoordinatorFrame` one way, `WorkerFrame` the other). In one process that is all; over the network a stream is
+//! pumped into the same two ends.
+
+use tokio::sync::mpsc;
+
+use crate::timing::CHANNEL_FRAMES;
+
+/// One encoded frame.
+pub type Frame = Vec<u8>;
+
+/// A coordinator's end of a worker's connection. Dropping it is a broken connection.
+#[derive(Debug)]
+pub struct CoordinatorEnd {
+    /// Encoded `CoordinatorFrame`s to the worker.
+    pub to_worker: mpsc::Sender<Frame>,
+    /// Encoded `WorkerFrame`s from the worker.
+    pub from_worker: mpsc::Receiver<Frame>,
+}
+
+/// A worker's end. The connection is broken when `incoming` ends or `outgoing` refuses.
+#[derive(Debug)]
+pub struct WorkerEnd {
+    /// Encoded `CoordinatorFrame`s from the coordinator.
+    pub incoming: mpsc::Receiver<Frame>,
+    /// Encoded `WorkerFrame`s to the coordinator.
+    pub outgoing: mpsc::Sender<Frame>,
+}
+
+/// The two ends of a connection within one process.
+pub fn pair() -> (CoordinatorEnd, WorkerEnd) {
+    let (to_worker, incoming) = mpsc::channel(CHANNEL_FRAMES);
+    let (outgoing, from_worker) = mpsc::channel(CHANNEL_FRAMES);
+    (CoordinatorEnd { to_worker, from_worker }, WorkerEnd { incoming, outgoing })
+}

@@ -1,0 +1,317 @@
+//! What refers to what over the whole tree of modules, without values: circles, and the resources that state names as
+//! dependencies.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use weft_graph_format::address::{ConfigResource, Module, Resource};
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::meta::references_of;
+use super::{CompiledModule, ProviderReference};
+use crate::reference::{Reference, Subject};
+
+/// Something whose value or object comes from others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Node {
+    Variable(Module, SmolStr),
+    Local(Module, SmolStr),
+    Output(Module, SmolStr),
+    Resource(Module, Resource),
+    Provider(Module, SmolStr, Option<SmolStr>),
+    /// How often a call is there, and what it waits for as a whole.
+    Expand(Module),
+    /// Everything in a module.
+    Close(Module),
+}
+
+impl Node {
+    /// As OpenTofu's graph names it.
+    fn name(&self) -> String {
+        let within = |module: &Module, rest: String| {
+            if module.is_root() { rest } else { format!("{module}.{rest}") }
+        };
+        match self {
+            Node::Variable(m, n) => within(m, format!("var.{n}")),
+            Node::Local(m, n) => within(m, format!("local.{n}")),
+            Node::Output(m, n) => within(m, format!("output.{n}")),
+            Node::Resource(m, r) => within(m, r.to_string()),
+            Node::Provider(m, n, alias) => {
+                let alias = alias.as_ref().map(|a| format!(".{a}")).unwrap_or_default();
+                within(m, format!("provider.{n}{alias}"))
+            }
+            Node::Expand(m) | Node::Close(m) => m.to_string(),
+        }
+    }
+}
+
+/// The graph of static references.
+pub(crate) struct StaticGraph {
+    nodes: Vec<Node>,
+    index: FxHashMap<Node, usize>,
+    next: Vec<Vec<usize>>,
+}
+
+impl StaticGraph {
+    /// The graph of a whole tree of modules.
+    pub(crate) fn new(root: &Arc<CompiledModule>) -> StaticGraph {
+        let mut graph = StaticGraph { nodes: Vec::new(), index: FxHashMap::default(), next: Vec::new() };
+        for module in root.all() {
+            graph.add_module(&module);
+        }
+        graph
+    }
+
+    fn node(&mut self, node: Node) -> usize {
+        if let Some(index) = self.index.get(&node) {
+            return *index;
+        }
+        let index = self.nodes.len();
+        self.index.insert(node.clone(), index);
+        self.nodes.push(node);
+        self.next.push(Vec::new());
+        index
+    }
+
+    fn edges(&mut self, from: Node, to: impl IntoIterator<Item = Node>) {
+        let from = self.node(from);
+        for node in to {
+            let to = self.node(node);
+            self.next[from].push(to);
+        }
+    }
+
+    fn add_module(&mut self, module: &CompiledModule) {
+        let here = &module.path;
+        let mut common: Vec<Node> = Vec::new();
+        if !here.is_root() {
+            common.push(Node::Expand(here.clone()));
+        }
+        for local in module.locals.values() {
+            self.edges(Node::Local(here.clone(), local.name.clone()), targets(module, &local.references));
+        }
+        for output in module.outputs.values() {
+            let to = targets(module, &output.references).into_iter().chain(common.clone());
+            self.edges(Node::Output(here.clone(), output.name.clone()), to);
+        }
+        for resource in module.resources.values() {
+            let mut to = targets(module, &resource.references);
+            to.extend(common.clone());
+            let local_name = resource.provider_local_name();
+            let alias = resource.provider.as_ref().and_then(|p| p.alias.clone());
+            to.push(Node::Provider(here.clone(), local_name, alias));
+            self.edges(Node::Resource(here.clone(), resource.resource.clone()), to);
+        }
+        for provider in module.providers.values() {
+            let from = Node::Provider(here.clone(), provider.local_name.clone(), provider.alias.clone());
+            self.edges(from, targets(module, &provider.references));
+        }
+        for call in module.calls.values() {
+            let Some(child) = module.children.get(&call.name) else { continue };
+            let mut needs = targets(module, &call.depends_on);
+            let mut silent = Vec::new();
+            if let Some(expression) = call.repetition.expression() {
+                needs.extend(targets(module, &references_of(expression, &mut silent)));
+            }
+            needs.extend(common.clone());
+            self.edges(Node::Expand(child.path.clone()), needs);
+            for name in child.variables.keys() {
+                let mut to = vec![Node::Expand(child.path.clone())];
+                if let Some((value, _)) = call.arguments.get(name) {
+                    to.extend(targets(module, &references_of(value, &mut silent)));
+                }
+                self.edges(Node::Variable(child.path.clone(), name.clone()), to);
+            }
+            self.passed_providers(module, child, call);
+            let mut inside: Vec<Node> =
+                child.resources.keys().map(|r| Node::Resource(child.path.clone(), r.clone())).collect();
+            inside.extend(child.outputs.keys().map(|o| Node::Output(child.path.clone(), o.clone())));
+            inside.extend(child.children.values().map(|c| Node::Close(c.path.clone())));
+            self.edges(Node::Close(child.path.clone()), inside);
+        }
+    }
+
+    /// A provider name in a child is what the call passes for it, or the caller's configuration of the same name.
+    fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
+        let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
+        for resource in child.resources.values() {
+            names.insert((resource.provider_local_name(), resource.provider.as_ref().and_then(|p| p.alias.clone())));
+        }
+        for nested in child.calls.values() {
+            names.extend(nested.providers.iter().map(|p| (p.parent.local_name.clone(), p.parent.alias.clone())));
+        }
+        for (name, alias) in names {
+            if child.providers.get(&(name.clone(), alias.clone())).is_some_and(|p| !p.is_empty || p.alias.is_some()) {
+                continue;
+            }
+            let passed = call.providers.iter().find(|p| p.child_name == name && p.child_alias == alias);
+            let to = match passed {
+                Some(passed) => {
+                    let ProviderReference { local_name, alias, .. } = &passed.parent;
+                    Node::Provider(module.path.clone(), local_name.clone(), alias.clone())
+                }
+                None if alias.is_none() => Node::Provider(module.path.clone(), name.clone(), None),
+                None => continue,
+            };
+            self.edges(Node::Provider(child.path.clone(), name, alias), [to]);
+        }
+    }
+
+    /// Circles: one diagnostic each, every step named.
+    pub(crate) fn cycles(&self) -> Vec<Diagnostic> {
+        components(&self.next)
+            .into_iter()
+            .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
+            .filter_map(|members| {
+                let steps: BTreeSet<String> = members.iter().map(|i| self.nodes[*i].name()).collect();
+                let steps: Vec<String> = steps.into_iter().collect();
+                if let ([one], Node::Resource(..)) = (steps.as_slice(), &self.nodes[members[0]]) {
+                    return Some(Diagnostic::error(
+                        "Self-referential block",
+                        format!("{one} refers to itself, so its value can never be known."),
+                    ));
+                }
+                Some(Diagnostic::error(
+                    format!("Cycle: {}", steps.join(", ")),
+                    "Each of these needs the value of another one of them first. Take one reference out of the circle.",
+                ))
+            })
+            .collect()
+    }
+
+    /// For each resource, the configurations of all resources that it needs, directly or not, sorted by text.
+    ///
+    /// The graph must be without circles. What several need is shared.
+    pub(crate) fn dependencies(&self) -> BTreeMap<ConfigResource, Arc<[SmolStr]>> {
+        let mut sets: Vec<Option<Arc<BTreeSet<SmolStr>>>> = vec![None; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            let mut pending = vec![(start, false)];
+            while let Some((node, entered)) = pending.pop() {
+                if sets[node].is_some() {
+                    continue;
+                }
+                if !entered {
+                    pending.push((node, true));
+                    pending.extend(self.next[node].iter().filter(|n| sets[**n].is_none()).map(|n| (*n, false)));
+                    continue;
+                }
+                sets[node] = Some(self.needs(node, &sets));
+            }
+        }
+        self.nodes
+            .iter()
+            .zip(sets)
+            .filter_map(|(node, set)| match node {
+                Node::Resource(module, resource) => {
+                    let config = ConfigResource { module: module.clone(), resource: resource.clone() };
+                    Some((config, set.iter().flat_map(|s| s.iter().cloned()).collect()))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn needs(&self, node: usize, sets: &[Option<Arc<BTreeSet<SmolStr>>>]) -> Arc<BTreeSet<SmolStr>> {
+        let mut found: Option<Arc<BTreeSet<SmolStr>>> = None;
+        for next in &self.next[node] {
+            // Providers do not count: what they are configured from is not what the resource depends on.
+            if matches!(self.nodes[*next], Node::Provider(..)) {
+                continue;
+            }
+            let below = sets[*next].clone().unwrap_or_default();
+            let own = match &self.nodes[*next] {
+                Node::Resource(module, resource) => {
+                    Some(SmolStr::from(ConfigResource { module: module.clone(), resource: resource.clone() }.to_string()))
+                }
+                _ => None,
+            };
+            if own.is_none() && found.is_none() {
+                found = Some(below);
+                continue;
+            }
+            let mut all = found.take().map(|f| (*f).clone()).unwrap_or_default();
+            all.extend(below.iter().cloned());
+            all.extend(own);
+            found = Some(Arc::new(all));
+        }
+        found.unwrap_or_default()
+    }
+}
+
+/// What references of a module lead to.
+fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
+    let here = &module.path;
+    references
+        .iter()
+        .filter_map(|reference| match &reference.subject {
+            Subject::Variable(name) if module.variables.contains_key(name) => {
+                Some(Node::Variable(here.clone(), name.clone()))
+            }
+            Subject::Local(name) if module.locals.contains_key(name) => Some(Node::Local(here.clone(), name.clone())),
+            Subject::Resource(resource) if module.resources.contains_key(resource) => {
+                Some(Node::Resource(here.clone(), resource.clone()))
+            }
+            Subject::Module(name, output) => {
+                let child = module.children.get(name)?;
+                match output {
+                    Some(output) if child.outputs.contains_key(output) => {
+                        Some(Node::Output(child.path.clone(), output.clone()))
+                    }
+                    _ => Some(Node::Close(child.path.clone())),
+                }
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Strongly connected components, without recursion.
+fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let count = next.len();
+    let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);
+    let (mut on_stack, mut stack) = (vec![false; count], Vec::new());
+    let mut found = Vec::new();
+    let mut counter = 0;
+    for start in 0..count {
+        if index[start] != UNSEEN {
+            continue;
+        }
+        let mut calls = vec![(start, 0)];
+        while let Some((node, child)) = calls.pop() {
+            if child == 0 {
+                index[node] = counter;
+                low[node] = counter;
+                counter += 1;
+                stack.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(to) = next[node].get(child) {
+                calls.push((node, child + 1));
+                if index[*to] == UNSEEN {
+                    calls.push((*to, 0));
+                } else if on_stack[*to] {
+                    low[node] = low[node].min(index[*to]);
+                }
+                continue;
+            }
+            if low[node] == index[node] {
+                let mut members = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member] = false;
+                    members.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                found.push(members);
+            }
+            if let Some((parent, _)) = calls.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,273 @@
+//! Instances of modules, and the cells that each of them keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, Shared};
+use futures::{FutureExt, future::join_all};
+use smol_str::SmolStr;
+use weft_graph_format::address::{InstanceKey, ModuleInstance, Resource};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::value::Value;
+
+use super::Evaluation;
+use super::cell::Cells;
+use super::instances::{Instances, expand};
+use super::provider_blocks::ProviderInstances;
+use super::scope::Repeated;
+use crate::config::{CompiledModule, ModuleCall};
+use crate::glue::{ExpansionKind, Failed};
+
+/// Where a module instance is called from.
+pub(crate) struct Caller {
+    /// The calling module.
+    pub(crate) parent: Arc<ModuleNode>,
+    /// The block.
+    pub(crate) call: Arc<ModuleCall>,
+    /// `each` and `count` of this instance.
+    pub(crate) repeated: Repeated,
+    /// What everything inside waits for: the repetition and `depends_on`, of callers too.
+    pub(crate) waits: Option<Origin>,
+}
+
+/// An instance of a module.
+pub(crate) struct ModuleNode {
+    pub(crate) evaluation: Arc<Evaluation>,
+    pub(crate) address: ModuleInstance,
+    pub(crate) config: Arc<CompiledModule>,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) variables: Cells<SmolStr, Value>,
+    pub(crate) locals: Cells<SmolStr, Value>,
+    pub(crate) outputs: Cells<SmolStr, Value>,
+    pub(crate) resources: Cells<Resource, Arc<Instances>>,
+    pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
+    pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
+}
+
+/// All instances of a module call.
+pub(crate) struct CallInstances {
+    /// What decides how many there are.
+    pub(crate) kind: ExpansionKind,
+    /// Each of them.
+    pub(crate) nodes: BTreeMap<InstanceKey, Arc<ModuleNode>>,
+}
+
+impl ModuleNode {
+    pub(crate) fn root(evaluation: Arc<Evaluation>, config: Arc<CompiledModule>) -> ModuleNode {
+        ModuleNode::new(evaluation, super::root_address(), config, None)
+    }
+
+    fn new(
+        evaluation: Arc<Evaluation>,
+        address: ModuleInstance,
+        config: Arc<CompiledModule>,
+        caller: Option<Caller>,
+    ) -> ModuleNode {
+        ModuleNode {
+            evaluation,
+            address,
+            config,
+            caller,
+            variables: Cells::default(),
+            locals: Cells::default(),
+            outputs: Cells::default(),
+            resources: Cells::default(),
+            calls: Cells::default(),
+            providers: Cells::default(),
+        }
+    }
+
+    /// What everything in the module waits for.
+    pub(crate) fn waits(&self) -> Option<Origin> {
+        self.caller.as_ref().and_then(|c| c.waits.clone())
+    }
+
+    /// The instances of a call.
+    pub(crate) fn call(
+        self: &Arc<Self>,
+        name: &SmolStr,
+    ) -> Shared<BoxFuture<'static, Result<Arc<CallInstances>, Failed>>> {
+        let (node, key) = (self.clone(), name.clone());
+        self.calls.get(name.clone(), move || async move {
+            let call = node.config.calls.get(&key).ok_or(Failed)?.clone();
+            let child = node.config.children.get(&key).ok_or(Failed)?.clone();
+            let expanded = expand(&node, &call.repetition).await?;
+            node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
+            let depends = node.depends_on_origin(&call.depends_on).await?;
+            let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
+            let kind = expanded.kind;
+            let nodes = expanded
+                .instances
+                .into_iter()
+                .map(|(instance_key, repeated)| {
+                    let address = node.address.child(&key, instance_key.clone());
+                    let caller =
+                        Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
+                    let child = ModuleNode::new(node.evaluation.clone(), address, child.clone(), Some(caller));
+                    (instance_key, Arc::new(child))
+                })
+                .collect();
+            Ok(Arc::new(CallInstances { kind, nodes }))
+        })
+    }
+
+    /// The value of `module.NAME`: objects of outputs, of those that are named only, or of all.
+    pub(crate) fn call_value(
+        self: &Arc<Self>,
+        name: SmolStr,
+        named: Option<BTreeSet<SmolStr>>,
+    ) -> BoxFuture<'static, Result<Value, Failed>> {
+        let node = self.clone();
+        async move {
+            let instances = node.call(&name).await?;
+            let child = node.config.children.get(&name).ok_or(Failed)?;
+            let names: Vec<SmolStr> = match &named {
+                // A name that is no output is found missing when the attribute is looked up.
+                Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
+                None => child.outputs.keys().cloned().collect(),
+            };
+            // An unknown name must be found missing in the full object, so that the message can list what there is.
+            let names = match &named {
+                Some(named) if names.len() < named.len() => child.outputs.keys().cloned().collect(),
+                _ => names,
+            };
+            let mut objects: Vec<(InstanceKey, Value)> = Vec::new();
+            for (key, instance) in &instances.nodes {
+                let pending: Vec<_> = names.iter().map(|n| instance.output(n)).collect();
+                let mut fields = Vec::new();
+                for (output, value) in names.iter().zip(join_all(pending).await) {
+                    fields.push((output.clone(), value?));
+                }
+                objects.push((key.clone(), Value::object(fields)));
+            }
+            Ok(super::instances::assemble(instances.kind, objects, node.evaluation.is_validation()))
+        }
+        .boxed()
+    }
+
+    /// Evaluates everything in this module and below.
+    pub(crate) fn everything(self: &Arc<Self>) -> BoxFuture<'static, Result<(), Failed>> {
+        let node = self.clone();
+        async move {
+            let mut failed = false;
+            let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
+            let ignore = |f: Shared<BoxFuture<'static, Result<Value, Failed>>>| f.map(|r| r.map(|_| ())).boxed();
+            pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
+            pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
+            for resource in node.config.resources.keys() {
+                pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
+            }
+            pending.extend(node.config.outputs.keys().map(|name| ignore(node.output(name))));
+            if node.evaluation.is_validation() {
+                for (name, alias) in node.config.providers.keys() {
+                    pending.push(node.provider(name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
+                }
+            }
+            let calls: Vec<_> = node.config.children.keys().map(|name| node.call(name)).collect();
+            for call in calls {
+                match call.await {
+                    Ok(instances) => pending.extend(instances.nodes.values().map(|child| child.everything())),
+                    Err(Failed) => failed = true,
+                }
+            }
+            for one in pending {
+                failed |= one.await.is_err();
+            }
+            if failed { Err(Failed) } else { Ok(()) }
+        }
+        .boxed()
+    }
+
+    /// What everything that `depends_on` names must have come to.
+    pub(crate) async fn depends_on_origin(
+        self: &Arc<Self>,
+        references: &[crate::reference::Reference],
+    ) -> Result<Option<Origin>, Failed> {
+        use crate::reference::Subject;
+        let mut origins = Vec::new();
+        for reference in references {
+            match &reference.subject {
+                Subject::Resource(resource) => {
+                    origins.extend(self.resource(resource).await?.whole.deep_origin());
+                }
+                Subject::Module(name, _) => {
+                    for child in self.call(name).await?.nodes.values() {
+                        origins.extend(child.whole_origin().await?);
+                    }
+                }
+                Subject::Variable(name) => origins.extend(self.variable(name).await?.deep_origin()),
+                Subject::Local(name) => origins.extend(self.local(name).await?.deep_origin()),
+                _ => {}
+            }
+        }
+        Ok(Origin::union(origins))
+    }
+
+    /// What everything in the module must have come to.
+    fn whole_origin(self: &Arc<Self>) -> BoxFuture<'static, Result<Option<Origin>, Failed>> {
+        let node = self.clone();
+        async move {
+            let mut origins = Vec::new();
+            for resource in node.config.resources.keys() {
+                origins.extend(node.resource(resource).await?.whole.deep_origin());
+            }
+            for output in node.config.outputs.keys() {
+                origins.extend(node.output(output).await?.deep_origin());
+            }
+            for name in node.config.children.keys() {
+                for child in node.call(name).await?.nodes.values() {
+                    origins.extend(child.whole_origin().await?);
+                }
+            }
+            Ok(Origin::union(origins))
+        }
+        .boxed()
+    }
+
+    /// Managed resources that `depends_on` means, in this module and below what it names.
+    pub(crate) fn depends_on_resources(
+        self: &Arc<Self>,
+        references: Vec<crate::reference::Reference>,
+    ) -> BoxFuture<'static, Vec<weft_graph_format::address::AbsResource>> {
+        use crate::reference::Subject;
+        let node = self.clone();
+        async move {
+            let mut found = Vec::new();
+            for reference in references {
+                match &reference.subject {
+                    Subject::Resource(resource) => found.push(node.absolute(resource)),
+                    Subject::Module(name, _) => {
+                        if let Ok(instances) = node.call(name).await {
+                            for child in instances.nodes.values() {
+                                found.extend(child.all_resources().await);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            found
+        }
+        .boxed()
+    }
+
+    fn all_resources(self: &Arc<Self>) -> BoxFuture<'static, Vec<weft_graph_format::address::AbsResource>> {
+        let node = self.clone();
+        async move {
+            let mut found: Vec<_> = node.config.resources.keys().map(|r| node.absolute(r)).collect();
+            for name in node.config.children.keys() {
+                if let Ok(instances) = node.call(name).await {
+                    for child in instances.nodes.values() {
+                        found.extend(child.all_resources().await);
+                    }
+                }
+            }
+            found
+        }
+        .boxed()
+    }
+
+    pub(crate) fn absolute(&self, resource: &Resource) -> weft_graph_format::address::AbsResource {
+        weft_graph_format::address::AbsResource { module: self.address.clone(), resource: resource.clone() }
+    }
+}

@@ -1,0 +1,230 @@
+//! How many instances there are, and the value that all of them make together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::InstanceKey;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::Expression;
+
+use super::calls::ModuleNode;
+use super::scope::Repeated;
+use crate::config::Repetition;
+use crate::glue::{Expansion, ExpansionKind, Failed};
+
+/// Largest `count`: more instances of one block than any plan could hold.
+const MOST_INSTANCES: u64 = 10_000_000;
+
+/// The planned instances of a resource.
+pub(crate) struct Instances {
+    /// What a reference to the resource yields.
+    pub(crate) whole: Value,
+}
+
+/// What repetition came to.
+pub(crate) struct Expanded {
+    pub(crate) kind: ExpansionKind,
+    /// Data of each instance.
+    pub(crate) instances: BTreeMap<InstanceKey, Repeated>,
+    /// What the number and keys of instances come from.
+    pub(crate) origin: Option<Origin>,
+}
+
+impl Expanded {
+    pub(crate) fn expansion(&self) -> Expansion {
+        Expansion { kind: self.kind, keys: self.instances.keys().cloned().collect() }
+    }
+}
+
+/// Evaluates a repetition. While validating, nothing is repeated: one instance stands for all.
+pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> Result<Expanded, Failed> {
+    let single = |kind, repeated| Expanded {
+        kind,
+        instances: BTreeMap::from([(InstanceKey::None, repeated)]),
+        origin: None,
+    };
+    let Some(expression) = repetition.expression() else {
+        return Ok(single(ExpansionKind::Single, Repeated::default()));
+    };
+    let value = node.evaluate(expression, &Repeated::default()).await?;
+    let validating = node.evaluation.is_validation();
+    if validating && !value.is_wholly_known() {
+        return Ok(match repetition {
+            Repetition::Count(_) => single(ExpansionKind::Count, Repeated::unknown(true)),
+            Repetition::ForEach(_) => single(ExpansionKind::ForEach, Repeated::unknown(false)),
+            _ => single(ExpansionKind::Enabled, Repeated::default()),
+        });
+    }
+    let origin = value.deep_origin();
+    let outcome = match repetition {
+        Repetition::Count(_) => count(&value, expression).map(|n| {
+            let instances = (0..n).map(|i| {
+                let key = InstanceKey::Int(i);
+                let repeated = Repeated::of(&key, None);
+                (key, repeated)
+            });
+            (ExpansionKind::Count, instances.collect())
+        }),
+        Repetition::ForEach(_) => for_each(&value, expression).map(|elements| {
+            let instances = elements.into_iter().map(|(key, element)| {
+                let key = InstanceKey::String(key);
+                let repeated = Repeated::of(&key, element);
+                (key, repeated)
+            });
+            (ExpansionKind::ForEach, instances.collect())
+        }),
+        _ => enabled(&value, expression).map(|on| {
+            let instances = on.then(|| (InstanceKey::None, Repeated::default()));
+            (ExpansionKind::Enabled, instances.into_iter().collect())
+        }),
+    };
+    let (kind, instances): (ExpansionKind, BTreeMap<InstanceKey, Repeated>) = match outcome {
+        Ok(found) => found,
+        Err(problem) => return node.fail(problem),
+    };
+    if validating {
+        return Ok(match kind {
+            ExpansionKind::Count => single(kind, Repeated::unknown(true)),
+            ExpansionKind::ForEach => single(kind, Repeated::unknown(false)),
+            _ => single(kind, Repeated::default()),
+        });
+    }
+    // Only the shape decides how many there are: elements bring their own origins through each.value.
+    let origin = if kind == ExpansionKind::ForEach { value.origin().cloned() } else { origin };
+    Ok(Expanded { kind, instances, origin })
+}
+
+fn problem(summary: &str, detail: impl Into<String>, at: &Expression) -> Diagnostic {
+    Diagnostic::error(summary, detail.into()).at(at.range())
+}
+
+fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
+    const SUMMARY: &str = "Invalid count argument";
+    if value.is_null() {
+        return Err(problem(SUMMARY, "The count is null. A whole number of zero or more is needed.", at));
+    }
+    if !value.is_known() {
+        return Err(problem(
+            SUMMARY,
+            "The count depends on values that are known only after apply, so the number of instances cannot be planned. \
+             Apply what it depends on first, or compute it from values that are known.",
+            at,
+        ));
+    }
+    if value.marks().is_ephemeral() {
+        return Err(problem(SUMMARY, "The count comes from an ephemeral value, which cannot decide what is stored.", at));
+    }
+    let number = convert(value, &Type::Number)
+        .map_err(|e| problem(SUMMARY, format!("The count is unsuitable: {}.", e.with_path()), at))?;
+    let Some(number) = number.as_number() else {
+        return Err(problem(SUMMARY, "The count must be a number.", at));
+    };
+    if number.signum() < 0 {
+        return Err(problem(SUMMARY, format!("The count is {number}; it must be zero or more."), at));
+    }
+    match number.to_u64() {
+        Some(n) if n <= MOST_INSTANCES => Ok(n),
+        Some(n) => Err(problem(SUMMARY, format!("The count is {n}; the limit is {MOST_INSTANCES}."), at)),
+        None => Err(problem(SUMMARY, format!("The count is {number}; it must be a whole number."), at)),
+    }
+}
+
+type Elements = Vec<(SmolStr, Option<Value>)>;
+
+fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
+    const SUMMARY: &str = "Invalid for_each argument";
+    const UNKNOWN: &str = "The keys of for_each depend on values that are known only after apply, so the instances \
+        cannot be planned. Use keys that are known, and put what is not into the values of a map; or apply what it \
+        depends on first.";
+    let (marks, kind) = value.open();
+    if marks.is_sensitive() {
+        return Err(problem(
+            SUMMARY,
+            "Sensitive values, or values made from them, cannot be used for for_each: keys are shown in addresses.",
+            at,
+        ));
+    }
+    if marks.is_ephemeral() {
+        return Err(problem(SUMMARY, "Ephemeral values cannot be used for for_each: keys are stored.", at));
+    }
+    match kind {
+        Kind::Null(_) => Err(problem(SUMMARY, "for_each is null. A map, or a set of strings, is needed.", at)),
+        Kind::Unknown(u) => match u.ty {
+            Type::Dynamic | Type::Map(_) | Type::Object(_) | Type::Set(_) => Err(problem(SUMMARY, UNKNOWN, at)),
+            _ => Err(problem(SUMMARY, format!("for_each needs a map or a set of strings, not {}.", u.ty.friendly_name()), at)),
+        },
+        Kind::Map(f) | Kind::Object(f) => Ok(f
+            .iter()
+            .map(|(key, element)| (key.clone(), Some(element.add_origin(value.origin()))))
+            .collect()),
+        Kind::Set(s) => s
+            .items()
+            .iter()
+            .map(|item| match item.open().1 {
+                Kind::String(key) => Ok((key.clone(), Some(item.add_origin(value.origin())))),
+                Kind::Unknown(_) => Err(problem(SUMMARY, UNKNOWN, at)),
+                Kind::Null(_) => Err(problem(
+                    "Invalid for_each set argument",
+                    "for_each sets must not contain null values.",
+                    at,
+                )),
+                _ => Err(problem(
+                    "Invalid for_each set argument",
+                    format!("for_each takes sets of strings; this one has elements of type {}.", item.ty().friendly_name()),
+                    at,
+                )),
+            })
+            .collect(),
+        _ => Err(problem(
+            SUMMARY,
+            format!(
+                "for_each needs a map or a set of strings, not {}. A list can be made a set with toset.",
+                value.ty().friendly_name()
+            ),
+            at,
+        )),
+    }
+}
+
+fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
+    const SUMMARY: &str = "Invalid enabled argument";
+    if value.marks().is_sensitive() || value.marks().is_ephemeral() {
+        return Err(problem(SUMMARY, "Sensitive and ephemeral values cannot be used for enabled.", at));
+    }
+    let value = convert(value, &Type::Bool)
+        .map_err(|e| problem(SUMMARY, format!("The value is unsuitable: {}.", e.with_path()), at))?;
+    match value.as_bool() {
+        Some(on) => Ok(on),
+        None if value.is_null() => Err(problem(SUMMARY, "enabled must be true or false, not null.", at)),
+        None => Err(problem(
+            SUMMARY,
+            "enabled depends on values that are known only after apply, so what there is cannot be planned.",
+            at,
+        )),
+    }
+}
+
+/// What a reference to all instances yields: one value, a tuple, or an object by key.
+pub(crate) fn assemble(kind: ExpansionKind, mut instances: Vec<(InstanceKey, Value)>, validating: bool) -> Value {
+    match kind {
+        ExpansionKind::Single | ExpansionKind::Enabled => {
+            instances.pop().map_or_else(|| Value::null(Type::Dynamic), |(_, value)| value)
+        }
+        // How many there will be is not known while validating.
+        ExpansionKind::Count if validating => {
+            let element = instances.pop().map_or(Type::Dynamic, |(_, v)| v.ty());
+            Value::unknown(Type::list(element))
+        }
+        ExpansionKind::ForEach if validating => Value::unknown(Type::Dynamic),
+        ExpansionKind::Count => Value::tuple(instances.into_iter().map(|(_, v)| v).collect()),
+        ExpansionKind::ForEach => Value::object(instances.into_iter().filter_map(|(key, v)| match key {
+            InstanceKey::String(key) => Some((key, v)),
+            _ => None,
+        })),
+    }
+}

@@ -1,0 +1,351 @@
+//! Variables, locals and outputs.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, Shared};
+use smol_str::SmolStr;
+use weft_expressions::convert::{convert, convert_with_defaults};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::marks::{Deprecation, Marks};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::calls::ModuleNode;
+use super::scope::Repeated;
+use crate::config::{Output, Variable};
+use crate::glue::{Failed, RootOutput};
+
+type Waiting = Shared<BoxFuture<'static, Result<Value, Failed>>>;
+
+impl ModuleNode {
+    fn name_of(&self, rest: &str) -> String {
+        if self.address.is_root() { rest.to_string() } else { format!("{}.{rest}", self.address) }
+    }
+
+    /// A local value.
+    pub(crate) fn local(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+        let (node, key) = (self.clone(), name.clone());
+        self.locals.get(name.clone(), move || async move {
+            let local = node.config.locals.get(&key).ok_or(Failed)?.clone();
+            let scope = node.scope(&local.references, &Repeated::default()).await?;
+            let (value, problems) = weft_expressions::evaluate::evaluate(&local.value, &scope);
+            if problems.iter().any(Diagnostic::is_error) {
+                return node.report_all(problems);
+            }
+            problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
+            Ok(node.evaluation.glue.named(&node.name_of(&format!("local.{key}")), value))
+        })
+    }
+
+    /// An input variable, converted and validated.
+    pub(crate) fn variable(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+        let (node, key) = (self.clone(), name.clone());
+        self.variables.get(name.clone(), move || async move {
+            let variable = node.config.variables.get(&key).ok_or(Failed)?.clone();
+            let value = match &node.caller {
+                Some(_) => node.argument(&variable).await?,
+                None => node.root_variable(&variable).await?,
+            };
+            let mut marks = Marks::NONE;
+            if variable.sensitive {
+                marks = marks.union(&Marks::SENSITIVE);
+            }
+            if variable.ephemeral {
+                marks = marks.union(&Marks::EPHEMERAL);
+            }
+            let value = node.evaluation.glue.named(&node.name_of(&format!("var.{key}")), value.mark(&marks));
+            node.validate_variable(&variable, &value).await?;
+            Ok(value)
+        })
+    }
+
+    /// The value that a caller gives.
+    async fn argument(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
+        let caller = self.caller.as_ref().ok_or(Failed)?;
+        let Some((expression, _)) = caller.call.arguments.get(&variable.name) else {
+            return match self.default_of(variable).await? {
+                Some(value) => Ok(value),
+                // Reported when the call was checked.
+                None => Err(Failed),
+            };
+        };
+        let value = caller.parent.evaluate(expression, &caller.repeated).await?;
+        if value.is_null() && !variable.nullable {
+            if let Some(default) = self.default_of(variable).await? {
+                return Ok(default.mark(value.marks()).add_origin(value.origin()));
+            }
+            return self.fail(
+                Diagnostic::error(
+                    "Required variable not set",
+                    format!("The variable {:?} must not be null.", variable.name.as_str()),
+                )
+                .at(expression.range()),
+            );
+        }
+        match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
+            Ok(value) => Ok(value),
+            Err(problem) => self.fail(
+                Diagnostic::error(
+                    "Invalid value for module argument",
+                    format!(
+                        "The given value is not suitable for child module variable {:?} defined at {}:{}: {}.",
+                        variable.name.as_str(),
+                        variable.range.file,
+                        variable.range.start.line,
+                        problem.with_path()
+                    ),
+                )
+                .at(expression.range()),
+            ),
+        }
+    }
+
+    async fn root_variable(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
+        let Some(given) = self.evaluation.given.get(&variable.name) else {
+            if self.evaluation.is_validation() {
+                return Ok(Value::unknown(variable.ty.without_optional()));
+            }
+            return match self.default_of(variable).await? {
+                Some(value) => Ok(value),
+                None => self.fail(
+                    Diagnostic::error(
+                        "No value for required variable",
+                        format!(
+                            "The root module input variable {:?} is not set, and has no default value. Use a -var or \
+                             -var-file option, or an environment variable TF_VAR_{}, to give it one.",
+                            variable.name.as_str(),
+                            variable.name
+                        ),
+                    )
+                    .at(variable.range.clone()),
+                ),
+            };
+        };
+        if self.evaluation.is_validation() {
+            return Ok(Value::unknown(variable.ty.without_optional()));
+        }
+        if given.value.is_null() && !variable.nullable {
+            if let Some(default) = self.default_of(variable).await? {
+                return Ok(default);
+            }
+            let mut problem = Diagnostic::error(
+                "Required variable not set",
+                format!(
+                    "The variable {:?} must not be null: it has no default value. It was given by {}.",
+                    variable.name.as_str(),
+                    given.source
+                ),
+            );
+            problem.subject = given.range.clone().or_else(|| Some(variable.range.clone()));
+            return self.fail(problem);
+        }
+        match convert_with_defaults(&given.value, &variable.ty, &variable.defaults) {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                let mut problem = Diagnostic::error(
+                    "Invalid value for input variable",
+                    format!(
+                        "The value given by {} is not suitable for var.{} declared at {}:{}: {}.",
+                        given.source,
+                        variable.name,
+                        variable.range.file,
+                        variable.range.start.line,
+                        error.with_path()
+                    ),
+                );
+                problem.subject = given.range.clone().or_else(|| Some(variable.range.clone()));
+                self.fail(problem)
+            }
+        }
+    }
+
+    /// The default, converted; none when there is none.
+    async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
+        let Some(expression) = &variable.default else { return Ok(None) };
+        let value = self.evaluate(expression, &Repeated::default()).await?;
+        match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
+            Ok(value) if value.is_null() && !variable.nullable => self.fail(
+                Diagnostic::error(
+                    "Invalid default value for variable",
+                    "A null default value is not valid when nullable is false.",
+                )
+                .at(expression.range()),
+            ),
+            Ok(value) => Ok(Some(value)),
+            Err(problem) => self.fail(
+                Diagnostic::error(
+                    "Invalid default value for variable",
+                    format!("This default value is not compatible with the type of the variable: {}.", problem.with_path()),
+                )
+                .at(expression.range()),
+            ),
+        }
+    }
+
+    /// An output.
+    pub(crate) fn output(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+        let (node, key) = (self.clone(), name.clone());
+        self.outputs.get(name.clone(), move || async move {
+            let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
+            let waits = node.depends_on_origin(&output.depends_on).await?;
+            let address = node.name_of(&format!("output.{key}"));
+            let checked = node
+                .conditions(
+                    &output.preconditions,
+                    &SmolStr::from(&address),
+                    weft_graph_format::graph::CheckKind::Precondition,
+                    "Module output value precondition failed",
+                    &Repeated::default(),
+                    None,
+                )
+                .await?;
+            let scope = node.scope(&output.references, &Repeated::default()).await?;
+            let (value, problems) = weft_expressions::evaluate::evaluate(&output.value, &scope);
+            if problems.iter().any(Diagnostic::is_error) {
+                return node.report_all(problems);
+            }
+            problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
+            let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
+            node.finished_output(&output, value, waits)
+        })
+    }
+
+    fn finished_output(
+        self: &Arc<Self>,
+        output: &Output,
+        value: Value,
+        waits: Option<weft_graph_format::origin::Origin>,
+    ) -> Result<Value, Failed> {
+        let is_root = self.address.is_root();
+        if is_root && !output.sensitive && value.contains_sensitive() {
+            return self.fail(
+                Diagnostic::error(
+                    "Output refers to sensitive values",
+                    "To keep sensitive values from being shown by accident, an output of the root module that holds \
+                     any must say sensitive = true.",
+                )
+                .at(output.range.clone()),
+            );
+        }
+        if value.deep().ephemeral && (is_root || !output.ephemeral) {
+            return self.fail(
+                Diagnostic::error(
+                    "Output refers to ephemeral values",
+                    "This output holds values that must not be stored. An output of a child module may say ephemeral = true.",
+                )
+                .at(output.range.clone()),
+            );
+        }
+        let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
+        if is_root {
+            let reported = RootOutput {
+                name: output.name.clone(),
+                value: value.clone(),
+                sensitive: output.sensitive,
+                waits,
+            };
+            self.evaluation.glue.root_output(reported);
+            return Ok(value);
+        }
+        let value = value.add_origin(waits.as_ref());
+        let value = match &output.deprecated {
+            Some(message) => value.mark(&Marks::deprecated(Deprecation {
+                source: SmolStr::from(self.name_of(&format!("output.{}", output.name))),
+                message: SmolStr::from(message.as_str()),
+            })),
+            None => value,
+        };
+        Ok(self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value))
+    }
+
+    /// Checks the `validation` blocks of a variable.
+    async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<(), Failed> {
+        if variable.validations.is_empty() || self.evaluation.is_validation() {
+            return Ok(());
+        }
+        let name = self.name_of(&format!("var.{}", variable.name));
+        let mut failed = false;
+        for validation in &variable.validations {
+            let outcome = self.condition_of_variable(variable, validation, value).await;
+            match outcome {
+                Err(Failed) => failed = true,
+                Ok((condition, message)) => match condition.as_bool() {
+                    Some(true) => {}
+                    Some(false) => {
+                        failed = true;
+                        let text = super::conditions::message_text(&message);
+                        let at = match (&self.caller, self.evaluation.given.get(&variable.name)) {
+                            (Some(caller), _) => caller
+                                .call
+                                .arguments
+                                .get(&variable.name)
+                                .map_or(variable.range.clone(), |(e, _)| e.range()),
+                            (None, Some(given)) => given.range.clone().unwrap_or_else(|| variable.range.clone()),
+                            (None, None) => variable.range.clone(),
+                        };
+                        self.evaluation.glue.report(
+                            Diagnostic::error(
+                                "Invalid value for variable",
+                                format!(
+                                    "{text}\n\nThis was checked by the validation rule at {}:{}.",
+                                    validation.range.file, validation.range.start.line
+                                ),
+                            )
+                            .at(at),
+                        );
+                    }
+                    None => {
+                        self.evaluation.glue.open_check(crate::glue::OpenCheck {
+                            address: SmolStr::from(&name),
+                            kind: weft_graph_format::graph::CheckKind::Validation,
+                            condition,
+                            message,
+                            range: validation.condition.range(),
+                            waits: None,
+                        });
+                    }
+                },
+            }
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    /// A validation sees the variable itself although its cell is still being filled.
+    async fn condition_of_variable(
+        self: &Arc<Self>,
+        variable: &Variable,
+        validation: &crate::config::Condition,
+        value: &Value,
+    ) -> Result<(Value, Value), Failed> {
+        use crate::reference::Subject;
+        let mut problems = Vec::new();
+        let mut references = crate::config::references_of(&validation.condition, &mut problems);
+        references.extend(crate::config::references_of(&validation.error_message, &mut problems));
+        if !problems.is_empty() {
+            return self.report_all(problems);
+        }
+        let own = Subject::Variable(variable.name.clone());
+        references.retain(|r| r.subject != own);
+        let mut scope = self.scope(&references, &Repeated::default()).await?;
+        scope.insert(own, value.clone());
+        let (condition, problems) = weft_expressions::evaluate::evaluate(&validation.condition, &scope);
+        if problems.iter().any(Diagnostic::is_error) {
+            return self.report_all(problems);
+        }
+        let (message, problems) = weft_expressions::evaluate::evaluate(&validation.error_message, &scope);
+        if problems.iter().any(Diagnostic::is_error) {
+            return self.report_all(problems);
+        }
+        match convert(&condition, &Type::Bool) {
+            Ok(condition) if !condition.is_null() => Ok((condition, message)),
+            Ok(_) => self.fail(
+                Diagnostic::error("Invalid variable validation result", "The condition is null; it must be true or false.")
+                    .at(validation.condition.range()),
+            ),
+            Err(problem) => self.fail(
+                Diagnostic::error("Invalid variable validation result", format!("The condition is unsuitable: {}.", problem.with_path()))
+                    .at(validation.condition.range()),
+            ),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Provider blocks: which one a resource means, and the configuration of each of their instances.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::number::Number;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Kind;
+use weft_syntax::{Expression, Key, StepKind};
+
+use super::calls::ModuleNode;
+use super::instances::expand;
+use super::scope::Repeated;
+use crate::config::{ProviderBlock, ProviderReference, Repetition};
+use crate::decode::{decode, decode_empty};
+use crate::glue::Failed;
+
+/// The configured instances of a provider block.
+pub(crate) struct ProviderInstances {
+    /// Whether instances have keys.
+    pub(crate) keyed: bool,
+    /// Each of them.
+    pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
+    /// What decides which there are.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// The provider of an instance, and what choosing it must wait for.
+pub(crate) struct Chosen {
+    pub(crate) instance: ProviderInstance,
+    pub(crate) origin: Option<Origin>,
+}
+
+type Waiting = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
+
+impl ModuleNode {
+    /// The provider that `reference` (or the default configuration of `local_name`) means for one instance.
+    pub(crate) async fn choose_provider(
+        self: &Arc<Self>,
+        local_name: &SmolStr,
+        reference: Option<&ProviderReference>,
+        repeated: &Repeated,
+        at: &SourceRange,
+    ) -> Result<Chosen, Failed> {
+        let alias = reference.and_then(|r| r.alias.clone());
+        let found = self.find_provider(local_name, alias.as_ref(), at).await?;
+        let mut origin = found.origin.clone();
+        let own_key = match reference.and_then(|r| r.key.as_ref()) {
+            Some(expression) => {
+                let (key, key_origin) = self.provider_key(expression, repeated).await?;
+                origin = Origin::union([origin, key_origin].into_iter().flatten());
+                Some((key, expression.range()))
+            }
+            None => None,
+        };
+        self.pick(&found, own_key, origin, at)
+    }
+
+    fn pick(
+        &self,
+        found: &Found,
+        own_key: Option<(InstanceKey, SourceRange)>,
+        origin: Option<Origin>,
+        at: &SourceRange,
+    ) -> Result<Chosen, Failed> {
+        let key = match (&found.key, own_key) {
+            // The call chose an instance already.
+            (Some(key), None) => key.clone(),
+            (Some(_), Some((_, range))) => {
+                return self.fail(
+                    Diagnostic::error(
+                        "Invalid provider instance key",
+                        "The module call passed a single provider instance: it has no keys here.",
+                    )
+                    .at(range),
+                );
+            }
+            (None, Some((key, range))) => {
+                if !found.blocks.keyed {
+                    return self.fail(
+                        Diagnostic::error(
+                            "Invalid provider configuration reference",
+                            "This provider configuration has no for_each, so it has no instances to choose from.",
+                        )
+                        .at(range),
+                    );
+                }
+                if !found.blocks.instances.contains_key(&key) && !self.evaluation.is_validation() {
+                    return self.fail(
+                        Diagnostic::error(
+                            "Provider instance not present",
+                            format!(
+                                "The provider configuration has no instance {key}. Its instances are: {}.",
+                                found.blocks.instances.keys().map(|k| k.to_string()).collect::<Vec<_>>().join(", ")
+                            ),
+                        )
+                        .at(range),
+                    );
+                }
+                key
+            }
+            (None, None) if found.blocks.keyed && !self.evaluation.is_validation() => {
+                return self.fail(
+                    Diagnostic::error(
+                        "Missing provider instance key",
+                        "This provider configuration uses for_each: one of its instances must be named, such as \
+                         aws.by_region[each.key].",
+                    )
+                    .at(at.clone()),
+                );
+            }
+            (None, None) => InstanceKey::None,
+        };
+        let instance = found
+            .blocks
+            .instances
+            .get(&key)
+            .or_else(|| self.evaluation.is_validation().then(|| found.blocks.instances.values().next()).flatten())
+            .cloned();
+        match instance {
+            Some(instance) => Ok(Chosen { instance, origin }),
+            None if self.evaluation.is_validation() => {
+                let (module, source, alias) = found.named.clone();
+                Ok(Chosen { instance: ProviderInstance { module, source, alias, key }, origin })
+            }
+            None => Err(Failed),
+        }
+    }
+
+    /// The key that an expression such as `aws.by_region[each.key]` chooses.
+    async fn provider_key(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<(InstanceKey, Option<Origin>), Failed> {
+        // A literal key stands in the traversal.
+        if let Some(traversal) = expression.as_traversal()
+            && let Some(StepKind::Index(key)) = traversal.steps.last().map(|s| &s.kind)
+        {
+            let key = match key {
+                Key::String(text) => InstanceKey::String(text.clone()),
+                Key::Number(digits) => {
+                    let number = Number::parse(digits).ok();
+                    InstanceKey::String(number.map(|n| n.to_string()).unwrap_or_default().into())
+                }
+            };
+            return Ok((key, None));
+        }
+        let value = self.evaluate(expression, repeated).await?;
+        let origin = value.deep_origin();
+        let error = |detail: &str| {
+            self.fail(Diagnostic::error("Invalid provider instance key", detail.to_string()).at(expression.range()))
+        };
+        let (marks, _) = value.open();
+        if marks.is_sensitive() {
+            return error("A provider instance key must not be sensitive: it is part of an address.");
+        }
+        match convert(&value, &Type::String) {
+            Ok(text) => match text.open().1 {
+                Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
+                Kind::Null(_) => error("A provider instance key must not be null."),
+                _ if self.evaluation.is_validation() => Ok((InstanceKey::String(SmolStr::default()), origin)),
+                _ => error("The key depends on values that are known only after apply, so the provider cannot be chosen."),
+            },
+            Err(problem) => error(&format!("The key is unsuitable: {}.", problem.with_path())),
+        }
+    }
+
+    /// Follows a provider name up the calls to the block that configures it.
+    fn find_provider(
+        self: &Arc<Self>,
+        local_name: &SmolStr,
+        alias: Option<&SmolStr>,
+        at: &SourceRange,
+    ) -> BoxFuture<'static, Result<Found, Failed>> {
+        let (node, local_name, alias, at) = (self.clone(), local_name.clone(), alias.cloned(), at.clone());
+        async move {
+            let source = node.config.provider_source(&local_name);
+            let block = node.config.providers.get(&(local_name.clone(), alias.clone()));
+            let own = match block {
+                // An empty block without alias in a child only names what the caller passes.
+                Some(block) => !block.is_empty || node.caller.is_none() || block.alias.is_some(),
+                None => false,
+            };
+            if own || (node.caller.is_none() && alias.is_none()) {
+                let blocks = node.provider(&local_name, alias.as_ref()).await?;
+                let named = (node.address.clone(), source, alias.clone());
+                return Ok(Found { origin: blocks.origin.clone(), blocks, key: None, named });
+            }
+            let Some(caller) = &node.caller else {
+                return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
+            };
+            let passed = caller.call.providers.iter().find(|p| p.child_name == local_name && p.child_alias == alias);
+            match passed {
+                Some(passed) => {
+                    let parent = &caller.parent;
+                    let mut found = parent
+                        .find_provider(&passed.parent.local_name, passed.parent.alias.as_ref(), &passed.parent.range)
+                        .await?;
+                    if let Some(expression) = &passed.parent.key {
+                        let (key, origin) = parent.provider_key(expression, &caller.repeated).await?;
+                        let origin = Origin::union([found.origin.clone(), origin].into_iter().flatten());
+                        let chosen = parent.pick(&found, Some((key, expression.range())), origin, &at)?;
+                        found.key = Some(chosen.instance.key);
+                        found.origin = chosen.origin;
+                    }
+                    Ok(found)
+                }
+                // The default configuration of the same provider is handed down by itself.
+                None if alias.is_none() => {
+                    let parent_name = caller
+                        .parent
+                        .config
+                        .required_providers
+                        .iter()
+                        .find(|(_, required)| required.source == source)
+                        .map_or(local_name, |(name, _)| name.clone());
+                    caller.parent.find_provider(&parent_name, None, &at).await
+                }
+                None => node.fail(missing_configuration(&local_name, alias.as_ref(), &at)),
+            }
+        }
+        .boxed()
+    }
+
+    /// The instances of a provider block of this module, or of the empty one that stands for a missing block.
+    pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> Waiting {
+        let node = self.clone();
+        let key = (local_name.clone(), alias.cloned());
+        self.providers.get(key.clone(), move || async move {
+            let source = node.config.provider_source(&key.0);
+            let block = node.config.providers.get(&key).cloned();
+            let repetition = match block.as_ref().and_then(|b| b.for_each.clone()) {
+                Some(expression) => Repetition::ForEach(expression),
+                None => Repetition::Single,
+            };
+            let keyed = !matches!(repetition, Repetition::Single);
+            let expanded = expand(&node, &repetition).await?;
+            let schema = match node.evaluation.glue.provider_schema(&source).await {
+                Ok(schema) => schema,
+                Err(mut problem) => {
+                    if problem.subject.is_none() {
+                        problem.subject = block.as_ref().map(|b| b.range.clone());
+                    }
+                    return node.fail(problem);
+                }
+            };
+            let mut instances = BTreeMap::new();
+            let mut failed = false;
+            for (instance_key, repeated) in expanded.instances {
+                let instance = ProviderInstance {
+                    module: node.address.clone(),
+                    source: source.clone(),
+                    alias: key.1.clone(),
+                    key: instance_key.clone(),
+                };
+                let done = node.configure(block.as_deref(), &schema.provider.block, &instance, &repeated).await;
+                failed |= done.is_err();
+                instances.insert(instance_key, instance);
+            }
+            if failed {
+                return Err(Failed);
+            }
+            Ok(Arc::new(ProviderInstances { keyed, instances, origin: expanded.origin }))
+        })
+    }
+
+    async fn configure(
+        self: &Arc<Self>,
+        block: Option<&ProviderBlock>,
+        schema: &weft_graph_format::schema::Block,
+        instance: &ProviderInstance,
+        repeated: &Repeated,
+    ) -> Result<(), Failed> {
+        let (config, problems, range) = match block {
+            Some(block) => {
+                let scope = self.scope(&block.references, repeated).await?;
+                let (config, problems) = decode(&block.body, schema, &scope);
+                (config, problems, block.range.clone())
+            }
+            None => {
+                let (config, mut problems) = decode_empty(schema, &SourceRange::default());
+                if !problems.is_empty() {
+                    problems = vec![Diagnostic::error(
+                        "Invalid provider configuration",
+                        format!(
+                            "Provider {} needs to be configured: write a provider block in the root module with its \
+                             required arguments.",
+                            instance.source.for_display()
+                        ),
+                    )];
+                }
+                (config, problems, SourceRange::default())
+            }
+        };
+        if problems.iter().any(Diagnostic::is_error) {
+            return self.report_all(problems);
+        }
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        self.evaluation.glue.provider_instance(instance, &config, &range).await
+    }
+}
+
+/// The block that a name leads to, and the instance where a call chose one.
+struct Found {
+    blocks: Arc<ProviderInstances>,
+    key: Option<InstanceKey>,
+    origin: Option<Origin>,
+    named: (
+        weft_graph_format::address::ModuleInstance,
+        weft_graph_format::address::ProviderSource,
+        Option<SmolStr>,
+    ),
+}
+
+fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceRange) -> Diagnostic {
+    let name = match alias {
+        Some(alias) => format!("{local_name}.{alias}"),
+        None => local_name.to_string(),
+    };
+    Diagnostic::error(
+        "Provider configuration not present",
+        format!("There is no provider configuration {name} here: neither a block in this module nor one passed by the caller."),
+    )
+    .at(at.clone())
+}

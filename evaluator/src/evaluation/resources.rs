@@ -1,0 +1,331 @@
+//! Resources: from a block to planned instances.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, Shared};
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::CheckKind;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::Schema;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{ExprKind, Expression, Key, StepKind};
+
+use super::calls::ModuleNode;
+use super::instances::{Expanded, Instances, assemble, expand};
+use super::scope::Repeated;
+use crate::config::{ResourceBlock, did_you_mean};
+use crate::decode::decode;
+use crate::glue::{DesiredInstance, Failed, Trigger};
+use crate::reference::Subject;
+
+type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
+
+impl ModuleNode {
+    /// All instances of a resource, planned.
+    pub(crate) fn resource(self: &Arc<Self>, resource: &Resource) -> Waiting {
+        let (node, key) = (self.clone(), resource.clone());
+        self.resources.get(resource.clone(), move || async move {
+            let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
+            let expanded = expand(&node, &block.repetition).await?;
+            let absolute = node.absolute(&key);
+            node.evaluation.glue.expanded(&absolute, &expanded.expansion());
+            let schema = node.schema_of(&block).await?;
+            let depends = node.depends_on_origin(&block.depends_on).await?;
+            let waits =
+                Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
+            let direct = node.direct_dependencies(&block).await;
+            let common = Arc::new(Common { block, schema, waits, direct });
+            let Expanded { kind, instances, .. } = expanded;
+            let tasks: Vec<_> = instances
+                .into_iter()
+                .map(|(instance_key, repeated)| {
+                    let (node, common) = (node.clone(), common.clone());
+                    let key = instance_key.clone();
+                    (instance_key, tokio::spawn(async move { node.instance(&common, key, repeated).await }))
+                })
+                .collect();
+            let mut values = Vec::with_capacity(tasks.len());
+            let mut failed = false;
+            for (instance_key, task) in tasks {
+                match task.await.unwrap_or(Err(Failed)) {
+                    Ok(value) => values.push((instance_key, value)),
+                    Err(Failed) => failed = true,
+                }
+            }
+            if failed {
+                return Err(Failed);
+            }
+            let whole = assemble(kind, values, node.evaluation.is_validation());
+            Ok(Arc::new(Instances { whole }))
+        })
+    }
+
+    async fn schema_of(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Schema>, Failed> {
+        let source = self.config.provider_source(&block.provider_local_name());
+        let schema = match self.evaluation.glue.provider_schema(&source).await {
+            Ok(schema) => schema,
+            Err(mut problem) => {
+                problem.subject.get_or_insert_with(|| block.range.clone());
+                return self.fail(problem);
+            }
+        };
+        let (types, what) = match block.resource.mode {
+            ResourceMode::Managed => (&schema.resources, "resource type"),
+            _ => (&schema.data_sources, "data source"),
+        };
+        match types.get(&block.resource.type_name) {
+            Some(found) => Ok(Arc::new(found.clone())),
+            None => {
+                let name = block.resource.type_name.as_str();
+                let hint = did_you_mean(name, types.keys().map(|n| n.as_str()));
+                self.fail(
+                    Diagnostic::error(
+                        format!("Invalid {what}"),
+                        format!("The provider {} has no {what} {name:?}.{hint}", source.for_display()),
+                    )
+                    .at(block.range.clone()),
+                )
+            }
+        }
+    }
+
+    async fn direct_dependencies(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+    ) -> Vec<weft_graph_format::address::AbsResource> {
+        if block.resource.mode == ResourceMode::Managed {
+            return Vec::new();
+        }
+        let named: BTreeSet<Resource> = self.named_resources(&block.references);
+        let mut direct: Vec<_> = named.iter().map(|r| self.absolute(r)).collect();
+        direct.extend(self.depends_on_resources(block.depends_on.clone()).await);
+        let mut node = self.clone();
+        while let Some(caller) = &node.caller {
+            let references = caller.call.depends_on.clone();
+            direct.extend(caller.parent.depends_on_resources(references).await);
+            let parent = caller.parent.clone();
+            node = parent;
+        }
+        direct.sort();
+        direct.dedup();
+        direct
+    }
+
+    async fn instance(
+        self: &Arc<Self>,
+        common: &Common,
+        key: InstanceKey,
+        repeated: Repeated,
+    ) -> Result<Value, Failed> {
+        let block = &common.block;
+        let address = self.absolute(&block.resource).instance(key);
+        let text = SmolStr::from(address.to_string());
+        let local_name = block.provider_local_name();
+        let at = block.provider.as_ref().map_or(block.range.clone(), |p| p.range.clone());
+        let chosen = self.choose_provider(&local_name, block.provider.as_ref(), &repeated, &at).await?;
+        let checked = self
+            .conditions(
+                &block.lifecycle.preconditions,
+                &text,
+                CheckKind::Precondition,
+                "Resource precondition failed",
+                &repeated,
+                common.waits.clone(),
+            )
+            .await?;
+        let scope = self.scope(&block.references, &repeated).await?;
+        let (config, problems) = decode(&block.body, &common.schema.block, &scope);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p.about(text.as_str())));
+        if failed {
+            return Err(Failed);
+        }
+        if let Some(problem) = ephemeral_problem(&config, &common.schema, block) {
+            return self.fail(problem.about(text.as_str()));
+        }
+        let prevent_destroy = match &block.lifecycle.prevent_destroy {
+            Some(expression) => self.prevent_destroy(expression).await?,
+            None => false,
+        };
+        let triggers = self.triggers(block, &repeated).await?;
+        let dependencies =
+            self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
+        let waits =
+            Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
+        let desired = DesiredInstance {
+            address,
+            provider: chosen.instance,
+            config,
+            schema: common.schema.clone(),
+            block: block.clone(),
+            waits,
+            dependencies,
+            direct: common.direct.clone(),
+            triggers,
+            prevent_destroy,
+        };
+        let value = match block.resource.mode {
+            ResourceMode::Managed => self.evaluation.glue.managed(desired).await?,
+            _ => self.evaluation.glue.data(desired).await?,
+        };
+        if block.lifecycle.postconditions.is_empty() {
+            return Ok(value);
+        }
+        let settled = self
+            .conditions(
+                &block.lifecycle.postconditions,
+                &text,
+                CheckKind::Postcondition,
+                "Resource postcondition failed",
+                &repeated.with_self(value.clone()),
+                value.deep_origin(),
+            )
+            .await?;
+        Ok(value.add_origin(settled.as_ref()))
+    }
+
+    async fn prevent_destroy(self: &Arc<Self>, expression: &Expression) -> Result<bool, Failed> {
+        let value = self.evaluate(expression, &Repeated::default()).await?;
+        let value = convert(&value, &Type::Bool).ok().and_then(|v| v.as_bool());
+        match value {
+            Some(value) => Ok(value),
+            None if self.evaluation.is_validation() => Ok(false),
+            None => self.fail(
+                Diagnostic::error(
+                    "Invalid prevent_destroy argument",
+                    "prevent_destroy must be true or false and known when planning.",
+                )
+                .at(expression.range()),
+            ),
+        }
+    }
+
+    /// What `replace_triggered_by` names for this instance.
+    async fn triggers(self: &Arc<Self>, block: &ResourceBlock, repeated: &Repeated) -> Result<Vec<Trigger>, Failed> {
+        let mut found = Vec::new();
+        for expression in &block.lifecycle.replace_triggered_by {
+            match self.trigger(expression, repeated).await? {
+                Some(trigger) => {
+                    // Whoever is named has to be planned first.
+                    self.resource(&trigger.resource.resource).await?;
+                    found.push(trigger);
+                }
+                None => {
+                    return self.fail(
+                        Diagnostic::error(
+                            "Invalid replace_triggered_by expression",
+                            "Only references to managed resources of this module, their instances and attributes can \
+                             trigger a replacement.",
+                        )
+                        .at(expression.range()),
+                    );
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn trigger(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Option<Trigger>, Failed> {
+        // `a.b[each.key].c` is attribute access on an index on a traversal.
+        let mut tail = Vec::new();
+        let mut computed_key = None;
+        let mut here = expression.clone();
+        let traversal = loop {
+            if let Some(traversal) = here.as_traversal() {
+                break traversal;
+            }
+            let next = match here.kind() {
+                ExprKind::RelativeTraversal { source, steps } => {
+                    tail.splice(0..0, steps.iter().cloned());
+                    here.child(*source)
+                }
+                ExprKind::Index { collection, key, .. } => {
+                    computed_key = Some(here.child(*key));
+                    here.child(*collection)
+                }
+                _ => return Ok(None),
+            };
+            here = next;
+        };
+        let Ok(reference) = crate::reference::resolve(&expression.tree, &traversal) else { return Ok(None) };
+        let Subject::Resource(resource) = &reference.subject else { return Ok(None) };
+        if resource.mode != ResourceMode::Managed || !self.config.resources.contains_key(resource) {
+            return Ok(None);
+        }
+        let mut rest: Vec<_> = traversal.steps[reference.steps..].to_vec();
+        let key = match computed_key {
+            Some(expression) => {
+                let value = self.evaluate(&expression, repeated).await?;
+                match (value.as_str(), value.as_number().and_then(|n| n.to_u64())) {
+                    (Some(text), _) => Some(InstanceKey::String(SmolStr::new(text))),
+                    (None, Some(number)) => Some(InstanceKey::Int(number)),
+                    (None, None) => return Ok(None),
+                }
+            }
+            None => match rest.first().map(|s| s.kind.clone()) {
+                Some(StepKind::Index(Key::String(text))) => {
+                    rest.remove(0);
+                    Some(InstanceKey::String(text))
+                }
+                Some(StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits)) => {
+                    rest.remove(0);
+                    digits.parse().ok().map(InstanceKey::Int)
+                }
+                _ => None,
+            },
+        };
+        rest.extend(tail);
+        let path = Path(
+            rest.iter()
+                .map(|step| match &step.kind {
+                    StepKind::Attribute(name) => Step::Attribute(name.clone()),
+                    StepKind::Index(Key::String(text)) => Step::Key(text.clone()),
+                    StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                        Step::Index(digits.parse().unwrap_or(u64::MAX))
+                    }
+                })
+                .collect(),
+        );
+        Ok(Some(Trigger { resource: self.absolute(resource), key, path }))
+    }
+}
+
+/// What all instances of a block share.
+struct Common {
+    block: Arc<ResourceBlock>,
+    schema: Arc<Schema>,
+    waits: Option<Origin>,
+    direct: Vec<weft_graph_format::address::AbsResource>,
+}
+
+/// Ephemeral values may only go where they are not stored.
+fn ephemeral_problem(config: &Value, schema: &Schema, block: &ResourceBlock) -> Option<Diagnostic> {
+    if !config.deep().ephemeral {
+        return None;
+    }
+    let (_, marks) = config.unmark_with_paths();
+    let stored = marks.iter().find(|(path, marks)| {
+        let write_only = match path.0.first() {
+            Some(Step::Attribute(name)) => schema.block.attributes.get(name).is_some_and(|a| a.write_only),
+            _ => false,
+        };
+        marks.is_ephemeral() && !write_only
+    })?;
+    Some(
+        Diagnostic::error(
+            "Invalid use of ephemeral value",
+            format!("An ephemeral value cannot be used for {}: it would be stored.", stored.0),
+        )
+        .at(block.range.clone()),
+    )
+}

@@ -1,0 +1,292 @@
+//! What an expression may name, with its values ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use smol_str::SmolStr;
+use weft_expressions::call_context::{CallContext, Impure};
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::address::{InstanceKey, Resource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::number::Number;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{Expression, Traversal, Tree};
+
+use super::Evaluation;
+use super::calls::ModuleNode;
+use super::instances::Instances;
+use crate::config::references_of;
+use crate::glue::Failed;
+use crate::reference::{Reference, Subject, resolve};
+
+/// Where a configuration is evaluated.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Directory of the root module.
+    pub root_dir: PathBuf,
+    /// Where the command was started.
+    pub cwd: PathBuf,
+    /// The workspace.
+    pub workspace: SmolStr,
+    /// Time of the plan, RFC 3339; empty while validating.
+    pub timestamp: String,
+}
+
+/// What `each`, `count` and `self` are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repeated {
+    /// `count.index`
+    pub(crate) index: Option<Value>,
+    /// `each.key`
+    pub(crate) key: Option<Value>,
+    /// `each.value`
+    pub(crate) value: Option<Value>,
+    /// `self`
+    pub(crate) self_object: Option<Value>,
+}
+
+impl Repeated {
+    /// The data of one instance.
+    pub(crate) fn of(key: &InstanceKey, value: Option<Value>) -> Repeated {
+        match key {
+            InstanceKey::None => Repeated::default(),
+            InstanceKey::Int(i) => {
+                Repeated { index: Some(Value::number(Number::from_u64(*i))), ..Repeated::default() }
+            }
+            InstanceKey::String(s) => {
+                let key = Value::string(s);
+                Repeated { value: value.or_else(|| Some(key.clone())), key: Some(key), ..Repeated::default() }
+            }
+        }
+    }
+
+    /// What validation knows of an instance: nothing.
+    pub(crate) fn unknown(count: bool) -> Repeated {
+        use weft_graph_format::value::Refinement;
+        if count {
+            let index = Value::refined(Type::Number, Refinement::not_null());
+            return Repeated { index: Some(index), ..Repeated::default() };
+        }
+        Repeated {
+            key: Some(Value::refined(Type::String, Refinement::not_null())),
+            value: Some(Value::unknown(Type::Dynamic)),
+            ..Repeated::default()
+        }
+    }
+
+    /// The same with `self`.
+    pub(crate) fn with_self(&self, object: Value) -> Repeated {
+        Repeated { self_object: Some(object), ..self.clone() }
+    }
+}
+
+/// Values for everything that some expressions name.
+pub(crate) struct ReadyScope {
+    values: BTreeMap<Subject, Value>,
+    repeated: Repeated,
+    module_path: String,
+    evaluation: Arc<Evaluation>,
+}
+
+impl ReadyScope {
+    /// Adds a value that has no cell of its own yet.
+    pub(crate) fn insert(&mut self, subject: Subject, value: Value) {
+        self.values.insert(subject, value);
+    }
+
+    fn value(&self, reference: &Reference) -> Option<Value> {
+        let text = |path: &std::path::Path| Value::string(path.to_string_lossy());
+        match &reference.subject {
+            Subject::EachKey => self.repeated.key.clone(),
+            Subject::EachValue => self.repeated.value.clone(),
+            Subject::CountIndex => self.repeated.index.clone(),
+            Subject::SelfObject => self.repeated.self_object.clone(),
+            Subject::Path(name) => Some(match name.as_str() {
+                "module" => Value::string(&self.module_path),
+                "root" => Value::string("."),
+                _ => text(&self.evaluation.environment.cwd),
+            }),
+            Subject::Terraform(name) if name == "workspace" => Some(Value::string(&self.evaluation.environment.workspace)),
+            Subject::Module(name, _) => self.values.get(&Subject::Module(name.clone(), None)).cloned(),
+            subject => self.values.get(subject).cloned(),
+        }
+    }
+}
+
+impl Scope for ReadyScope {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        match self.value(&reference) {
+            Some(value) => Ok(Resolved { value, consumed: reference.steps }),
+            None => Err(vec![out_of_scope(&reference)]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        let environment = &self.evaluation.environment;
+        CallContext {
+            base_directory: &environment.root_dir,
+            plan_timestamp: (!environment.timestamp.is_empty()).then_some(environment.timestamp.as_str()),
+            impure: Impure::Defer,
+            ..CallContext::new(&self.evaluation.occurrences, &self.evaluation.parameters)
+        }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.evaluation.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error(
+            "Provider functions not supported yet",
+            format!("The function {name} belongs to a provider; this version of Weft cannot call those yet."),
+        ))
+    }
+
+    fn call_provider_function(&self, function: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new(format!("the function {} of a provider cannot be called yet", function.function)))
+    }
+}
+
+fn out_of_scope(reference: &Reference) -> Diagnostic {
+    let (summary, detail) = match &reference.subject {
+        Subject::CountIndex => (
+            "Reference to \"count\" in non-counted context",
+            "count.index has a value only inside resource, data and module blocks that set count.",
+        ),
+        Subject::EachKey | Subject::EachValue => (
+            "Reference to \"each\" in context without for_each",
+            "each.key and each.value have values only inside blocks that set for_each.",
+        ),
+        Subject::SelfObject => (
+            "Invalid \"self\" reference",
+            "self has a value only in provisioner, connection and postcondition blocks of a resource.",
+        ),
+        Subject::Terraform(_) => (
+            "Reference not supported yet",
+            "This name is part of the language, but this version of Weft has no value for it yet.",
+        ),
+        _ => ("Reference to undeclared object", "What is named here has no value in this place."),
+    };
+    Diagnostic::error(summary, detail).at(reference.range.clone())
+}
+
+impl ModuleNode {
+    /// Waits for everything that the references name and makes a scope of it.
+    pub(crate) async fn scope(
+        self: &Arc<Self>,
+        references: &[Reference],
+        repeated: &Repeated,
+    ) -> Result<ReadyScope, Failed> {
+        let mut wanted: BTreeSet<&Subject> = BTreeSet::new();
+        let mut outputs: BTreeMap<&SmolStr, Option<BTreeSet<SmolStr>>> = BTreeMap::new();
+        for reference in references {
+            match &reference.subject {
+                Subject::Module(name, output) => {
+                    let entry = outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
+                    match (output, entry.as_mut()) {
+                        (Some(output), Some(named)) => {
+                            named.insert(output.clone());
+                        }
+                        _ => *entry = None,
+                    }
+                }
+                subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_)) => {
+                    wanted.insert(subject);
+                }
+                _ => {}
+            }
+        }
+        let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
+        // All tasks are started before the first is waited for.
+        let pending: Vec<_> = wanted.iter().map(|subject| (*subject, self.start(subject))).collect();
+        let modules: Vec<_> = outputs
+            .into_iter()
+            .map(|(name, named)| (name.clone(), self.call_value(name.clone(), named)))
+            .collect();
+        let mut failed = false;
+        for (subject, value) in pending {
+            match value.await {
+                Ok(value) => {
+                    values.insert(subject.clone(), value);
+                }
+                Err(Failed) => failed = true,
+            }
+        }
+        for (name, value) in modules {
+            match value.await {
+                Ok(value) => {
+                    values.insert(Subject::Module(name, None), value);
+                }
+                Err(Failed) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Failed);
+        }
+        Ok(ReadyScope {
+            values,
+            repeated: repeated.clone(),
+            module_path: self.config.dir.clone(),
+            evaluation: self.evaluation.clone(),
+        })
+    }
+
+    fn start(self: &Arc<Self>, subject: &Subject) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
+        use futures::FutureExt;
+        match subject {
+            Subject::Variable(name) => self.variable(name).boxed(),
+            Subject::Local(name) => self.local(name).boxed(),
+            Subject::Resource(resource) => {
+                let instances = self.resource(resource);
+                async move { instances.await.map(|i: Arc<Instances>| i.whole.clone()) }.boxed()
+            }
+            _ => futures::future::ready(Err(Failed)).boxed(),
+        }
+    }
+
+    /// Evaluates one expression with everything that it names.
+    pub(crate) async fn evaluate(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Value, Failed> {
+        let mut problems = Vec::new();
+        let references = references_of(expression, &mut problems);
+        if !problems.is_empty() {
+            return self.report_all(problems);
+        }
+        let scope = self.scope(&references, repeated).await?;
+        let (value, problems) = weft_expressions::evaluate::evaluate(expression, &scope);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        if failed { Err(Failed) } else { Ok(value) }
+    }
+
+    /// Reports all and fails.
+    pub(crate) fn report_all<T>(&self, problems: Vec<Diagnostic>) -> Result<T, Failed> {
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        Err(Failed)
+    }
+
+    /// Reports one problem and fails.
+    pub(crate) fn fail<T>(&self, problem: Diagnostic) -> Result<T, Failed> {
+        self.report_all(vec![problem])
+    }
+
+    /// The managed resources of this module that references name.
+    pub(crate) fn named_resources(&self, references: &[Reference]) -> BTreeSet<Resource> {
+        references
+            .iter()
+            .filter_map(|r| match &r.subject {
+                Subject::Resource(resource) => Some(resource.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,259 @@
+//! Attributes and indices: `a.b`, `a[b]`.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::number::Number;
+use weft_graph_format::path::Step;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use crate::convert::convert;
+use crate::symbolic;
+
+/// What is wrong with an expression, before it has a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The short line.
+    pub summary: &'static str,
+    /// What was found.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem with a summary and a detail.
+    pub fn new(summary: &'static str, detail: impl Into<String>) -> Problem {
+        Problem { summary, detail: detail.into() }
+    }
+
+    /// As a diagnostic without a place.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::error(self.summary, self.detail.clone())
+    }
+}
+
+const INVALID_INDEX: &str = "Invalid index";
+const UNSUPPORTED_ATTRIBUTE: &str = "Unsupported attribute";
+const NO_SUCH_ELEMENT: &str = "The given key does not identify an element in this collection value";
+
+/// The part of a container found at `step`, with the container's marks and origin; its formula, where the container
+/// has one and the part none, is the part of that.
+fn part_of(container: &Value, found: &Value, step: &Step) -> Value {
+    let explained = match (container.formula(), found.formula()) {
+        (Some(formula), None) if !found.deep().formula => {
+            symbolic::replace_formulas(found, &symbolic::part(formula, step, found.ty()))
+        }
+        _ => found.clone(),
+    };
+    explained.mark(container.marks()).add_origin(container.origin())
+}
+
+/// An unknown part of an unknown container.
+fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula) -> Value {
+    let part = Value::unknown(ty);
+    let part = match container.formula() {
+        Some(formula) => part.with_formula(Some(op(formula.clone()))),
+        None => part,
+    };
+    // The formula of a marked container yields the marks.
+    let marked = match part.formula().cloned() {
+        Some(formula) => part.with_formula(None).mark(container.marks()).with_formula(Some(formula)),
+        None => part.mark(container.marks()),
+    };
+    marked.add_origin(container.origin())
+}
+
+/// `object.name`, where object may be a map too. `range` is where it stands, for the formula.
+pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Result<Value, Problem> {
+    let step = Step::Attribute(name.into());
+    let unsupported = |detail: String| Err(Problem::new(UNSUPPORTED_ATTRIBUTE, detail));
+    let unknown = |ty: Type| {
+        Ok(unknown_part(object, ty.clone(), |formula| {
+            let part = symbolic::part(&formula, &step, ty.clone());
+            Formula::new(reopened(part, &formula, &step), ty, range.cloned())
+        }))
+    };
+    match object.open().1 {
+        Kind::Null(_) => Err(Problem::new(
+            "Attempt to get attribute from null value",
+            "This value is null, so it does not have any attributes.",
+        )),
+        Kind::Object(fields) => match fields.get(name) {
+            Some(found) => Ok(part_of(object, found, &step)),
+            None => unsupported(format!("This object does not have an attribute named {name:?}.")),
+        },
+        Kind::Map(fields) => match fields.get(name) {
+            Some(found) => Ok(part_of(object, found, &Step::Key(name.into()))),
+            None => {
+                Err(Problem::new("Missing map element", format!("This map does not have an element with the key {name:?}.")))
+            }
+        },
+        Kind::Unknown(u) => match &u.ty {
+            Type::Dynamic => unknown(Type::Dynamic),
+            Type::Map(element) => unknown((**element).clone()),
+            Type::Object(o) => match o.attributes.get(name) {
+                Some(ty) => unknown(ty.clone()),
+                None => unsupported(format!("This object does not have an attribute named {name:?}.")),
+            },
+            ty => unsupported(no_attributes(ty, name)),
+        },
+        _ => unsupported(no_attributes(&object.ty(), name)),
+    }
+}
+
+/// The operation of the part's formula: a longer path of a result, or else the plain attribute.
+fn reopened(part: Formula, container: &Formula, step: &Step) -> FormulaOp {
+    match (part.op(), step) {
+        (FormulaOp::Result(operation, path), _) => FormulaOp::Result(*operation, path.clone()),
+        (_, Step::Attribute(name)) => FormulaOp::Attribute(container.clone(), name.clone()),
+        (_, Step::Key(key)) => FormulaOp::Index(container.clone(), Formula::constant(Value::string(key))),
+        (_, Step::Index(index)) => {
+            FormulaOp::Index(container.clone(), Formula::constant(Value::number(Number::from_u64(*index))))
+        }
+    }
+}
+
+fn no_attributes(ty: &Type, name: &str) -> String {
+    match ty {
+        Type::List(element) if matches!(&**element, Type::Object(o) if o.attributes.contains_key(name)) => format!(
+            "Can't access attributes on a list of objects. Did you mean to access attribute {name:?} for a specific \
+             element of the list, or across all elements of the list?"
+        ),
+        Type::Set(element) if matches!(&**element, Type::Object(o) if o.attributes.contains_key(name)) => format!(
+            "Can't access attributes on a set of objects. Did you mean to access attribute {name:?} across all \
+             elements of the set?"
+        ),
+        Type::Set(element) if matches!(&**element, Type::Object(_)) => {
+            "Can't access attributes on a set of objects. Did you mean to access an attribute across all elements of \
+             the set?"
+                .to_owned()
+        }
+        Type::List(element) if matches!(&**element, Type::Object(_)) => {
+            "Can't access attributes on a list of objects. Did you mean to access an attribute for a specific element \
+             of the list, or across all elements of the list?"
+                .to_owned()
+        }
+        ty if ty.is_primitive() => {
+            format!("Can't access attributes on a primitive-typed value ({}).", ty.friendly_name())
+        }
+        _ => "This value does not have any attributes.".to_owned(),
+    }
+}
+
+/// `collection[key]`. `range` is where it stands, for the formula.
+pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Result<Value, Problem> {
+    if collection.is_null() {
+        return Err(Problem::new(
+            "Attempt to index null value",
+            "This value is null, so it does not have any indices.",
+        ));
+    }
+    if key.is_null() {
+        return Err(Problem::new(INVALID_INDEX, "Can't use a null value as an indexing key."));
+    }
+    let ty = collection.ty();
+    let formula = |ty: Type| {
+        Formula::new(FormulaOp::Index(collection.to_formula(), key.to_formula()), ty, range.cloned())
+    };
+    let undecided = |ty: Type| {
+        let both = [collection.clone(), key.clone()];
+        let marks = collection.marks().union(key.marks());
+        let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
+        let formula = symbolic.then(|| formula(ty.clone()));
+        Ok(Value::unknown(ty)
+            .mark(&marks)
+            .with_formula(formula)
+            .add_origin(symbolic::joined_origin(&both).as_ref()))
+    };
+    let wanted = match &ty {
+        Type::Dynamic => return undecided(Type::Dynamic),
+        _ if key.ty() == Type::Dynamic => return undecided(Type::Dynamic),
+        Type::List(_) | Type::Tuple(_) => Type::Number,
+        Type::Map(_) | Type::Object(_) => Type::String,
+        Type::Set(_) => {
+            return Err(Problem::new(
+                INVALID_INDEX,
+                "Elements of a set are identified only by their value and don't have any separate index or key to \
+                 select with, so it's only possible to perform operations across all elements of the set.",
+            ));
+        }
+        _ => return Err(Problem::new(INVALID_INDEX, "This value does not have any indices.")),
+    };
+    let by_number = key.ty() == Type::Number;
+    let key_value = convert(key, &wanted)
+        .map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
+    let open_type = match &ty {
+        Type::List(element) | Type::Map(element) => (**element).clone(),
+        Type::Tuple(items) if !collection.is_known() => {
+            key_value.as_number().and_then(Number::to_usize).and_then(|i| items.get(i).cloned()).unwrap_or(Type::Dynamic)
+        }
+        Type::Object(object) if !collection.is_known() => {
+            key_value.as_str().and_then(|name| object.attributes.get(name).cloned()).unwrap_or(Type::Dynamic)
+        }
+        _ => Type::Dynamic,
+    };
+    if !key_value.is_known() {
+        return undecided(open_type);
+    }
+    if !collection.is_known() {
+        check_against_type(&ty, &key_value, by_number)?;
+        return undecided(open_type);
+    }
+    let found = match (collection.open().1, key_value.as_number(), key_value.as_str()) {
+        (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
+            let place = number.to_usize().filter(|place| *place < s.len());
+            let Some(place) = place else { return Err(missing_place(number, s.len())) };
+            s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64)))
+        }
+        (Kind::Map(f), _, Some(name)) => f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()))),
+        (Kind::Object(f), _, Some(name)) => {
+            f.get(name).map(|item| part_of(collection, item, &Step::Attribute(name.into())))
+        }
+        _ => None,
+    };
+    let Some(found) = found else { return Err(missing_name(&ty, by_number)) };
+    if key.deep().formula {
+        // Another key may be there at apply.
+        let whole = formula(found.ty());
+        let found = symbolic::replace_formulas(&found, &whole);
+        return Ok(found.mark(key.marks()).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
+    }
+    Ok(found.mark(key.marks()).add_origin(key.origin()))
+}
+
+/// For containers of which only the type is known: what no value of that type can have.
+fn check_against_type(ty: &Type, key: &Value, by_number: bool) -> Result<(), Problem> {
+    match (ty, key.as_number(), key.as_str()) {
+        (Type::Tuple(items), Some(number), _) if number.to_usize().is_none_or(|i| i >= items.len()) => {
+            Err(missing_place(number, items.len()))
+        }
+        (Type::Object(object), _, Some(name)) if !object.attributes.contains_key(name) => {
+            Err(missing_name(ty, by_number))
+        }
+        (Type::List(_), Some(number), _) if number.signum() < 0 || !number.is_integer() => {
+            Err(missing_place(number, usize::MAX))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn missing_place(number: &Number, length: usize) -> Problem {
+    let reason = if !number.is_integer() && !number.is_infinite() {
+        "indexing a sequence requires a whole number, but the given index has a fractional part"
+    } else if number.signum() < 0 {
+        "a negative number is not a valid index for a sequence"
+    } else if length == 0 {
+        "the collection has no elements"
+    } else {
+        "the given index is greater than or equal to the length of the collection"
+    };
+    Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {reason}."))
+}
+
+fn missing_name(ty: &Type, by_number: bool) -> Problem {
+    let hint = match ty {
+        Type::Object(_) if by_number => " An object only supports looking up attributes by name, not by numeric index.",
+        _ => "",
+    };
+    Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}.{hint}"))
+}

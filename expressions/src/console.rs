@@ -1,0 +1,266 @@
+//! One expression as text in, its value as data out: what `weft console -eval-json` prints.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use serde_json::{Map as JsonMap, Value as Json};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::source::Position;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::{Key, StepKind, Traversal, Tree};
+
+use crate::evaluate::{self, ProviderFunction, Resolved, Scope};
+use crate::functions::{self, CallContext, FunctionError};
+use crate::type_text::type_text;
+
+/// The name that the text has in diagnostics.
+pub const INPUT_NAME: &str = "<console-input>";
+
+/// The outcome of one expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The text that `jsonencode` gives for the value without its marks; none on error, and for what has no JSON.
+    pub json: Option<String>,
+    /// Its type as `type()` prints it; none on error.
+    pub ty: Option<String>,
+    /// Nothing when nothing is sensitive; otherwise which parts, in the shape of a plan's `after_sensitive`.
+    pub sensitive: Option<Json>,
+    /// The errors; the first is the one that counts.
+    pub errors: Vec<Diagnostic>,
+}
+
+impl Outcome {
+    /// The line that is printed: `{json, type, sensitive, error}`.
+    pub fn to_json(&self) -> Json {
+        let text = |t: &Option<String>| t.clone().map_or(Json::Null, Json::String);
+        let error = self.errors.first().map_or(Json::Null, |problem| {
+            let mut fields = JsonMap::new();
+            fields.insert("summary".to_owned(), Json::String(problem.summary.clone()));
+            fields.insert("detail".to_owned(), Json::String(problem.detail.clone()));
+            Json::Object(fields)
+        });
+        let mut fields = JsonMap::new();
+        fields.insert("json".to_owned(), text(&self.json));
+        fields.insert("type".to_owned(), text(&self.ty));
+        fields.insert("sensitive".to_owned(), self.sensitive.clone().unwrap_or(Json::Null));
+        fields.insert("error".to_owned(), error);
+        Json::Object(fields)
+    }
+}
+
+/// Parses and evaluates `text` in `scope`.
+pub fn evaluate_text(text: &str, scope: &dyn Scope) -> Outcome {
+    let (expression, problems) = weft_syntax::parse_expression(INPUT_NAME, Arc::from(text), Position::START);
+    let failed = |mut problems: Vec<Diagnostic>| {
+        problems.retain(Diagnostic::is_error);
+        Outcome { json: None, ty: None, sensitive: None, errors: problems }
+    };
+    if problems.iter().any(Diagnostic::is_error) {
+        return failed(problems);
+    }
+    let problems = evaluate::check_references(&expression, scope);
+    if problems.iter().any(Diagnostic::is_error) {
+        return failed(problems);
+    }
+    let (value, problems) = evaluate::evaluate(&expression, scope);
+    if problems.iter().any(Diagnostic::is_error) {
+        return failed(problems);
+    }
+    let sensitive = match sensitive_parts(&value) {
+        Json::Bool(false) => None,
+        parts => Some(parts),
+    };
+    let (bare, _) = value.unmark_deep();
+    Outcome { json: json_text(&bare, scope), ty: Some(type_text(&bare)), sensitive, errors: Vec::new() }
+}
+
+fn json_text(value: &Value, scope: &dyn Scope) -> Option<String> {
+    let function = functions::lookup("jsonencode")?;
+    let text = (function.call)(&scope.context(), std::slice::from_ref(value), &Type::String).ok()?;
+    text.as_str().map(str::to_owned)
+}
+
+/// Which parts are sensitive: true for the whole, otherwise a list or object of the same for the parts, of which
+/// objects leave out those without any; false for nothing.
+pub fn sensitive_parts(value: &Value) -> Json {
+    let (marks, kind) = value.open();
+    if marks.is_sensitive() {
+        return Json::Bool(true);
+    }
+    if !value.deep().marked {
+        return Json::Bool(false);
+    }
+    match kind {
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
+            let parts: Vec<Json> = s.items().iter().map(sensitive_parts).collect();
+            let none = parts.iter().all(|p| *p == Json::Bool(false));
+            if none { Json::Bool(false) } else { Json::Array(parts) }
+        }
+        Kind::Map(f) | Kind::Object(f) => {
+            let parts: JsonMap<String, Json> = f
+                .iter()
+                .map(|(name, part)| (name.to_string(), sensitive_parts(part)))
+                .filter(|(_, part)| *part != Json::Bool(false))
+                .collect();
+            if parts.is_empty() { Json::Bool(false) } else { Json::Object(parts) }
+        }
+        _ => Json::Bool(false),
+    }
+}
+
+/// The scope of an empty root module: `path` and `terraform`, and no other object.
+#[derive(Debug, Default)]
+pub struct BareScope {
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl BareScope {
+    /// A scope with numbers of its own.
+    pub fn new() -> BareScope {
+        BareScope::default()
+    }
+}
+
+fn attribute_of(traversal: &Traversal) -> &str {
+    match traversal.steps.first().map(|step| &step.kind) {
+        Some(StepKind::Attribute(name)) => name,
+        _ => "",
+    }
+}
+
+impl Scope for BareScope {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let name = attribute_of(traversal);
+        let at = |problem: Diagnostic| {
+            let end = traversal.steps.last().map_or(traversal.root.span.end, |step| step.span.end);
+            vec![problem.at(tree.range(weft_syntax::Span::new(traversal.root.span.start, end)))]
+        };
+        let error = |summary: &str, detail: String| Err(at(Diagnostic::error(summary, detail)));
+        let resolved = |value: Value| Ok(Resolved { value, consumed: 1 });
+        match traversal.root.text.as_str() {
+            "path" => match name {
+                "module" | "root" => resolved(Value::string(".")),
+                "cwd" => match self.context().files.current_directory() {
+                    Ok(path) => resolved(Value::string(path.to_string_lossy())),
+                    Err(problem) => {
+                        error("Failed to get working directory", format!("The value for path.cwd: {problem}."))
+                    }
+                },
+                name => error(
+                    "Invalid \"path\" attribute",
+                    format!("The \"path\" object does not have an attribute named {name:?}."),
+                ),
+            },
+            root @ ("terraform" | "tofu") => match name {
+                "workspace" => resolved(Value::string("default")),
+                name => error(
+                    &format!("Invalid {root:?} attribute"),
+                    format!(
+                        "The {root:?} object does not have an attribute named {name:?}. The only supported attribute is \
+                         {root}.workspace, the name of the currently-selected workspace."
+                    ),
+                ),
+            },
+            "each" if matches!(name, "key" | "value") => error(
+                "Reference to \"each\" in context without for_each",
+                "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when the \
+                 \"for_each\" argument is set."
+                    .to_owned(),
+            ),
+            "each" => error(
+                "Invalid \"each\" attribute",
+                format!(
+                    "The \"each\" object does not have an attribute named {name:?}. The supported attributes are \
+                     each.key and each.value, the current key and value pair of the \"for_each\" attribute set."
+                ),
+            ),
+            "count" if name == "index" => error(
+                "Reference to \"count\" in non-counted context",
+                "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, and only when \
+                 the \"count\" argument is set."
+                    .to_owned(),
+            ),
+            "count" => error(
+                "Invalid \"count\" attribute",
+                format!(
+                    "The \"count\" object does not have an attribute named {name:?}. The only supported attribute is \
+                     count.index, which is the index of each instance of a resource block that has the \"count\" \
+                     argument set."
+                ),
+            ),
+            "self" => error(
+                "Invalid \"self\" reference",
+                "The \"self\" object is not available in this context. This object can be used only in resource \
+                 provisioner, connection, and postcondition blocks."
+                    .to_owned(),
+            ),
+            "local" => error(
+                "Reference to undeclared local value",
+                format!("A local value with the name {name:?} has not been declared."),
+            ),
+            "var" => error(
+                "Reference to undeclared input variable",
+                format!(
+                    "An input variable with the name {name:?} has not been declared. This variable can be declared with \
+                     a variable {name:?} {{}} block."
+                ),
+            ),
+            "module" => error(
+                "Reference to undeclared module",
+                format!("No module call named {name:?} is declared in the root module."),
+            ),
+            root => {
+                let names: Vec<&str> = std::iter::once(root)
+                    .chain(traversal.steps.iter().map_while(|step| match &step.kind {
+                        StepKind::Attribute(name) => Some(name.as_str()),
+                        StepKind::Index(Key::String(_) | Key::Number(_)) | StepKind::LegacyIndex(_) => None,
+                    }))
+                    .collect();
+                let (kind, object, names) = match names.as_slice() {
+                    ["resource", rest @ ..] => ("managed", "resource", rest),
+                    ["data", rest @ ..] => ("data", "data", rest),
+                    ["ephemeral", rest @ ..] => ("ephemeral", "ephemeral", rest),
+                    all => ("managed", "", all),
+                };
+                match names {
+                    [ty, name, ..] => error(
+                        "Reference to undeclared resource",
+                        format!("There is no {kind} resource {ty:?} {name:?} definition in the root module."),
+                    ),
+                    _ if !object.is_empty() => error(
+                        "Invalid reference",
+                        format!(
+                            "The {object:?} object must be followed by two attribute names: the resource type and the \
+                             resource name."
+                        ),
+                    ),
+                    _ => error(
+                        "Invalid reference",
+                        "A reference to a resource type must be followed by at least one attribute access, specifying \
+                         the resource name."
+                            .to_owned(),
+                    ),
+                }
+            }
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext::new(&self.occurrences, &self.parameters)
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("Unknown provider function", format!("There is no provider for the function {name:?} here.")))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("there are no providers here"))
+    }
+}

@@ -1,0 +1,458 @@
+//! Evaluation: an expression and a scope to a value.
+//!
+//! All errors of an expression come back at once. Evaluating over unknown or live values gives values that carry the
+//! formulas to compute them later; see [`crate::symbolic`] for what holds of them. Where an error was met the value
+//! is unknown and its formula is that error, so that a branch that is not taken keeps it to itself.
+//!
+//! Reading order: the [`Scope`] that an expression is evaluated in, [`evaluate`], and then a file for each kind of
+//! node: constructors, templates, conditionals, `for` and splat, calls.
+
+mod calls;
+mod constructors;
+mod loops;
+mod templates;
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{self, Formula, FormulaOp, Parameter};
+use weft_graph_format::number::Number;
+use weft_graph_format::schema::FunctionSignature;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{
+    BinaryOperator, ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator,
+};
+
+use crate::access::{self, Problem};
+use crate::conditional;
+use crate::functions::{CallContext, FunctionError};
+use crate::involved;
+use crate::operators::{self, Side};
+use crate::stack;
+use crate::symbolic::{self, Passing};
+
+pub use templates::{TemplateScope, evaluate_template};
+
+/// What a traversal begins with.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The value reached.
+    pub value: Value,
+    /// How many of the traversal's steps led there; the rest are followed by evaluation.
+    pub consumed: usize,
+}
+
+/// A function of a provider, as a name refers to it.
+#[derive(Clone, Debug)]
+pub struct ProviderFunction {
+    /// The source address of the provider, or of the provider instance, as text; it goes into formulas.
+    pub provider: SmolStr,
+    /// The function's name.
+    pub function: SmolStr,
+    /// What it takes and gives.
+    pub signature: Arc<FunctionSignature>,
+}
+
+/// What an expression is evaluated in.
+pub trait Scope {
+    /// The value that the traversal begins with: as many of its steps as name an object (`var.x`, `aws_vpc.main`).
+    /// Names that a `for` around the expression declares never come here.
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>>;
+
+    /// What calls may use.
+    fn context(&self) -> CallContext<'_>;
+
+    /// A parameter that nothing else in this session uses.
+    fn new_parameter(&self) -> Parameter;
+
+    /// The provider function of this name, `provider::NAME::FUNCTION` or `provider::NAME::ALIAS::FUNCTION`.
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic>;
+
+    /// Calls a provider function with arguments that are wholly known, as far as it demands that, and without marks.
+    fn call_provider_function(
+        &self,
+        function: &ProviderFunction,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError>;
+
+    /// The built-in functions that there are; in most places all.
+    fn function(&self, name: &str) -> Option<&'static crate::functions::Function> {
+        crate::functions::lookup(name)
+    }
+}
+
+/// Evaluates an expression. With errors among the diagnostics the value is what could be made of the rest.
+pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
+    let mut evaluator = Evaluator::new(&expression.tree, scope);
+    let value = evaluator.value(expression.id);
+    (value, evaluator.diagnostics)
+}
+
+/// Evaluates an expression with further names, as those that `dynamic` blocks declare.
+pub fn evaluate_with(
+    expression: &Expression,
+    scope: &dyn Scope,
+    variables: &[(SmolStr, Value)],
+) -> (Value, Vec<Diagnostic>) {
+    let mut evaluator = Evaluator::new(&expression.tree, scope);
+    evaluator.variables = variables.to_vec();
+    let value = evaluator.value(expression.id);
+    (value, evaluator.diagnostics)
+}
+
+/// Whatever is wrong with the names that the expression refers to, wherever in it they stand: OpenTofu reports these
+/// before it evaluates anything, so `try` does not catch them.
+pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for traversal in weft_syntax::references(expression) {
+        if let Err(problems) = scope.resolve(&expression.tree, traversal) {
+            found.extend(problems);
+        }
+    }
+    found
+}
+
+/// What an error leaves behind as value.
+fn failed_value(problem: &Diagnostic) -> Value {
+    let formula = Formula::new(FormulaOp::Failure(Box::new(problem.clone())), Type::Dynamic, problem.subject.clone());
+    Value::unknown(Type::Dynamic).with_formula(Some(formula))
+}
+
+/// One evaluation.
+struct Evaluator<'s> {
+    tree: &'s Arc<Tree>,
+    scope: &'s dyn Scope,
+    /// Names declared by the `for` expressions around the present node, innermost last.
+    variables: Vec<(SmolStr, Value)>,
+    /// Elements of the splats around the present node, innermost last.
+    elements: Vec<(ExprId, Value)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'s> Evaluator<'s> {
+    fn new(tree: &'s Arc<Tree>, scope: &'s dyn Scope) -> Evaluator<'s> {
+        Evaluator { tree, scope, variables: Vec::new(), elements: Vec::new(), diagnostics: Vec::new() }
+    }
+
+    fn range(&self, id: ExprId) -> SourceRange {
+        self.tree.range(self.tree.node(id).span)
+    }
+
+    fn span(&self, id: ExprId) -> Span {
+        self.tree.node(id).span
+    }
+
+    /// Notes an error at `subject` inside the expression `id`, and gives the value that stands for it.
+    fn fail(&mut self, problem: Diagnostic, subject: Span, id: ExprId) -> Value {
+        let problem = self.placed(problem, subject, id);
+        let value = failed_value(&problem);
+        self.diagnostics.push(problem);
+        value
+    }
+
+    fn problem(&mut self, problem: &Problem, subject: Span, id: ExprId) -> Value {
+        self.fail(problem.diagnostic(), subject, id)
+    }
+
+    fn placed(&self, problem: Diagnostic, subject: Span, id: ExprId) -> Diagnostic {
+        let mut problem = problem.at(self.tree.range(subject)).within(self.range(id));
+        problem.values = involved::values(&self.tree.expression(id), &self.variables, self.scope);
+        problem
+    }
+
+    /// Runs `inner` and takes the diagnostics that it gave.
+    fn apart<R>(&mut self, inner: impl FnOnce(&mut Self) -> R) -> (R, Vec<Diagnostic>) {
+        let before = std::mem::take(&mut self.diagnostics);
+        let result = inner(self);
+        let own = std::mem::replace(&mut self.diagnostics, before);
+        (result, own)
+    }
+
+    /// The value of a node and whether there was an error in it; the errors are noted.
+    fn checked(&mut self, id: ExprId) -> (Value, bool) {
+        let before = self.diagnostics.len();
+        let value = self.value(id);
+        let failed = self.diagnostics.get(before..).is_some_and(|new| new.iter().any(Diagnostic::is_error));
+        (value, failed)
+    }
+
+    fn value(&mut self, id: ExprId) -> Value {
+        stack::guarded(|| self.node_value(id))
+    }
+
+    fn node_value(&mut self, id: ExprId) -> Value {
+        let tree = self.tree;
+        let node = tree.node(id);
+        match &node.kind {
+            ExprKind::Literal(literal) => self.literal(literal, id),
+            ExprKind::Template(template) => self.template(template, id),
+            ExprKind::TemplateWrap { inner } | ExprKind::Parentheses { inner } => self.value(*inner),
+            ExprKind::Traversal(traversal) => self.traversal(traversal, id),
+            ExprKind::RelativeTraversal { source, steps } => {
+                let (value, failed) = self.checked(*source);
+                if failed { value } else { self.steps(value, steps, id) }
+            }
+            ExprKind::Index { collection, key, brackets } => {
+                let (collection, failed) = self.checked(*collection);
+                let (key, key_failed) = self.checked(*key);
+                if failed {
+                    return collection;
+                }
+                if key_failed {
+                    return key;
+                }
+                match access::index(&collection, &key, Some(&self.range(id))) {
+                    Ok(value) => value,
+                    Err(problem) => self.problem(&problem, *brackets, id),
+                }
+            }
+            ExprKind::Splat(splat) => self.splat(splat, id),
+            ExprKind::AnonymousElement => {
+                let found = self.elements.iter().rev().find(|(element, _)| *element == id);
+                found.map_or_else(|| Value::unknown(Type::Dynamic), |(_, value)| value.clone())
+            }
+            ExprKind::Tuple { items } => {
+                let items = items.iter().map(|item| self.value(*item)).collect();
+                Value::tuple(items)
+            }
+            ExprKind::Object { items } => self.object(items, id),
+            ExprKind::For(parts) => self.for_expression(&loops::ForParts::of(parts), id),
+            ExprKind::Call(call) => self.call(call, id),
+            ExprKind::Unary { operator, operand, .. } => {
+                let (operand_value, failed) = self.checked(*operand);
+                if failed {
+                    return operand_value;
+                }
+                let operator = match operator {
+                    UnaryOperator::Not => formula::UnaryOperator::Not,
+                    UnaryOperator::Negate => formula::UnaryOperator::Negate,
+                };
+                match operators::unary(operator, &operand_value, Some(&self.range(id))) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        let subject = if error.side().is_some() { self.span(*operand) } else { node.span };
+                        self.fail(error.diagnostic(), subject, id)
+                    }
+                }
+            }
+            ExprKind::Binary { operator, left, right, .. } => self.binary(*operator, *left, *right, id),
+            ExprKind::Conditional { condition, then, otherwise } => {
+                let (condition_id, then, otherwise) = (*condition, *then, *otherwise);
+                let yes = self.apart(|e| e.value(then));
+                let no = self.apart(|e| e.value(otherwise));
+                self.conditional(condition_id, yes, no, then, otherwise, id)
+            }
+            ExprKind::Error => {
+                let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
+                let problem = problem.at(self.range(id));
+                // The parser has said what is wrong.
+                failed_value(&problem)
+            }
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal, id: ExprId) -> Value {
+        match literal {
+            Literal::Null => Value::null(Type::Dynamic),
+            Literal::Bool(flag) => Value::bool(*flag),
+            Literal::Number(text) => match Number::parse(text) {
+                Ok(number) => Value::number(number),
+                Err(error) => {
+                    let problem = Diagnostic::error(
+                        "Invalid number literal",
+                        format!("Failed to recognize the value of this number literal: {error}."),
+                    );
+                    self.fail(problem, self.span(id), id)
+                }
+            },
+        }
+    }
+
+    fn traversal(&mut self, traversal: &Traversal, id: ExprId) -> Value {
+        let local = self.variables.iter().rev().find(|(name, _)| *name == traversal.root.text);
+        if let Some((_, value)) = local {
+            let value = value.clone();
+            return self.steps(value, &traversal.steps, id);
+        }
+        match self.scope.resolve(self.tree, traversal) {
+            Ok(resolved) => {
+                let rest = traversal.steps.get(resolved.consumed..).unwrap_or_default();
+                self.steps(resolved.value, rest, id)
+            }
+            Err(problems) => {
+                let value = match problems.iter().find(|p| p.is_error()) {
+                    Some(problem) => failed_value(problem),
+                    None => Value::unknown(Type::Dynamic),
+                };
+                self.diagnostics.extend(problems);
+                value
+            }
+        }
+    }
+
+    fn steps(&mut self, start: Value, steps: &[Step], id: ExprId) -> Value {
+        let mut value = start;
+        for step in steps {
+            let range = self.tree.range(step.span);
+            let next = match &step.kind {
+                StepKind::Attribute(name) => access::attribute(&value, name, Some(&range)),
+                StepKind::Index(Key::String(key)) => access::index(&value, &Value::string(key), Some(&range)),
+                StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match Number::parse(digits) {
+                    Ok(number) => access::index(&value, &Value::number(number), Some(&range)),
+                    Err(error) => Err(Problem::new("Invalid index", format!("{error}."))),
+                },
+            };
+            match next {
+                Ok(next) => value = next,
+                Err(problem) => return self.problem(&problem, step.span, id),
+            }
+        }
+        value
+    }
+
+    fn binary(&mut self, operator: BinaryOperator, left_id: ExprId, right_id: ExprId, id: ExprId) -> Value {
+        let operator = operator_of(operator);
+        let (left, mut left_problems) = self.apart(|e| e.value(left_id));
+        let (right, mut right_problems) = self.apart(|e| e.value(right_id));
+        let (left_failed, right_failed) = (failed(&left_problems), failed(&right_problems));
+        let left_converted = operators::convert_operand(operator, Side::Left, &left);
+        let right_converted = operators::convert_operand(operator, Side::Right, &right);
+        if let (Err(error), false) = (&left_converted, left_failed) {
+            left_problems.push(self.placed(error.diagnostic(), self.span(left_id), id));
+        }
+        if let (Err(error), false) = (&right_converted, right_failed) {
+            right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
+        }
+        // An operand that decides forgives what went wrong while the other was computed, not that it does not fit.
+        if right_failed
+            && let Ok(deciding) = &left_converted
+            && let (false, Some(result)) = (failed(&left_problems), operators::decided_by(operator, deciding))
+        {
+            self.diagnostics.append(&mut left_problems);
+            let result = Value::bool(result).mark(deciding.marks()).add_origin(deciding.origin());
+            if deciding.formula().is_none() {
+                return result;
+            }
+            let parts = FormulaOp::Binary(operator, deciding.to_formula(), right.to_formula());
+            return result.with_formula(Some(Formula::new(parts, Type::Bool, Some(self.range(id)))));
+        }
+        let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
+        self.diagnostics.append(&mut left_problems);
+        self.diagnostics.append(&mut right_problems);
+        if let Some(problem) = problem {
+            let ty = operators::result_type(operator);
+            let failure = failed_value(&problem);
+            return Value::unknown(ty).with_formula(failure.formula().cloned());
+        }
+        match operators::binary(operator, &left, &right, Some(&self.range(id))) {
+            Ok(value) => value,
+            Err(error) => self.fail(error.diagnostic(), self.span(id), id),
+        }
+    }
+
+    /// A conditional whose branches were evaluated, each with its own diagnostics.
+    fn conditional(
+        &mut self,
+        condition_id: ExprId,
+        (yes, yes_problems): (Value, Vec<Diagnostic>),
+        (no, no_problems): (Value, Vec<Diagnostic>),
+        yes_id: ExprId,
+        no_id: ExprId,
+        id: ExprId,
+    ) -> Value {
+        let ty = match conditional::result_type(&yes, &no) {
+            Ok(ty) => ty,
+            Err(problem) => {
+                let subject = self.span(yes_id).through(self.span(no_id));
+                return self.problem(&problem, subject, id);
+            }
+        };
+        let (condition, condition_failed) = self.checked(condition_id);
+        if condition_failed {
+            return condition;
+        }
+        let condition = match conditional::condition_value(&condition) {
+            Ok(condition) => condition,
+            Err(problem) => return self.problem(&problem, self.span(condition_id), id),
+        };
+        let (condition_bare, marks) = condition.unmark();
+        let range = self.range(id);
+        let branch = |evaluator: &Self, value: &Value, problems: &[Diagnostic], which: &str, at: ExprId| {
+            if let Some(problem) = problems.iter().find(|p| p.is_error()) {
+                return Err(problem.clone());
+            }
+            conditional::convert_result(value, &ty, which)
+                .map_err(|problem| evaluator.placed(problem.diagnostic(), evaluator.span(at), id))
+        };
+        let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
+        let no_result = branch(self, &no, &no_problems, "false", no_id);
+        let as_formula = |branch: &Result<Value, Diagnostic>| match branch {
+            Ok(value) => value.to_formula(),
+            Err(problem) => {
+                Formula::new(FormulaOp::Failure(Box::new(problem.clone())), ty.clone(), problem.subject.clone())
+            }
+        };
+        let formula = |result: Type| {
+            let op = FormulaOp::Conditional {
+                condition: condition.to_formula(),
+                yes: as_formula(&yes_result),
+                no: as_formula(&no_result),
+            };
+            Formula::new(op, result, Some(range.clone()))
+        };
+        let Some(truth) = condition_bare.as_bool() else {
+            let result = conditional::undecided(&condition, &yes, &no, &ty);
+            return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
+        };
+        let (chosen, chosen_problems) = if truth { (&yes_result, yes_problems) } else { (&no_result, no_problems) };
+        let result = match chosen {
+            Ok(value) => {
+                self.diagnostics.extend(chosen_problems);
+                value.clone()
+            }
+            Err(problem) => {
+                let value = failed_value(problem);
+                if chosen_problems.iter().any(Diagnostic::is_error) {
+                    self.diagnostics.extend(chosen_problems);
+                } else {
+                    self.diagnostics.push(problem.clone());
+                }
+                if condition.formula().is_none() {
+                    return value;
+                }
+                value
+            }
+        };
+        if condition.formula().is_none() {
+            return result.mark(&marks).add_origin(condition.origin());
+        }
+        let whole = formula(result.ty());
+        let origin = symbolic::joined_origin(&[condition.clone(), yes, no]);
+        symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
+    }
+}
+
+fn failed(problems: &[Diagnostic]) -> bool {
+    problems.iter().any(Diagnostic::is_error)
+}
+
+fn operator_of(operator: BinaryOperator) -> formula::BinaryOperator {
+    match operator {
+        BinaryOperator::Or => formula::BinaryOperator::Or,
+        BinaryOperator::And => formula::BinaryOperator::And,
+        BinaryOperator::Equal => formula::BinaryOperator::Equal,
+        BinaryOperator::NotEqual => formula::BinaryOperator::NotEqual,
+        BinaryOperator::Greater => formula::BinaryOperator::Greater,
+        BinaryOperator::GreaterOrEqual => formula::BinaryOperator::GreaterOrEqual,
+        BinaryOperator::Less => formula::BinaryOperator::Less,
+        BinaryOperator::LessOrEqual => formula::BinaryOperator::LessOrEqual,
+        BinaryOperator::Add => formula::BinaryOperator::Add,
+        BinaryOperator::Subtract => formula::BinaryOperator::Subtract,
+        BinaryOperator::Multiply => formula::BinaryOperator::Multiply,
+        BinaryOperator::Divide => formula::BinaryOperator::Divide,
+        BinaryOperator::Remainder => formula::BinaryOperator::Modulo,
+    }
+}

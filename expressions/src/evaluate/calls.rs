@@ -1,0 +1,438 @@
+//! Function calls, `try` and `can` among them.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::{Call, ExprId, Span};
+
+use super::{Evaluator, ProviderFunction, failed, failed_value};
+use crate::functions::{self, CountError, Function, FunctionError, Symbolic};
+use crate::provider_call;
+use crate::symbolic::{self, Passing};
+
+/// One argument of a call: evaluated already when it comes from a sequence that `...` took apart.
+enum Argument {
+    Expression(ExprId),
+    Value(Value, ExprId),
+}
+
+impl Argument {
+    fn place(&self) -> ExprId {
+        match self {
+            Argument::Expression(id) | Argument::Value(_, id) => *id,
+        }
+    }
+}
+
+/// The arguments of a call as far as `...` lets them be known.
+enum Arguments {
+    /// These; for formulas the sequence behind `...` is kept when it is live.
+    Known(Vec<Argument>, Option<Value>),
+    /// The sequence behind `...` is unknown.
+    Open(Value),
+    /// There was an error.
+    Failed(Value),
+}
+
+impl Evaluator<'_> {
+    pub(super) fn call(&mut self, call: &Call, id: ExprId) -> Value {
+        if let Some(function) = self.built_in(&call.name) {
+            return self.built_in_call(function, call, id);
+        }
+        if call.name.starts_with("provider::") {
+            if call.name.split("::").count() > 4 || call.name.split("::").count() < 3 {
+                let problem = Diagnostic::error(
+                    "Unable to parse provider function",
+                    format!(
+                        "invalid provider function {:?}: expected provider::<name>::<function> or \
+                         provider::<name>::<alias>::<function>",
+                        call.name.as_str()
+                    ),
+                );
+                return self.fail(problem, call.name_span, id);
+            }
+            return match self.scope.provider_function(&call.name) {
+                Ok(function) => self.provider_call(&function, call, id),
+                Err(problem) => self.fail(problem, call.name_span, id),
+            };
+        }
+        if let Some((namespace, _)) = call.name.split_once("::")
+            && namespace != "core"
+        {
+            let problem = Diagnostic::error(
+                "Unknown function namespace",
+                format!("Function {:?} does not exist within a valid namespace (provider,core)", call.name.as_str()),
+            );
+            return self.fail(problem, call.name_span, id);
+        }
+        let hint = nearest_function(&call.name).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default();
+        let problem = Diagnostic::error(
+            "Call to unknown function",
+            format!("There is no function named {:?}.{hint}", call.name.as_str()),
+        );
+        self.fail(problem, call.name_span, id)
+    }
+
+    fn built_in(&self, name: &str) -> Option<&'static Function> {
+        self.scope.function(name)
+    }
+
+    fn arguments(&mut self, call: &Call, id: ExprId) -> Arguments {
+        let mut arguments: Vec<Argument> = call.arguments.iter().map(|id| Argument::Expression(*id)).collect();
+        if !call.expand_final {
+            return Arguments::Known(arguments, None);
+        }
+        let Some(Argument::Expression(last)) = arguments.pop() else { return Arguments::Known(arguments, None) };
+        let (sequence, sequence_failed) = self.checked(last);
+        if sequence_failed {
+            return Arguments::Failed(sequence);
+        }
+        let invalid = |evaluator: &mut Self, detail: &str| {
+            let problem = Diagnostic::error("Invalid expanding argument value", detail);
+            Arguments::Failed(evaluator.fail(problem, evaluator.span(last), id))
+        };
+        let (bare, marks) = sequence.unmark();
+        match bare.open().1 {
+            Kind::Null(_) => invalid(self, "The expanding argument (indicated by ...) must not be null."),
+            Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
+                let spread = |item: &Value| Argument::Value(item.mark(&marks).add_origin(bare.origin()), last);
+                arguments.extend(items.items().iter().map(spread));
+                let unsettled = bare.formula().is_some()
+                    || (matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula));
+                Arguments::Known(arguments, unsettled.then_some(sequence))
+            }
+            Kind::Unknown(u) if matches!(u.ty, Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Tuple(_)) => {
+                Arguments::Open(sequence)
+            }
+            _ => invalid(self, "The expanding argument (indicated by ...) must be of a tuple, list, or set type."),
+        }
+    }
+
+    fn count_problem(&mut self, error: &CountError, arguments: &[Argument], call: &Call, id: ExprId) -> Value {
+        let subject = match error {
+            CountError::NotEnough { .. } => Span::new(call.parentheses.end.saturating_sub(1), call.parentheses.end),
+            CountError::TooMany { expected, .. } => {
+                arguments.get(*expected).map_or(call.name_span, |argument| self.span(argument.place()))
+            }
+        };
+        self.fail(error.diagnostic(), subject, id)
+    }
+
+    fn call_problem(
+        &mut self,
+        name: &str,
+        parameter: Option<&str>,
+        error: &FunctionError,
+        arguments: &[Argument],
+        id: ExprId,
+    ) -> Value {
+        let place = error.argument.and_then(|index| arguments.get(index)).map(Argument::place);
+        let (parameter, subject) = match place {
+            Some(place) => (parameter, self.span(place)),
+            None => (None, self.span(id)),
+        };
+        self.fail(functions::call_diagnostic(name, parameter, error), subject, id)
+    }
+
+    fn built_in_call(&mut self, function: &'static Function, call: &Call, id: ExprId) -> Value {
+        let (arguments, live_sequence) = match self.arguments(call, id) {
+            Arguments::Failed(value) => return value,
+            Arguments::Open(sequence) => return self.open_call(Some(function), None, &sequence, call, id),
+            Arguments::Known(arguments, live) => (arguments, live),
+        };
+        if let Err(error) = function.check_count(arguments.len()) {
+            return self.count_problem(&error, &arguments, call, id);
+        }
+        if function.lazy {
+            return if function.name == "can" {
+                self.can(&arguments, id)
+            } else {
+                self.try_each(&arguments, id)
+            };
+        }
+        let Some((values, failure)) = self.argument_values(&arguments, |index, value| {
+            function.convert_argument(index, value).err().map(|error| {
+                let parameter = function.parameter_at(index).map(|p| p.name);
+                (functions::call_diagnostic(function.name, parameter, &error), index)
+            })
+        }, id) else {
+            return Value::unknown(Type::Dynamic);
+        };
+        if let Some(failure) = failure {
+            return failure;
+        }
+        let context = self.scope.context();
+        let occurrence = (function.symbolic == Symbolic::Impure).then(|| context.next_occurrence());
+        let formula = |ty: Type| {
+            let (arguments, expand_final) = self.formula_arguments(&values, live_sequence.as_ref(), call);
+            let op = FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence };
+            Formula::new(op, ty, Some(self.range(id)))
+        };
+        match function.invoke(&context, &values, &formula) {
+            Ok(value) => match &live_sequence {
+                // More or other arguments may be there at apply.
+                Some(sequence) if !value.deep().live => {
+                    let whole = formula(value.ty());
+                    symbolic::replace_formulas(&value, &whole).add_origin(sequence.deep_origin().as_ref())
+                }
+                _ => value,
+            },
+            Err(error) => {
+                let parameter = error.argument.and_then(|i| function.parameter_at(i)).map(|p| p.name);
+                self.call_problem(function.name, parameter, &error, &arguments, id)
+            }
+        }
+    }
+
+    /// The values of the arguments, and what stands for the call when there was an error in one.
+    #[allow(clippy::type_complexity, reason = "values and failure belong together, and nowhere else")]
+    fn argument_values(
+        &mut self,
+        arguments: &[Argument],
+        check: impl Fn(usize, &Value) -> Option<(Diagnostic, usize)>,
+        id: ExprId,
+    ) -> Option<(Vec<Value>, Option<Value>)> {
+        let mut values = Vec::with_capacity(arguments.len());
+        let mut failure = None;
+        for (index, argument) in arguments.iter().enumerate() {
+            let value = match argument {
+                Argument::Value(value, _) => value.clone(),
+                Argument::Expression(at) => {
+                    let (value, value_failed) = self.checked(*at);
+                    if value_failed {
+                        failure.get_or_insert_with(|| value.clone());
+                        values.push(value);
+                        continue;
+                    }
+                    value
+                }
+            };
+            if let Some((problem, _)) = check(index, &value) {
+                let value = self.fail(problem, self.span(argument.place()), id);
+                failure.get_or_insert(value);
+            }
+            values.push(value);
+        }
+        Some((values, failure))
+    }
+
+    fn formula_arguments(&self, values: &[Value], sequence: Option<&Value>, call: &Call) -> (Vec<Formula>, bool) {
+        match sequence {
+            None => (values.iter().map(Value::to_formula).collect(), false),
+            Some(sequence) => {
+                let written = call.arguments.len().saturating_sub(1);
+                let mut arguments: Vec<Formula> = values.iter().take(written).map(Value::to_formula).collect();
+                arguments.push(sequence.to_formula());
+                (arguments, true)
+            }
+        }
+    }
+
+    /// A call whose number of arguments is not known: nothing is known of its result.
+    fn open_call(
+        &mut self,
+        function: Option<&'static Function>,
+        provider: Option<&ProviderFunction>,
+        sequence: &Value,
+        call: &Call,
+        id: ExprId,
+    ) -> Value {
+        let mut values = Vec::new();
+        let mut failure = None;
+        let written = call.arguments.len().saturating_sub(1);
+        for at in call.arguments.iter().take(written) {
+            let (value, value_failed) = self.checked(*at);
+            if value_failed {
+                failure.get_or_insert_with(|| value.clone());
+            }
+            values.push(value);
+        }
+        if let Some(failure) = failure {
+            return failure;
+        }
+        values.push(sequence.clone());
+        let marks = values.iter().fold(Marks::NONE, |marks, value| {
+            marks.union(value.marks())
+        });
+        let arguments: Vec<Formula> = values.iter().map(Value::to_formula).collect();
+        let occurrence = function
+            .filter(|f| f.symbolic == Symbolic::Impure)
+            .map(|_| self.scope.context().next_occurrence());
+        let op = match (function, provider) {
+            (Some(function), _) => FormulaOp::Call {
+                function: function.name.into(),
+                arguments,
+                expand_final: true,
+                occurrence,
+            },
+            (None, Some(provider)) => FormulaOp::ProviderCall {
+                provider: provider.provider.clone(),
+                function: provider.function.clone(),
+                arguments,
+                expand_final: true,
+            },
+            (None, None) => return Value::unknown(Type::Dynamic),
+        };
+        let formula = Formula::new(op, Type::Dynamic, Some(self.range(id)));
+        Value::unknown(Type::Dynamic)
+            .mark(&marks)
+            .with_formula(Some(formula))
+            .add_origin(symbolic::joined_origin(&values).as_ref())
+    }
+
+    fn provider_call(&mut self, function: &ProviderFunction, call: &Call, id: ExprId) -> Value {
+        let (arguments, live_sequence) = match self.arguments(call, id) {
+            Arguments::Failed(value) => return value,
+            Arguments::Open(sequence) => return self.open_call(None, Some(function), &sequence, call, id),
+            Arguments::Known(arguments, live) => (arguments, live),
+        };
+        let signature = &function.signature;
+        if let Err(error) = provider_call::check_count(&call.name, signature, arguments.len()) {
+            return self.count_problem(&error, &arguments, call, id);
+        }
+        let name = |index: usize| provider_call::parameter_at(signature, index).map(|p| p.name.clone());
+        let Some((values, failure)) = self.argument_values(&arguments, |index, value| {
+            let parameter = provider_call::parameter_at(signature, index)?;
+            let error = crate::convert::convert(value, &parameter.ty).err()?;
+            let error = FunctionError::argument(index, error.to_string());
+            Some((functions::call_diagnostic(&call.name, Some(&parameter.name), &error), index))
+        }, id) else {
+            return Value::unknown(Type::Dynamic);
+        };
+        if let Some(failure) = failure {
+            return failure;
+        }
+        let formula = |ty: Type| {
+            let (arguments, expand_final) = self.formula_arguments(&values, live_sequence.as_ref(), call);
+            let op = FormulaOp::ProviderCall {
+                provider: function.provider.clone(),
+                function: function.function.clone(),
+                arguments,
+                expand_final,
+            };
+            Formula::new(op, ty, Some(self.range(id)))
+        };
+        let called = provider_call::invoke(signature, &values, &mut |bare| {
+            self.scope.call_provider_function(function, bare)
+        });
+        match called {
+            Ok(value) => symbolic::attach(value, &values, Passing::Nothing, &formula),
+            Err(error) => {
+                let parameter = error.argument.and_then(name);
+                self.call_problem(&call.name, parameter.as_deref(), &error, &arguments, id)
+            }
+        }
+    }
+
+    fn argument_apart(&mut self, argument: &Argument) -> (Value, Vec<Diagnostic>) {
+        match argument {
+            Argument::Value(value, _) => (value.clone(), Vec::new()),
+            Argument::Expression(id) => self.apart(|e| e.value(*id)),
+        }
+    }
+
+    fn can(&mut self, arguments: &[Argument], id: ExprId) -> Value {
+        let Some(argument) = arguments.first() else { return Value::bool(false) };
+        let (value, problems) = self.argument_apart(argument);
+        if failed(&problems) {
+            return Value::bool(false);
+        }
+        let deep = value.deep();
+        if !deep.unknown && !deep.live {
+            return Value::bool(true);
+        }
+        let result = if deep.unknown { Value::unknown(Type::Bool) } else { Value::bool(true) };
+        let formula = Formula::new(FormulaOp::Can(value.to_formula()), Type::Bool, Some(self.range(id)));
+        result.with_formula(Some(formula)).add_origin(value.deep_origin().as_ref())
+    }
+
+    fn try_each(&mut self, arguments: &[Argument], id: ExprId) -> Value {
+        let mut told: Vec<Diagnostic> = Vec::new();
+        for (index, argument) in arguments.iter().enumerate() {
+            let (value, problems) = self.argument_apart(argument);
+            if failed(&problems) {
+                told.extend(problems);
+                continue;
+            }
+            let deep = value.deep();
+            if !deep.unknown && !deep.live {
+                return value;
+            }
+            // It may fail once it is known: then the next ones count.
+            let mut formulas = vec![value.to_formula()];
+            let mut values = vec![value.clone()];
+            for later in arguments.get(index.saturating_add(1)..).unwrap_or_default() {
+                let (value, problems) = self.argument_apart(later);
+                let value = match problems.iter().find(|p| p.is_error()) {
+                    Some(problem) => failed_value(problem),
+                    None => value,
+                };
+                formulas.push(value.to_formula());
+                values.push(value);
+            }
+            let result = if deep.unknown { Value::unknown(Type::Dynamic) } else { value };
+            let formula = Formula::new(FormulaOp::Try(formulas), result.ty(), Some(self.range(id)));
+            return symbolic::replace_formulas(&result, &formula)
+                .add_origin(symbolic::joined_origin(&values).as_ref());
+        }
+        let error = if arguments.is_empty() {
+            FunctionError::new("at least one argument is required")
+        } else {
+            FunctionError::new(no_success(&told))
+        };
+        self.fail(functions::call_diagnostic("try", None, &error), self.span(id), id)
+    }
+}
+
+/// Why `try` gave up.
+pub(crate) fn no_success(problems: &[Diagnostic]) -> String {
+    let mut text = String::from("no expression succeeded:\n");
+    for problem in problems {
+        text.push_str("- ");
+        text.push_str(&problem.summary);
+        if let Some(subject) = &problem.subject {
+            text.push_str(&format!(" (at {}:{},{})", subject.file, subject.start.line, subject.start.column));
+        }
+        text.push_str("\n  ");
+        text.push_str(&problem.detail.replace('\n', "\n  "));
+        text.push('\n');
+    }
+    text.push_str("\nAt least one expression must produce a successful result");
+    text
+}
+
+/// How many letters may differ between a name and the function that was probably meant.
+const FARTHEST_NAME: usize = 2;
+
+/// The built-in function whose name is nearest, if one is near.
+fn nearest_function(name: &str) -> Option<SmolStr> {
+    functions::all()
+        .iter()
+        .map(|function| (distance(name, function.name), function.name))
+        .filter(|(distance, _)| *distance <= FARTHEST_NAME)
+        .min()
+        .map(|(_, name)| SmolStr::new(name))
+}
+
+/// Number of letters to insert, remove or replace to make one name of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (above, y) in row.iter_mut().skip(1).zip(&b) {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = *above;
+            left = cost.min(left + 1).min(*above + 1);
+            *above = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

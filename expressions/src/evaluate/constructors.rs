@@ -1,0 +1,88 @@
+//! Object constructors.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{ExprId, KeyForm, ObjectItem};
+
+use super::Evaluator;
+use crate::convert::convert;
+use crate::symbolic;
+
+/// A key as text, if it is known, with its marks. The problem is told without a place.
+pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), Diagnostic> {
+    if key.is_null() {
+        return Err(Diagnostic::error("Null value as key", "Can't use a null value as a key."));
+    }
+    let key = convert(key, &Type::String)
+        .map_err(|e| Diagnostic::error("Incorrect key type", format!("Can't use this value as a key: {e}.")))?;
+    Ok((key.as_str().map(SmolStr::new), key.marks().clone()))
+}
+
+impl Evaluator<'_> {
+    /// `{ a = b }`. Later items replace earlier ones of the same key.
+    pub(super) fn object(&mut self, items: &[ObjectItem], id: ExprId) -> Value {
+        let mut attributes: Vec<(SmolStr, Value)> = Vec::with_capacity(items.len());
+        let mut all: Vec<(Value, Value)> = Vec::with_capacity(items.len());
+        let mut marks = Marks::NONE;
+        let mut open = false;
+        let mut live = false;
+        let mut failure = None;
+        for item in items {
+            let key = match &item.form {
+                KeyForm::Bare(name) => Value::string(name),
+                KeyForm::Ambiguous => {
+                    let problem = Diagnostic::error(
+                        "Ambiguous attribute key",
+                        "If this expression is intended to be a reference, wrap it in parentheses. If it's instead \
+                         intended as a literal name containing periods, wrap it in quotes to create a string literal.",
+                    );
+                    let value = self.fail(problem, self.span(item.key), id);
+                    failure.get_or_insert(value);
+                    self.value(item.value);
+                    continue;
+                }
+                KeyForm::Parenthesised | KeyForm::Expression => {
+                    let (key, failed) = self.checked(item.key);
+                    if failed {
+                        failure.get_or_insert(key);
+                        self.value(item.value);
+                        continue;
+                    }
+                    key
+                }
+            };
+            let value = self.value(item.value);
+            match constructor_key(&key) {
+                Err(problem) => {
+                    let value = self.fail(problem, self.span(item.key), id);
+                    failure.get_or_insert(value);
+                    continue;
+                }
+                Ok((name, key_marks)) => {
+                    marks = marks.union(&key_marks);
+                    live |= key.deep().formula;
+                    match name {
+                        Some(name) => attributes.push((name, value.clone())),
+                        None => open = true,
+                    }
+                }
+            }
+            all.push((key, value));
+        }
+        if let Some(failure) = failure {
+            return failure;
+        }
+        let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) }.mark(&marks);
+        if !open && !live {
+            return all.iter().fold(object, |object, (key, _)| object.add_origin(key.origin()));
+        }
+        let parts = all.iter().map(|(key, value)| (key.to_formula(), value.to_formula())).collect();
+        let formula = Formula::new(FormulaOp::ObjectOf(parts), object.ty(), Some(self.range(id)));
+        let everything: Vec<Value> = all.into_iter().flat_map(|(key, value)| [key, value]).collect();
+        symbolic::replace_formulas(&object, &formula).add_origin(symbolic::joined_origin(&everything).as_ref())
+    }
+}

@@ -1,0 +1,333 @@
+//! `for` and splat.
+
+use smol_str::SmolStr;
+use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_syntax::{ExprId, For, Splat};
+
+use super::{Evaluator, failed, failed_value};
+use crate::iteration::{self, Decided, ObjectResults, SplatSource};
+use crate::symbolic;
+
+/// The parts of a `for`, of an expression or of a template directive.
+pub(super) struct ForParts<'t> {
+    pub(super) key_variable: Option<&'t SmolStr>,
+    pub(super) value_variable: &'t SmolStr,
+    pub(super) collection: ExprId,
+    pub(super) key: Option<ExprId>,
+    pub(super) value: ExprId,
+    pub(super) condition: Option<ExprId>,
+    pub(super) grouping: bool,
+}
+
+impl<'t> ForParts<'t> {
+    pub(super) fn of(node: &'t For) -> ForParts<'t> {
+        ForParts {
+            key_variable: node.key_variable.as_ref().map(|name| &name.text),
+            value_variable: &node.value_variable.text,
+            collection: node.collection,
+            key: node.key,
+            value: node.value,
+            condition: node.condition,
+            grouping: node.grouping,
+        }
+    }
+}
+
+/// What the steps of a `for` over a known collection came to.
+struct Walk {
+    /// The result; none when a condition or a key is not known.
+    result: Option<Value>,
+    marks: Marks,
+    /// A condition or key is live, so that the shape may come out otherwise at apply.
+    live: bool,
+    /// What conditions and keys waited for.
+    origins: Vec<Origin>,
+}
+
+impl Evaluator<'_> {
+    pub(super) fn for_expression(&mut self, parts: &ForParts<'_>, id: ExprId) -> Value {
+        let (collection, collection_failed) = self.checked(parts.collection);
+        if collection_failed {
+            return collection;
+        }
+        if let Err(problem) = iteration::check_collection(&collection) {
+            return self.problem(&problem, self.span(parts.collection), id);
+        }
+        let (bare, marks) = collection.unmark();
+        let Some(entries) = iteration::entries(&bare) else {
+            let result = Value::unknown(Type::Dynamic).mark(&marks);
+            return self.symbolic_for(result, parts, &collection, id);
+        };
+        if let Some(problem) = self.impossible_condition(parts, id) {
+            return problem;
+        }
+        let before = self.diagnostics.len();
+        let walk = self.walk(parts, entries, id);
+        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error()));
+        if let Some(problem) = problem {
+            return failed_value(problem);
+        }
+        let marks = marks.union(&walk.marks);
+        // Elements of a set that are not settled may turn out equal to others.
+        let unsettled_set = matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula);
+        let Some(result) = walk.result else {
+            return self.symbolic_for(Value::unknown(Type::Dynamic).mark(&marks), parts, &collection, id);
+        };
+        if walk.live || unsettled_set || collection.formula().is_some() {
+            return self.symbolic_for(result.mark(&marks), parts, &collection, id);
+        }
+        let origin = Origin::union(walk.origins.into_iter().chain(collection.origin().cloned()));
+        result.mark(&marks).add_origin(origin.as_ref())
+    }
+
+    /// Tries the condition before anything is known of the elements, so that one that never fits is told once.
+    fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
+        let condition_id = parts.condition?;
+        let open = Value::unknown(Type::Dynamic);
+        let (condition, problems) =
+            self.apart(|e| e.with_names(parts, open.clone(), open, |e| e.value(condition_id)));
+        if failed(&problems) {
+            let value = problems.iter().find(|p| p.is_error()).map(failed_value);
+            self.diagnostics.extend(problems);
+            return value;
+        }
+        match iteration::included(&condition, &mut Marks::NONE.clone()) {
+            Ok(_) => None,
+            Err(problem) => Some(self.problem(&problem, self.span(condition_id), id)),
+        }
+    }
+
+    fn with_names<R>(
+        &mut self,
+        parts: &ForParts<'_>,
+        key: Value,
+        value: Value,
+        inner: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let depth = self.variables.len();
+        if let Some(name) = parts.key_variable {
+            self.variables.push((name.clone(), key));
+        }
+        self.variables.push((parts.value_variable.clone(), value));
+        let result = inner(self);
+        self.variables.truncate(depth);
+        result
+    }
+
+    fn walk(&mut self, parts: &ForParts<'_>, entries: Vec<(Value, Value)>, id: ExprId) -> Walk {
+        let mut walk = Walk { result: None, marks: Marks::NONE, live: false, origins: Vec::new() };
+        let mut known = true;
+        let mut tuple = Vec::new();
+        let mut object = ObjectResults::new(parts.grouping);
+        for (key, value) in entries {
+            let depth = self.variables.len();
+            if let Some(name) = parts.key_variable {
+                self.variables.push((name.clone(), key));
+            }
+            self.variables.push((parts.value_variable.clone(), value));
+            self.walk_step(parts, &mut walk, &mut known, &mut tuple, &mut object, id);
+            self.variables.truncate(depth);
+        }
+        if known {
+            walk.result = Some(if parts.key.is_some() { object.finish() } else { Value::tuple(tuple) });
+        }
+        walk
+    }
+
+    fn walk_step(
+        &mut self,
+        parts: &ForParts<'_>,
+        walk: &mut Walk,
+        known: &mut bool,
+        tuple: &mut Vec<Value>,
+        object: &mut ObjectResults,
+        id: ExprId,
+    ) {
+        if let Some(condition_id) = parts.condition {
+            let (condition, condition_failed) = self.checked(condition_id);
+            if condition_failed {
+                return;
+            }
+            walk.note(&condition);
+            match iteration::included(&condition, &mut walk.marks) {
+                Ok(Decided::Known(true)) => {}
+                Ok(Decided::Known(false)) => return,
+                Ok(Decided::Open) => {
+                    *known = false;
+                    return;
+                }
+                Err(problem) => {
+                    if *known {
+                        self.problem(&problem, self.span(condition_id), id);
+                    }
+                    *known = false;
+                    return;
+                }
+            }
+        }
+        let Some(key_id) = parts.key else {
+            tuple.push(self.value(parts.value));
+            return;
+        };
+        let (key, key_failed) = self.checked(key_id);
+        if key_failed {
+            return;
+        }
+        walk.note(&key);
+        match iteration::object_key(&key, &mut walk.marks) {
+            Ok(Decided::Known(key)) => {
+                let value = self.value(parts.value);
+                if let Err(problem) = object.add(key, value) {
+                    self.problem(&problem, self.span(key_id), id);
+                }
+            }
+            Ok(Decided::Open) => *known = false,
+            Err(problem) => {
+                if *known {
+                    self.problem(&problem, self.span(key_id), id);
+                }
+                *known = false;
+            }
+        }
+    }
+
+    /// The result of a `for` that only apply can tell for good: `result` is what is known of it now.
+    fn symbolic_for(&mut self, result: Value, parts: &ForParts<'_>, collection: &Value, id: ExprId) -> Value {
+        let (key_type, value_type) = iteration::entry_types(&collection.ty());
+        let (key_parameter, key_value) = self.parameter(key_type);
+        let (value_parameter, value_value) = self.parameter(value_type);
+        let ((key, value, condition), _) = self.apart(|evaluator| {
+            evaluator.with_names(parts, key_value, value_value, |evaluator| {
+                (
+                    parts.key.map(|id| evaluator.body(id)),
+                    evaluator.body(parts.value),
+                    parts.condition.map(|id| evaluator.body(id)),
+                )
+            })
+        });
+        let origins = [Some(&value), key.as_ref(), condition.as_ref()];
+        let origin = Origin::union(
+            origins.into_iter().flatten().filter_map(Value::deep_origin).chain(collection.deep_origin()),
+        );
+        let op = FormulaOp::For {
+            collection: collection.to_formula(),
+            key_parameter,
+            value_parameter,
+            key: key.as_ref().map(Value::to_formula),
+            value: value.to_formula(),
+            condition: condition.as_ref().map(Value::to_formula),
+            grouping: parts.grouping,
+        };
+        let formula = Formula::new(op, result.ty(), Some(self.range(id)));
+        symbolic::replace_formulas(&result, &formula).add_origin(origin.as_ref())
+    }
+
+    /// A value with an error in it becomes that error.
+    fn body(&mut self, id: ExprId) -> Value {
+        let (value, problems) = self.apart(|e| e.value(id));
+        match problems.iter().find(|p| p.is_error()) {
+            Some(problem) => failed_value(problem),
+            None => value,
+        }
+    }
+
+    fn parameter(&mut self, ty: Type) -> (Parameter, Value) {
+        let parameter = self.scope.new_parameter();
+        let formula = Formula::new(FormulaOp::Parameter(parameter), ty.clone(), None);
+        (parameter, Value::unknown(ty).with_formula(Some(formula)))
+    }
+
+    pub(super) fn splat(&mut self, splat: &Splat, id: ExprId) -> Value {
+        let (source, source_failed) = self.checked(splat.source);
+        if source_failed {
+            return source;
+        }
+        let (bare, marks) = source.unmark();
+        let found = match iteration::splat_source(&bare) {
+            Ok(found) => found,
+            Err(problem) => return self.problem(&problem, splat.marker, id),
+        };
+        let before = self.diagnostics.len();
+        let sequence = !matches!(bare.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_));
+        let unsettled_set = matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula);
+        let (result, open) = match found {
+            SplatSource::Open => (Value::unknown(Type::Dynamic), true),
+            SplatSource::Perhaps(single) => {
+                // What does not fit even then is told now.
+                self.each(splat, single);
+                (Value::unknown(Type::Dynamic), true)
+            }
+            SplatSource::UnknownList(element) => {
+                let each = self.each(splat, Value::unknown(element));
+                let refinement = Refinement {
+                    not_null: true,
+                    length_min: if matches!(bare.ty(), Type::Set(_)) { 0 } else { crate::refine::length_bounds(&bare).0 },
+                    length_max: crate::refine::length_bounds(&bare).1,
+                    ..Refinement::default()
+                };
+                (Value::refined(Type::list(each.ty()), refinement), true)
+            }
+            SplatSource::UnknownTuple(types) => {
+                let items: Vec<Type> =
+                    types.into_iter().map(|ty| self.each(splat, Value::unknown(ty)).ty()).collect();
+                (Value::refined(Type::tuple(items), Refinement::not_null()), true)
+            }
+            SplatSource::List(items) if items.is_empty() => {
+                let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
+                let (each, _) = self.apart(|e| e.each(splat, Value::unknown(element)));
+                (Value::list(each.ty(), Vec::new()), false)
+            }
+            SplatSource::List(items) => {
+                let items: Vec<Value> = items.into_iter().map(|item| self.each(splat, item)).collect();
+                (iteration::splat_list(items, Type::Dynamic), false)
+            }
+            SplatSource::Tuple(items) => {
+                (Value::tuple(items.into_iter().map(|item| self.each(splat, item)).collect()), false)
+            }
+        };
+        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error()));
+        if let Some(problem) = problem {
+            return failed_value(problem);
+        }
+        let result = result.mark(&marks);
+        // A single value counts by whether it is null: an unknown that is not null is settled in that.
+        let live = source.formula().is_some() && bare.is_known();
+        if !open && !live && !unsettled_set {
+            return if sequence { result } else { result.add_origin(source.origin()) };
+        }
+        let (parameter, element) = self.parameter(match bare.ty() {
+            Type::List(element) | Type::Set(element) => (*element).clone(),
+            Type::Tuple(_) => Type::Dynamic,
+            other => other,
+        });
+        let (body, _) = self.apart(|e| {
+            let value = e.each(splat, element);
+            match e.diagnostics.iter().find(|d| d.is_error()) {
+                Some(problem) => failed_value(problem),
+                None => value,
+            }
+        });
+        let origin = Origin::join(source.deep_origin().as_ref(), body.deep_origin().as_ref());
+        let op = FormulaOp::Splat { collection: source.to_formula(), parameter, body: body.to_formula() };
+        let formula = Formula::new(op, result.ty(), Some(self.range(id)));
+        symbolic::replace_formulas(&result, &formula).add_origin(origin.as_ref())
+    }
+
+    fn each(&mut self, splat: &Splat, element: Value) -> Value {
+        self.elements.push((splat.element, element));
+        let value = self.value(splat.each);
+        self.elements.pop();
+        value
+    }
+}
+
+impl Walk {
+    fn note(&mut self, decider: &Value) {
+        self.live |= decider.deep().live;
+        self.origins.extend(decider.deep_origin());
+    }
+}

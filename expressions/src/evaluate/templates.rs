@@ -1,0 +1,257 @@
+//! Templates: text with interpolations and directives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::source::Position;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Refinement, Value};
+use weft_syntax::{ExprId, Template, TemplatePart, Traversal, Tree};
+
+use super::{Evaluator, ProviderFunction, Resolved, Scope, loops};
+use crate::access::Problem;
+use crate::convert::convert;
+use crate::functions::{CallContext, FunctionError};
+use crate::refine;
+use crate::symbolic::{self, Passing};
+
+/// How many templates may be evaluated one inside of the other by `templatefile` and `templatestring`.
+pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
+
+const INVALID_VALUE: &str = "Invalid template interpolation value";
+
+/// The text of one part of a template; none while it is unknown.
+pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
+    if part.is_null() {
+        return Err(Problem::new(
+            INVALID_VALUE,
+            "The expression result is null. Cannot include a null value in a string template.",
+        ));
+    }
+    if !part.is_known() {
+        return Ok(None);
+    }
+    let text = convert(part, &Type::String).map_err(|e| {
+        Problem::new(INVALID_VALUE, format!("Cannot include the given value in a string template: {e}."))
+    })?;
+    Ok(text.as_str().map(SmolStr::new))
+}
+
+/// Joins the parts of a template. The problem comes with the number of the part at fault.
+pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>> {
+    let mut text = String::new();
+    let mut known = true;
+    let mut marks = Marks::NONE;
+    let mut problems = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        marks = marks.union(part.marks());
+        match part_text(part) {
+            Err(problem) => problems.push((index, problem)),
+            Ok(None) => known = false,
+            Ok(Some(found)) if known => text.push_str(&found),
+            Ok(Some(_)) => {}
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let result = if known {
+        Value::string(text)
+    } else {
+        let prefix = Value::string(text);
+        let prefix = refine::safe_prefix(prefix.as_str().unwrap_or_default());
+        Value::refined(Type::String, Refinement::with_prefix(prefix))
+    };
+    Ok(result.mark(&marks))
+}
+
+impl Evaluator<'_> {
+    /// A template that is not a single interpolation: always a string that is not null.
+    pub(super) fn template(&mut self, template: &Template, id: ExprId) -> Value {
+        if let [TemplatePart::Literal { text, .. }] = template.parts.as_slice() {
+            return Value::string(text);
+        }
+        let before = self.diagnostics.len();
+        let mut parts = Vec::with_capacity(template.parts.len());
+        for part in &template.parts {
+            parts.push(self.template_part(part, id));
+        }
+        let failure = |evaluator: &Self| {
+            let new = evaluator.diagnostics.get(before..).unwrap_or_default();
+            new.iter().find(|d| d.is_error()).map(|problem| {
+                Value::refined(Type::String, Refinement::not_null())
+                    .with_formula(super::failed_value(problem).formula().cloned())
+            })
+        };
+        let joined = match join_parts(&parts) {
+            Ok(joined) => joined,
+            Err(problems) => {
+                for (index, problem) in problems {
+                    let subject = match template.parts.get(index) {
+                        Some(TemplatePart::Interpolation { expression, .. }) => self.span(*expression),
+                        Some(part) => part.span(),
+                        None => self.span(id),
+                    };
+                    self.problem(&problem, subject, id);
+                }
+                Value::unknown(Type::String)
+            }
+        };
+        if let Some(failure) = failure(self) {
+            return failure;
+        }
+        let formula = |ty: Type| {
+            let operands = parts.iter().map(Value::to_formula).collect();
+            Formula::new(FormulaOp::Template(operands), ty, Some(self.range(id)))
+        };
+        symbolic::attach(joined, &parts, Passing::Nothing, &formula)
+    }
+
+    fn template_part(&mut self, part: &TemplatePart, id: ExprId) -> Value {
+        match part {
+            TemplatePart::Literal { text, .. } => Value::string(text),
+            TemplatePart::Interpolation { expression, .. } => self.value(*expression),
+            TemplatePart::If { condition, then, otherwise, .. } => {
+                let yes = self.apart(|e| e.value(*then));
+                let no = match otherwise {
+                    Some(otherwise) => self.apart(|e| e.value(*otherwise)),
+                    None => (Value::string(""), Vec::new()),
+                };
+                self.conditional(*condition, yes, no, *then, otherwise.unwrap_or(*then), id)
+            }
+            TemplatePart::For { key_variable, value_variable, collection, body, .. } => {
+                let parts = loops::ForParts {
+                    key_variable: key_variable.as_ref().map(|name| &name.text),
+                    value_variable: &value_variable.text,
+                    collection: *collection,
+                    key: None,
+                    value: *body,
+                    condition: None,
+                    grouping: false,
+                };
+                let (results, failed) = {
+                    let before = self.diagnostics.len();
+                    let results = self.for_expression(&parts, id);
+                    (results, self.diagnostics.len() > before)
+                };
+                if failed { results } else { self.joined_results(&results, id) }
+            }
+        }
+    }
+
+    /// The results of a `for` directive, each a string, as one.
+    fn joined_results(&mut self, results: &Value, id: ExprId) -> Value {
+        let (bare, marks) = results.unmark();
+        let joined = match bare.as_items() {
+            Some(items) => match join_parts(items) {
+                Ok(joined) => joined,
+                Err(_) => Value::refined(Type::String, Refinement::not_null()),
+            },
+            None => Value::refined(Type::String, Refinement::not_null()),
+        };
+        // What is known of the beginning of an unknown string is not taken from a directive, as in HCL.
+        let joined = if joined.is_known() {
+            joined
+        } else {
+            Value::refined(Type::String, Refinement::not_null()).mark(joined.marks())
+        };
+        let formula = |ty: Type| {
+            let list = Formula::new(
+                FormulaOp::Convert(results.to_formula(), Type::list(Type::String)),
+                Type::list(Type::String),
+                None,
+            );
+            let arguments = vec![Formula::constant(Value::string("")), list];
+            let op = FormulaOp::Call { function: "join".into(), arguments, expand_final: false, occurrence: None };
+            Formula::new(op, ty, Some(self.range(id)))
+        };
+        let arguments = std::slice::from_ref(results);
+        symbolic::attach(joined.mark(&marks), arguments, Passing::Nothing, &formula)
+    }
+}
+
+/// The scope of a template that a function evaluates: its variables, and the built-in functions.
+pub struct TemplateScope<'a> {
+    context: CallContext<'a>,
+    variables: &'a BTreeMap<SmolStr, Value>,
+    parameters: &'a std::sync::atomic::AtomicU32,
+}
+
+impl<'a> TemplateScope<'a> {
+    /// A scope with these names.
+    pub fn new(context: &CallContext<'a>, variables: &'a BTreeMap<SmolStr, Value>) -> TemplateScope<'a> {
+        let deeper = CallContext { template_depth: context.template_depth.saturating_add(1), ..*context };
+        TemplateScope { context: deeper, variables, parameters: context.parameters }
+    }
+}
+
+impl Scope for TemplateScope<'_> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        match self.variables.get(&traversal.root.text) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            None => {
+                let name = &traversal.root.text;
+                let problem = Diagnostic::error(
+                    "Unknown variable",
+                    format!("vars map does not contain key {:?}, referenced at {}.", name.as_str(), place(tree, traversal)),
+                );
+                Err(vec![problem.at(tree.range(traversal.root.span))])
+            }
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        self.context
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error(
+            "Call to unknown function",
+            format!("There is no function named {name:?}: a template cannot call functions of providers."),
+        ))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("a template cannot call functions of providers"))
+    }
+}
+
+fn place(tree: &Tree, traversal: &Traversal) -> String {
+    let range = tree.range(traversal.root.span);
+    format!("{}:{},{}-{}", range.file, range.start.line, range.start.column, range.end.column)
+}
+
+/// Parses `text` as a template and evaluates it with these names: the work of `templatefile` and `templatestring`.
+/// `name` stands for the text in messages. A template that is a single interpolation gives the value of that.
+pub fn evaluate_template(
+    context: &CallContext<'_>,
+    name: &str,
+    text: &str,
+    variables: &BTreeMap<SmolStr, Value>,
+) -> Result<Value, Vec<Diagnostic>> {
+    if context.template_depth >= MAX_TEMPLATE_DEPTH {
+        return Err(vec![Diagnostic::error(
+            "Templates nested too deeply",
+            format!("Templates may call one another up to {MAX_TEMPLATE_DEPTH} times."),
+        )]);
+    }
+    let (expression, problems) = weft_syntax::parse_template(name, Arc::from(text), Position::START);
+    if problems.iter().any(Diagnostic::is_error) {
+        return Err(problems);
+    }
+    let scope = TemplateScope::new(context, variables);
+    let problems = super::check_references(&expression, &scope);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let (value, problems) = super::evaluate(&expression, &scope);
+    if problems.iter().any(Diagnostic::is_error) { Err(problems) } else { Ok(value) }
+}

@@ -1,0 +1,244 @@
+//! Text: case, trimming, cutting, joining. Positions and lengths count characters as people see them (grapheme
+//! clusters), as in OpenTofu.
+
+use unicode_segmentation::UnicodeSegmentation;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::{items, text, whole_at};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+
+/// Longest text that a function makes by repeating or filling: more than any configuration needs, and little enough
+/// that no number in one exhausts memory.
+pub(super) const LONGEST_TEXT_BYTES: usize = 64 << 20;
+
+pub(super) fn functions() -> Vec<Function> {
+    let string = |name, description| Parameter::new(name, Type::String, description);
+    let number = |name, description| Parameter::new(name, Type::Number, description);
+    let text_function = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
+    vec![
+        text_function("chomp", "The text without line ends at its end.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, |s| s.trim_end_matches(['\r', '\n']).into())),
+        text_function("lower", "The text in lower case.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, |s| s.chars().map(lower).collect())),
+        text_function("upper", "The text in upper case.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, |s| s.chars().map(upper).collect())),
+        text_function("title", "The text with the first letter of each word in title case.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, title)),
+        text_function("strrev", "The characters in opposite order.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, |s| s.graphemes(true).rev().collect())),
+        text_function("trimspace", "The text without white space at its ends.")
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed(a, |s| s.trim().into())),
+        text_function("trim", "The text without any of the given characters at its ends.")
+            .parameter(string("str", "The text."))
+            .parameter(string("cutset", "The characters to take away."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed_by(a, |s, set| s.trim_matches(|c| set.contains(c)).into())),
+        text_function("trimprefix", "The text without a beginning, where it has it.")
+            .parameter(string("str", "The text."))
+            .parameter(string("prefix", "The beginning."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed_by(a, |s, prefix| s.strip_prefix(prefix).unwrap_or(s).into())),
+        text_function("trimsuffix", "The text without an end, where it has it.")
+            .parameter(string("str", "The text."))
+            .parameter(string("suffix", "The end."))
+            .returns(Type::String)
+            .calls(|_, a, _| changed_by(a, |s, suffix| s.strip_suffix(suffix).unwrap_or(s).into())),
+        text_function("indent", "The text with spaces after each line end.")
+            .parameter(number("spaces", "How many."))
+            .parameter(string("str", "The text."))
+            .returns(Type::String)
+            .calls(indent),
+        text_function("substr", "A part of the text.")
+            .parameter(string("str", "The text."))
+            .parameter(number("offset", "The first character; negative from the end."))
+            .parameter(number("length", "How many characters; negative for all that follow."))
+            .returns(Type::String)
+            .calls(substr),
+        text_function("join", "The strings of lists with a separator between them.")
+            .parameter(string("separator", "What stands between."))
+            .variadic(Parameter::new("lists", Type::list(Type::String), "Lists of strings.").unknowns())
+            .returns(Type::String)
+            .calls(join),
+        text_function("split", "The parts of a text between separators.")
+            .parameter(string("separator", "What stands between; empty for all code points."))
+            .parameter(string("str", "The text."))
+            .returns(Type::list(Type::String))
+            .calls(split),
+        text_function("startswith", "Whether the text begins with another.")
+            .parameter(string("str", "The text.").unknowns())
+            .parameter(string("prefix", "The beginning."))
+            .returns(Type::Bool)
+            .calls(startswith),
+        text_function("endswith", "Whether the text ends with another.")
+            .parameter(string("str", "The text."))
+            .parameter(string("suffix", "The end."))
+            .returns(Type::Bool)
+            .calls(|_, a, _| Ok(Value::bool(text(a, 0)?.ends_with(text(a, 1)?)))),
+        Function::new("strcontains", "Whether another text occurs in the text.", Symbolic::Opaque)
+            .parameter(string("str", "The text."))
+            .parameter(string("substr", "What to look for."))
+            .returns(Type::Bool)
+            .calls(|_, a, _| Ok(Value::bool(text(a, 0)?.contains(text(a, 1)?)))),
+    ]
+}
+
+fn changed(arguments: &[Value], change: impl Fn(&str) -> String) -> Result<Value, FunctionError> {
+    Ok(Value::string(change(text(arguments, 0)?)))
+}
+
+fn changed_by(arguments: &[Value], change: impl Fn(&str, &str) -> String) -> Result<Value, FunctionError> {
+    Ok(Value::string(change(text(arguments, 0)?, text(arguments, 1)?)))
+}
+
+/// The simple (one to one) mapping to lower case.
+fn lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// The simple (one to one) mapping to upper case, which leaves what has no single upper-case letter as it is.
+fn upper(c: char) -> char {
+    let mut all = c.to_uppercase();
+    match (all.next(), all.next()) {
+        (Some(one), None) => one,
+        _ => match c {
+            // Greek with iota subscript: upper case is two letters, the simple mapping is the title-case form.
+            '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
+                char::from_u32(c as u32 + 8).unwrap_or(c)
+            }
+            '\u{1fb3}' | '\u{1fc3}' | '\u{1ff3}' => char::from_u32(c as u32 + 9).unwrap_or(c),
+            _ => c,
+        },
+    }
+}
+
+/// The simple mapping to title case.
+fn title_letter(c: char) -> char {
+    match c {
+        '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
+        '\u{1c7}'..='\u{1c9}' => '\u{1c8}',
+        '\u{1ca}'..='\u{1cc}' => '\u{1cb}',
+        '\u{1f1}'..='\u{1f3}' => '\u{1f2}',
+        // Georgian has no title case.
+        '\u{10d0}'..='\u{10fa}' | '\u{10fd}'..='\u{10ff}' => c,
+        c => upper(c),
+    }
+}
+
+fn title(text: &str) -> String {
+    let mut after_separator = true;
+    text.chars()
+        .map(|c| {
+            let turned = if after_separator { title_letter(c) } else { c };
+            after_separator = if c.is_ascii() {
+                !(c.is_ascii_alphanumeric() || c == '_')
+            } else {
+                !c.is_alphanumeric() && c.is_whitespace()
+            };
+            turned
+        })
+        .collect()
+}
+
+fn indent(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let spaces = whole_at(arguments, 0)?;
+    let text = text(arguments, 1)?;
+    let spaces = usize::try_from(spaces)
+        .map_err(|_| FunctionError::argument(0, "the number of spaces must not be negative"))?;
+    let lines = text.matches('\n').count();
+    if lines.saturating_mul(spaces).saturating_add(text.len()) > LONGEST_TEXT_BYTES {
+        return Err(FunctionError::argument(0, "the result would be too long"));
+    }
+    if lines == 0 {
+        return Ok(Value::string(text));
+    }
+    let filled = format!("\n{}", " ".repeat(spaces));
+    Ok(Value::string(text.replace('\n', &filled)))
+}
+
+fn substr(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let text = text(arguments, 0)?;
+    let offset = whole_at(arguments, 1)?;
+    let length = whole_at(arguments, 2)?;
+    let skipped = if offset < 0 {
+        let count = i64::try_from(text.graphemes(true).count()).unwrap_or(i64::MAX);
+        usize::try_from(count.saturating_add(offset)).unwrap_or(0)
+    } else {
+        usize::try_from(offset).unwrap_or(usize::MAX)
+    };
+    let rest = text.graphemes(true).skip(skipped);
+    // A length of zero counts as "all that follow" where the offset is negative: so OpenTofu does it.
+    let taken: String = match usize::try_from(length) {
+        Ok(0) if offset < 0 => rest.collect(),
+        Ok(length) => rest.take(length).collect(),
+        Err(_) => rest.collect(),
+    };
+    Ok(Value::string(taken))
+}
+
+fn join(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let separator = text(arguments, 0)?;
+    let lists = arguments.get(1..).unwrap_or_default();
+    if lists.is_empty() {
+        return Err(FunctionError::new("at least one list is required"));
+    }
+    if !lists.iter().all(Value::is_wholly_known) {
+        return Ok(Value::unknown(Type::String));
+    }
+    let mut joined = String::new();
+    let mut first = true;
+    for index in 1..arguments.len() {
+        for (place, item) in items(arguments, index)?.iter().enumerate() {
+            let Some(item) = item.as_str() else {
+                let of = if lists.len() > 1 { format!(" of list {index}") } else { String::new() };
+                let message = format!("element {place}{of} is null; cannot concatenate null values");
+                return Err(FunctionError::argument(index, message));
+            };
+            if !first {
+                joined.push_str(separator);
+            }
+            first = false;
+            joined.push_str(item);
+            if joined.len() > LONGEST_TEXT_BYTES {
+                return Err(FunctionError::new("the result would be too long"));
+            }
+        }
+    }
+    Ok(Value::string(joined))
+}
+
+fn split(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (separator, text) = (text(arguments, 0)?, text(arguments, 1)?);
+    let parts = if separator.is_empty() {
+        text.chars().map(|c| Value::string(c.encode_utf8(&mut [0; 4]))).collect()
+    } else {
+        text.split(separator).map(Value::string).collect()
+    };
+    Ok(Value::list(Type::String, parts))
+}
+
+fn startswith(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let prefix = text(arguments, 1)?;
+    let Some(known) = arguments[0].refinement() else {
+        return Ok(Value::bool(text(arguments, 0)?.starts_with(prefix)));
+    };
+    if known.prefix.starts_with(prefix) {
+        return Ok(Value::bool(true));
+    }
+    if !known.prefix.is_empty() && known.prefix.len() >= prefix.len() {
+        return Ok(Value::bool(false));
+    }
+    Ok(Value::unknown(Type::Bool))
+}

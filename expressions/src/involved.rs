@@ -1,0 +1,125 @@
+//! The values of the references in an expression at fault, in words fit for showing.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::InvolvedValue;
+use weft_graph_format::path::Step as PathStep;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::{Expression, Key, StepKind, Traversal};
+
+use crate::evaluate::Scope;
+
+/// Of one diagnostic; further references are not shown.
+const MOST_VALUES: usize = 16;
+
+/// Longer texts are cut off.
+const LONGEST_TEXT: usize = 64;
+
+/// What each reference in the expression was: `var.size is 3`. Sensitive and ephemeral ones in words.
+pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &dyn Scope) -> Vec<InvolvedValue> {
+    let mut found: Vec<InvolvedValue> = Vec::new();
+    for traversal in weft_syntax::references(expression) {
+        if found.len() >= MOST_VALUES {
+            break;
+        }
+        let Some((text, value)) = reached(expression, traversal, variables, scope) else { continue };
+        if found.iter().all(|known| known.traversal != text)
+            && let Some(statement) = statement(&value)
+        {
+            found.push(InvolvedValue { traversal: text, statement });
+        }
+    }
+    found.sort_by(|a, b| a.traversal.cmp(&b.traversal));
+    found
+}
+
+/// The value at the end of the traversal, or as far as it leads.
+fn reached(
+    expression: &Expression,
+    traversal: &Traversal,
+    variables: &[(SmolStr, Value)],
+    scope: &dyn Scope,
+) -> Option<(String, Value)> {
+    let local = variables.iter().rev().find(|(name, _)| *name == traversal.root.text);
+    let (mut value, consumed) = match local {
+        Some((_, value)) => (value.clone(), 0),
+        None => {
+            let resolved = scope.resolve(&expression.tree, traversal).ok()?;
+            (resolved.value, resolved.consumed)
+        }
+    };
+    let mut end = traversal.root.span.end;
+    for (index, step) in traversal.steps.iter().enumerate() {
+        if index >= consumed {
+            let path_step = match &step.kind {
+                StepKind::Attribute(name) => PathStep::Attribute(name.clone()),
+                StepKind::Index(Key::String(key)) => PathStep::Key(key.clone()),
+                StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                    PathStep::Index(digits.parse().ok()?)
+                }
+            };
+            match value.step(&path_step) {
+                Some(next) => value = next,
+                None => break,
+            }
+        }
+        end = step.span.end;
+    }
+    let span = weft_syntax::Span::new(traversal.root.span.start, end);
+    Some((expression.tree.text(span).to_owned(), value))
+}
+
+/// What a value is, in words that follow its name; nothing for what says nothing.
+pub fn statement(value: &Value) -> Option<String> {
+    let (marks, kind) = value.open();
+    if marks.is_sensitive() {
+        return Some("has a sensitive value".to_owned());
+    }
+    if marks.is_ephemeral() || value.deep().ephemeral {
+        return Some("has an ephemeral value".to_owned());
+    }
+    let hidden = value.contains_sensitive();
+    Some(match kind {
+        Kind::Unknown(u) if u.ty == Type::Dynamic => "is unknown".to_owned(),
+        Kind::Unknown(u) => {
+            format!("is {} {}, known only after apply", article(&u.ty), u.ty.friendly_name())
+        }
+        Kind::Null(Type::Dynamic) => "is null".to_owned(),
+        Kind::Null(ty) => format!("is null of type {}", ty.friendly_name()),
+        Kind::Bool(flag) => format!("is {flag}"),
+        Kind::Number(number) => format!("is {number}"),
+        Kind::String(text) => {
+            let mut cut: String = text.chars().take(LONGEST_TEXT).collect();
+            if cut.len() < text.len() {
+                cut.push('…');
+            }
+            format!("is {}", weft_graph_format::address::quoted(&cut))
+        }
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => match s.len() {
+            0 => format!("is empty {}", value.ty().friendly_name()),
+            1 => format!("is {} with 1 element", value.ty().friendly_name()),
+            count => format!("is {} with {count} elements", value.ty().friendly_name()),
+        },
+        Kind::Map(f) => match (f.len(), f.entries().keys().next()) {
+            (0, _) => format!("is empty {}", value.ty().friendly_name()),
+            (1, Some(key)) if !hidden => format!(
+                "is {} with 1 element {}",
+                value.ty().friendly_name(),
+                weft_graph_format::address::quoted(key)
+            ),
+            (1, _) => format!("is {} with 1 element", value.ty().friendly_name()),
+            (count, _) => format!("is {} with {count} elements", value.ty().friendly_name()),
+        },
+        Kind::Object(f) => match (f.len(), f.entries().keys().next()) {
+            (0, _) => "is object with no attributes".to_owned(),
+            (1, Some(name)) => {
+                format!("is object with 1 attribute {}", weft_graph_format::address::quoted(name))
+            }
+            (count, _) => format!("is object with {count} attributes"),
+        },
+    })
+}
+
+fn article(ty: &Type) -> &'static str {
+    if matches!(ty, Type::Object(_)) { "an" } else { "a" }
+}

@@ -1,0 +1,67 @@
+//! The rules around a call of a provider's function: what the provider is spared.
+
+use weft_graph_format::marks::Marks;
+use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::convert::convert;
+use crate::functions::{CountError, FunctionError};
+
+/// The parameter that argument `index` belongs to.
+pub fn parameter_at(signature: &FunctionSignature, index: usize) -> Option<&FunctionParameter> {
+    signature.parameters.get(index).or(signature.variadic.as_ref())
+}
+
+/// Whether `count` arguments are enough and not too many.
+pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> Result<(), CountError> {
+    if let Some(missing) = signature.parameters.get(count) {
+        return Err(CountError::NotEnough {
+            function: name.into(),
+            at_least: signature.variadic.is_some(),
+            expected: signature.parameters.len(),
+            missing: missing.name.as_str().into(),
+        });
+    }
+    if signature.variadic.is_none() && count > signature.parameters.len() {
+        return Err(CountError::TooMany { function: name.into(), expected: signature.parameters.len() });
+    }
+    Ok(())
+}
+
+/// Calls a provider's function through `call`: arguments are converted, marks taken off and put on the result, null
+/// is refused where the signature says so, and anything unknown gives an unknown result unless it may be passed.
+pub fn invoke(
+    signature: &FunctionSignature,
+    arguments: &[Value],
+    call: &mut dyn FnMut(&[Value]) -> Result<Value, FunctionError>,
+) -> Result<Value, FunctionError> {
+    let mut marks = Marks::NONE;
+    let mut bare = Vec::with_capacity(arguments.len());
+    let mut unknown = false;
+    for (index, argument) in arguments.iter().enumerate() {
+        let Some(parameter) = parameter_at(signature, index) else {
+            return Err(FunctionError::argument(index, "there is no such parameter"));
+        };
+        let argument =
+            convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))?;
+        let (argument, found) = argument.unmark_deep();
+        marks = marks.union(&found);
+        if argument.is_null() && !parameter.allow_null {
+            return Err(FunctionError::argument(index, "argument must not be null"));
+        }
+        unknown |= argument.deep().unknown && !parameter.allow_unknown;
+        bare.push(argument);
+    }
+    if unknown {
+        return Ok(Value::unknown(signature.result.clone()).mark(&marks));
+    }
+    let result = call(&bare)?;
+    let result = if signature.result == Type::Dynamic {
+        result
+    } else {
+        convert(&result, &signature.result)
+            .map_err(|e| FunctionError::new(format!("the provider returned a value of another type: {e}")))?
+    };
+    Ok(result.mark(&marks))
+}

@@ -1,0 +1,90 @@
+//! The recorded expressions of OpenTofu, evaluated one by one.
+//!
+//! `tests/conformance/expressions.todo` lists the entries that do not pass yet, by their place in the record: one that
+//! is listed and passes fails this test, and so does one that is not listed and fails. `WEFT_SHOW=TOPIC` prints what
+//! differs, `WEFT_RATCHET=write` writes the list anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+use weft_expressions::console::{BareScope, evaluate_text};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance")
+}
+
+fn text<'a>(entry: &'a Json, name: &str) -> Option<&'a str> {
+    entry.get(name).and_then(Json::as_str)
+}
+
+/// Nothing when all that counts is equal: the JSON text, the type, what is sensitive, the summary of the error.
+fn difference(entry: &Json, scope: &BareScope) -> Option<String> {
+    let expression = text(entry, "expr").unwrap_or_default();
+    let outcome = evaluate_text(expression, scope);
+    let wanted_error = entry.get("error").and_then(|e| text(e, "summary"));
+    let error = outcome.errors.first();
+    if wanted_error == Some("panic") {
+        return error.is_none().then(|| "a value, not an error".to_owned());
+    }
+    let found = (
+        outcome.json.as_deref(),
+        outcome.ty.as_deref(),
+        outcome.sensitive.clone(),
+        error.map(|e| e.summary.as_str()),
+    );
+    let sensitive = entry.get("sensitive").filter(|s| !s.is_null()).cloned();
+    let wanted = (text(entry, "json"), text(entry, "type"), sensitive, wanted_error);
+    (found != wanted).then(|| format!("wanted {wanted:?}\n   found {found:?} {:?}", error.map(|e| e.detail.as_str())))
+}
+
+#[test]
+fn recorded_expressions() {
+    let folder = folder();
+    std::env::set_current_dir(&folder).expect("the conformance folder");
+    let record = std::fs::read_to_string("expressions.json").expect("the record");
+    let entries: Vec<Json> = serde_json::from_str(&record).expect("a list");
+    let listed: BTreeSet<usize> = std::fs::read_to_string("expressions.todo")
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+        .collect();
+    let show = std::env::var("WEFT_SHOW").ok();
+    let mut failing: BTreeMap<usize, String> = BTreeMap::new();
+    let mut counts = [[0usize; 2]; 2];
+    let mut topics: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let scope = BareScope::new();
+        let is_error = usize::from(entry.get("error").is_some_and(|e| !e.is_null()));
+        let difference = difference(entry, &scope);
+        let topic = text(entry, "topic").unwrap_or_default().to_owned();
+        counts[is_error][usize::from(difference.is_none())] += 1;
+        topics.entry(topic.clone()).or_default()[usize::from(difference.is_none())] += 1;
+        if let Some(difference) = difference {
+            if show.as_deref().is_some_and(|s| s == "all" || topic.starts_with(s)) {
+                println!("{index} {topic} {}\n   {difference}", text(entry, "expr").unwrap_or_default());
+            }
+            failing.insert(index, topic);
+        }
+    }
+    for (topic, [failed, passed]) in &topics {
+        if *failed > 0 && show.is_some() {
+            println!("{topic}: {failed} of {}", failed + passed);
+        }
+    }
+    let [values, errors] = counts;
+    println!("values: {} of {}", values[1], values[0] + values[1]);
+    println!("errors: {} of {}", errors[1], errors[0] + errors[1]);
+    if std::env::var("WEFT_RATCHET").as_deref() == Ok("write") {
+        let lines: String = failing.iter().map(|(index, topic)| format!("{index} {topic}\n")).collect();
+        std::fs::write("expressions.todo", lines).expect("the list");
+        return;
+    }
+    let failing: BTreeSet<usize> = failing.into_keys().collect();
+    // As many as help to find the cause.
+    const SHOWN: usize = 20;
+    let new: Vec<_> = failing.difference(&listed).take(SHOWN).collect();
+    let mended: Vec<_> = listed.difference(&failing).take(SHOWN).collect();
+    assert!(new.is_empty(), "these fail and are not listed: {new:?}");
+    assert!(mended.is_empty(), "these pass and are still listed: {mended:?}");
+}

@@ -1,0 +1,257 @@
+//! Version constraints: `~> 1.2, != 1.2.5`.
+//!
+//! They differ from those of other package systems. A version may be abbreviated, what is missing counts as 0. `~> 1.2`
+//! holds the first number, `~> 1.2.3` the first two. A prerelease meets nothing but an exact `= VERSION`.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::version::{self, Version};
+
+/// How a version is compared, in the order in which constraints on one version are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `=`, or nothing.
+    Equal,
+    /// `~> 1.2.3`: at least this, with the same first two numbers.
+    SameMinor,
+    /// `~> 1.2`: at least this, with the same first number.
+    SameMajor,
+    /// `<=`
+    LessOrEqual,
+    /// `<`
+    Less,
+    /// `!=`
+    NotEqual,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Constraint {
+    /// What it is compared with. Comes first here since constraints are ordered by it.
+    pub version: Version,
+    /// How.
+    pub operator: Operator,
+}
+
+/// Comparisons that must all hold; none means any release. Kept without duplicates in the order of printing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Constraints(Vec<Constraint>);
+
+/// A text that is no list of constraints.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConstraintError {
+    /// Nothing between commas.
+    #[error("a version constraint is empty")]
+    Empty,
+    /// An operator that there is not.
+    #[error("\"{0}\" does not begin with one of = != > >= < <= ~> or a version")]
+    Operator(String),
+    /// No version after the operator.
+    #[error("\"{0}\" is not a version number")]
+    Version(String),
+}
+
+impl Constraints {
+    /// Any release.
+    pub fn any() -> Constraints {
+        Constraints::default()
+    }
+
+    /// Whether any release will do.
+    pub fn is_any(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The comparisons.
+    pub fn iter(&self) -> impl Iterator<Item = &Constraint> {
+        self.0.iter()
+    }
+
+    /// What satisfies both.
+    #[must_use]
+    pub fn and(&self, other: &Constraints) -> Constraints {
+        self.0.iter().chain(&other.0).cloned().collect()
+    }
+
+    /// Whether a version satisfies them.
+    pub fn allow(&self, version: &Version) -> bool {
+        let named = |c: &Constraint| c.operator == Operator::Equal && c.version.precedence(version) == Ordering::Equal;
+        (!version.is_prerelease() || self.0.iter().any(named)) && self.0.iter().all(|c| c.holds(version))
+    }
+
+    /// The newest of those that satisfy them.
+    pub fn newest<'a>(&self, versions: impl IntoIterator<Item = &'a Version>) -> Option<&'a Version> {
+        versions.into_iter().filter(|version| self.allow(version)).max()
+    }
+}
+
+impl Constraint {
+    fn holds(&self, version: &Version) -> bool {
+        let order = version.precedence(&self.version);
+        match self.operator {
+            Operator::Greater => order == Ordering::Greater,
+            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::Equal => order == Ordering::Equal,
+            Operator::SameMinor => {
+                order != Ordering::Less
+                    && (version.major, version.minor) == (self.version.major, self.version.minor)
+            }
+            Operator::SameMajor => order != Ordering::Less && version.major == self.version.major,
+            Operator::LessOrEqual => order != Ordering::Greater,
+            Operator::Less => order == Ordering::Less,
+            Operator::NotEqual => order != Ordering::Equal,
+        }
+    }
+
+    fn parse(text: &str) -> Result<Constraint, ConstraintError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(ConstraintError::Empty);
+        }
+        let end = text.find(|c: char| !"=!<>~".contains(c)).unwrap_or(text.len());
+        let (operator, rest) = text.split_at(end);
+        let (version, numbers) = abbreviated(rest.trim()).ok_or_else(|| ConstraintError::Version(rest.trim().into()))?;
+        let operator = match operator {
+            "" | "=" => Operator::Equal,
+            "!=" => Operator::NotEqual,
+            ">" => Operator::Greater,
+            ">=" => Operator::GreaterOrEqual,
+            "<" => Operator::Less,
+            "<=" => Operator::LessOrEqual,
+            "~>" if numbers == 3 => Operator::SameMinor,
+            "~>" => Operator::SameMajor,
+            _ => return Err(ConstraintError::Operator(text.to_owned())),
+        };
+        Ok(Constraint { version, operator })
+    }
+}
+
+/// A version of one to three numbers, and how many it has. Only a full one may be a prerelease.
+fn abbreviated(text: &str) -> Option<(Version, usize)> {
+    let (numbers, prerelease, metadata) = version::split_extra(text)?;
+    let numbers = numbers.split('.').map(version::number).collect::<Option<Vec<u64>>>()?;
+    let (major, minor, patch) = match numbers.as_slice() {
+        [major] => (*major, 0, 0),
+        [major, minor] => (*major, *minor, 0),
+        [major, minor, patch] => (*major, *minor, *patch),
+        _ => return None,
+    };
+    if numbers.len() < 3 && !(prerelease.is_empty() && metadata.is_empty()) {
+        return None;
+    }
+    let (prerelease, metadata) = (prerelease.to_owned(), metadata.to_owned());
+    Some((Version { major, minor, patch, prerelease, metadata }, numbers.len()))
+}
+
+impl FromIterator<Constraint> for Constraints {
+    fn from_iter<I: IntoIterator<Item = Constraint>>(constraints: I) -> Constraints {
+        let mut list: Vec<Constraint> = constraints.into_iter().collect();
+        list.sort();
+        list.dedup();
+        Constraints(list)
+    }
+}
+
+impl FromStr for Constraints {
+    type Err = ConstraintError;
+
+    fn from_str(text: &str) -> Result<Constraints, ConstraintError> {
+        if text.trim().is_empty() {
+            return Ok(Constraints::any());
+        }
+        text.split(',').map(Constraint::parse).collect()
+    }
+}
+
+/// The form of lock files: by version, `=` left out, versions in full but for `~> 1.2`.
+impl fmt::Display for Constraints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Constraint { operator, version }) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            let sign = match operator {
+                Operator::Greater => "> ",
+                Operator::GreaterOrEqual => ">= ",
+                Operator::Equal => "",
+                Operator::SameMinor | Operator::SameMajor => "~> ",
+                Operator::LessOrEqual => "<= ",
+                Operator::Less => "< ",
+                Operator::NotEqual => "!= ",
+            };
+            match operator {
+                Operator::SameMajor => write!(f, "{comma}{sign}{}.{}", version.major, version.minor)?,
+                _ => write!(f, "{comma}{sign}{version}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allow(constraints: &str, version: &str) -> bool {
+        constraints.parse::<Constraints>().unwrap().allow(&version.parse().unwrap())
+    }
+
+    #[test]
+    fn each_operator() {
+        for (constraints, yes, no) in [
+            ("", "7.0.0", "7.0.0-rc1"),
+            ("1.2", "1.2.0", "1.2.1"),
+            ("= 1.2.3", "1.2.3", "1.2.4"),
+            ("!= 1.2.3", "1.2.4", "1.2.3"),
+            ("> 1", "1.0.1", "1.0.0"),
+            (">= 1", "1.0.0", "0.9.9"),
+            ("< 2", "1.9.9", "2.0.0"),
+            ("<= 2", "2.0.0", "2.0.1"),
+            ("~> 1", "1.9.0", "2.0.0"),
+            ("~> 1.2", "1.9.0", "1.1.9"),
+            ("~> 1.2", "1.2.0", "2.0.0"),
+            ("~> 1.2.3", "1.2.9", "1.3.0"),
+            ("~> 1.0, != 1.2.0", "1.1.5", "1.2.0"),
+            (">= 1.1.0-beta1", "1.1.0", "1.1.0-beta2"),
+            ("1.1.0-beta2", "1.1.0-beta2", "1.1.0"),
+            ("1.1.0-beta2, >= 1.0", "1.1.0-beta2", "1.1.0"),
+        ] {
+            assert!(allow(constraints, yes), "{constraints} {yes}");
+            assert!(!allow(constraints, no), "{constraints} {no}");
+        }
+    }
+
+    #[test]
+    fn the_printed_form_is_that_of_lock_files() {
+        for (given, printed) in [
+            ("~> 1.0, != 1.2.0", "~> 1.0, != 1.2.0"),
+            ("< 2.0, >= 1.0", ">= 1.0.0, < 2.0.0"),
+            ("= 1.1.0-beta2", "1.1.0-beta2"),
+            ("~> 2, >=2.0.0,>= 2", ">= 2.0.0, ~> 2.0"),
+            ("~> 1.2.3", "~> 1.2.3"),
+            ("", ""),
+        ] {
+            let constraints: Constraints = given.parse().unwrap();
+            assert_eq!(constraints.to_string(), printed);
+            assert_eq!(printed.parse::<Constraints>().unwrap(), constraints);
+        }
+        for bad in [",", "1.0,", "~ 1.0", "=> 1.0", "1.0.0.0", "> x", "~> 1.0-beta", "1 0"] {
+            assert!(bad.parse::<Constraints>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_newest_of_all() {
+        let versions: Vec<Version> =
+            ["1.0.0", "1.10.0", "1.9.0", "2.0.0-rc1"].iter().map(|t| t.parse().unwrap()).collect();
+        let newest = |text: &str| text.parse::<Constraints>().unwrap().newest(&versions).map(ToString::to_string);
+        assert_eq!(newest(""), Some("1.10.0".into()));
+        assert_eq!(newest("< 1.10"), Some("1.9.0".into()));
+        assert_eq!(newest("2.0.0-rc1"), Some("2.0.0-rc1".into()));
+        assert_eq!(newest("> 2"), None);
+    }
+}

@@ -1,0 +1,348 @@
+//! What the files say: state file and journals, read together into a ledger. Nothing is changed here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::folder::{RunFolder, RunFolders, epochs};
+use super::journal::{Chain, Found, read};
+use crate::content::content_revision;
+use crate::event::{Base, Event};
+use crate::ledger::{Ledger, RevisionRule};
+use crate::record::Opaque;
+use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunStatus};
+use crate::snapshot::Revision;
+use crate::step::{Outcome, StoreStep};
+use crate::store::StoreError;
+use crate::tfstate::{FORMAT, StateFile, find_format_digit};
+
+/// The end of a run's last journal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastTerm {
+    /// Its epoch.
+    pub(super) epoch: u64,
+    /// Its sound length in bytes.
+    pub(super) length: u64,
+    /// Where the chain stands behind it.
+    pub(super) chain: Chain,
+}
+
+/// A run whose last term did not get as far as folding its journal into the state file.
+#[derive(Clone, Debug)]
+pub(super) struct Unfolded {
+    /// The run.
+    pub(super) run: RunId,
+    /// The complete new content of the state file, if the journal has it.
+    pub(super) image: Option<Opaque>,
+    /// Whether writing that content to the file had begun.
+    pub(super) written: bool,
+}
+
+/// Everything that was found.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    /// The state with all that the journals add, and the runs.
+    pub(super) ledger: Ledger,
+    /// The content digest of the state file alone, before the journals.
+    pub(super) folded_content: Digest,
+    /// What is still to be folded.
+    pub(super) unfolded: Option<Unfolded>,
+    /// Ends of last journals, for runs that have any and were read.
+    pub(super) terms: BTreeMap<RunId, LastTerm>,
+    /// Finished runs known from their summary only.
+    pub(super) unread: BTreeSet<RunId>,
+    /// Digests of the state file that runs left behind.
+    pub(super) left_behind: BTreeSet<Digest>,
+}
+
+/// The digest of a state file's content, the format digit taken as 4.
+pub(super) fn state_digest(content: &[u8]) -> Digest {
+    match find_format_digit(content, "") {
+        Ok(found) if found.digit != FORMAT => {
+            let mut plain = content.to_vec();
+            plain[found.offset] = FORMAT;
+            Digest::of(&plain)
+        }
+        _ => Digest::of(content),
+    }
+}
+
+/// All journals of one run in order, with the end of the last.
+struct Journals {
+    terms: Vec<Found>,
+    last: Option<LastTerm>,
+}
+
+/// Reads the journals of a run and checks that they join: each begins where the one before was sealed. A last one
+/// without a sound first frame never began.
+fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
+    let mut journals = Journals { terms: Vec::new(), last: None };
+    let mut chain = Chain::default();
+    let all = epochs(&folder.path)?;
+    for (position, epoch) in all.iter().enumerate() {
+        let path = folder.journal(*epoch);
+        let found = read(&path, chain)?;
+        let damaged = |what: &str| StoreError::Damaged {
+            place: path.display().to_string(),
+            what: what.to_owned(),
+            way_out: "Restore the run's folder from a backup, or give the run up with `weft runs abandon`".to_owned(),
+        };
+        let Some((Event::Began(began), _)) = found.events.first() else {
+            if position + 1 == all.len() && found.events.is_empty() {
+                break;
+            }
+            return Err(damaged("it does not say how its term began"));
+        };
+        let sealed = began.sealed.map(|sealed| (sealed.epoch, sealed.length, sealed.hash));
+        let before = journals.last.map(|last| (last.epoch, last.length, last.chain.hash));
+        if sealed != before || began.token.epoch != *epoch || began.run != folder.id {
+            return Err(damaged("the journal before it is not the one that it continues"));
+        }
+        chain = found.chain;
+        journals.last = Some(LastTerm { epoch: *epoch, length: found.length, chain });
+        journals.terms.push(found);
+    }
+    Ok(journals)
+}
+
+/// Whether a step changes the state file.
+pub(super) fn writes_state(step: &StoreStep) -> bool {
+    let writes = match step {
+        StoreStep::Commit(commit) => &commit.writes,
+        StoreStep::Fail(failure) => &failure.writes,
+        StoreStep::Resolve(resolution) => match &resolution.outcome {
+            Outcome::Done(commit) => &commit.writes,
+            Outcome::Failed(failure) => &failure.writes,
+            Outcome::Pending => return false,
+        },
+        _ => return false,
+    };
+    !(writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none())
+}
+
+/// What a term left undone: its image if it had written one, or steps that the state file lacks.
+fn unfolded(folder: &RunFolder, term: &Found) -> Option<Unfolded> {
+    let mut open = None;
+    for (event, _) in &term.events {
+        match event {
+            Event::Folded(_) => open = None,
+            Event::Image(image) => open = Some(Some(image.clone())),
+            Event::Step(step) if writes_state(step) => open = Some(None),
+            _ => {}
+        }
+    }
+    open.map(|image| Unfolded { run: folder.id.clone(), image, written: false })
+}
+
+/// The base of a term's journal.
+fn base(term: &Found) -> Option<&Base> {
+    match term.events.first() {
+        Some((Event::Began(began), _)) => Some(&began.base),
+        _ => None,
+    }
+}
+
+/// Reads everything. `content` is that of the state file, `place` its name for messages.
+///
+/// # Errors
+/// Damage, a mismatch between journal and state file, an unreadable state file.
+pub(super) fn load(
+    folders: &RunFolders,
+    content: &[u8],
+    place: &Path,
+    incarnation: Incarnation,
+) -> Result<Loaded, StoreError> {
+    let runs = folders.list()?;
+    let mut read_runs = Vec::new();
+    let mut to_fold: Option<(Unfolded, usize)> = None;
+    for (position, folder) in runs.iter().enumerate() {
+        if folder.summary.is_some() {
+            read_runs.push(None);
+            continue;
+        }
+        let journals = read_journals(folder)?;
+        if let Some(found) = journals.terms.last().and_then(|term| unfolded(folder, term))
+            && let Some((other, _)) = to_fold.replace((found, position))
+        {
+            return Err(StoreError::Damaged {
+                place: folder.path.display().to_string(),
+                what: format!("its journal and that of {} are both not yet in the state file", other.run),
+                way_out: "Restore .weft and the state file together from one backup".to_owned(),
+            });
+        }
+        read_runs.push(Some(journals));
+    }
+    let (effective, lineage) = match &mut to_fold {
+        None => (content.to_vec(), None),
+        Some((unfolded, position)) => {
+            let term = read_runs[*position].as_ref().and_then(|journals| journals.terms.last());
+            unfolded.written = term.and_then(base).is_some_and(|base| base.digest != state_digest(content));
+            effective_content(content, unfolded, term, place)?
+        }
+    };
+    let mut loaded = Loaded {
+        ledger: Ledger::new(RevisionRule::Content, false, incarnation),
+        folded_content: Digest::default(),
+        unfolded: to_fold.map(|(unfolded, _)| unfolded),
+        terms: BTreeMap::new(),
+        unread: BTreeSet::new(),
+        left_behind: BTreeSet::new(),
+    };
+    if !effective.is_empty() {
+        loaded.ledger.load(StateFile::parse(&effective, &place.display().to_string())?);
+    } else if let Some(lineage) = lineage {
+        loaded.ledger.lineage = lineage;
+    }
+    loaded.folded_content = loaded.ledger.content_digest();
+    for (folder, journals) in runs.iter().zip(read_runs) {
+        let replays_state =
+            loaded.unfolded.as_ref().is_some_and(|found| found.run == folder.id && found.image.is_none());
+        add_run(&mut loaded, folder, journals, replays_state);
+    }
+    Ok(loaded)
+}
+
+/// The content on which the unfolded journal stands, and the lineage where the file is still empty.
+fn effective_content(
+    content: &[u8],
+    unfolded: &Unfolded,
+    term: Option<&Found>,
+    place: &Path,
+) -> Result<(Vec<u8>, Option<String>), StoreError> {
+    let Some(base) = term.and_then(base) else { return Ok((content.to_vec(), None)) };
+    let found = state_digest(content);
+    let digit = find_format_digit(content, "");
+    if let Some(image) = &unfolded.image {
+        // A torn write leaves the guarded digit or nothing readable; what is whole, plain and different is not ours.
+        let torn = digit.map_or(true, |digit| digit.is_guarded());
+        if found == base.digest || found == state_digest(&image.0) || torn {
+            return Ok((image.0.clone(), None));
+        }
+    } else if found == base.digest || is_skeleton(content, base) {
+        return Ok((content.to_vec(), Some(base.lineage.clone())));
+    }
+    Err(StoreError::StateMismatch {
+        path: place.display().to_string(),
+        run: unfolded.run.clone(),
+        instances: differing(content, base, place),
+    })
+}
+
+/// Whether the term began from no state and there is none yet: an empty file, or the empty state that the guard needs.
+fn is_skeleton(content: &[u8], base: &Base) -> bool {
+    let nothing = base.serial == 0 && base.instances.is_empty();
+    nothing
+        && (content.is_empty()
+            || StateFile::parse(content, "")
+                .is_ok_and(|file| file.is_empty() && file.serial == 0 && file.lineage == base.lineage))
+}
+
+/// Each instance that is not as the term found it.
+fn differing(content: &[u8], base: &Base, place: &Path) -> Vec<String> {
+    let mut now: BTreeMap<String, Revision> = BTreeMap::new();
+    if let Ok(file) = StateFile::parse(content, &place.display().to_string()) {
+        now = file.instances.iter().map(|(address, record)| (address.clone(), content_revision(record))).collect();
+    }
+    let before: BTreeMap<String, Revision> = base.instances.iter().cloned().collect();
+    let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let mut names: Vec<String> =
+        all.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect();
+    if names.is_empty() {
+        names.push("none, only outputs, check results, serial or lineage".to_owned());
+    }
+    names
+}
+
+/// Replays a run into the ledger.
+fn add_run(loaded: &mut Loaded, folder: &RunFolder, journals: Option<Journals>, replays_state: bool) {
+    let id = &folder.id;
+    create(&mut loaded.ledger, folder);
+    let Some(journals) = journals else {
+        if let (Some((status, summary)), Some(run)) = (&folder.summary, loaded.ledger.runs.get_mut(id)) {
+            run.status = *status;
+            run.counts = summary.counts;
+            loaded.ledger.epoch = loaded.ledger.epoch.max(summary.epoch);
+            loaded.left_behind.extend(Digest::parse(&summary.state));
+        }
+        loaded.unread.insert(id.clone());
+        return;
+    };
+    let last = journals.terms.len().saturating_sub(1);
+    for (position, term) in journals.terms.iter().enumerate() {
+        replay(&mut loaded.ledger, id, term, replays_state && position == last);
+        let folded = term.events.iter().rev().find_map(|(event, _)| match event {
+            Event::Folded(digest) => Some(*digest),
+            _ => None,
+        });
+        loaded.left_behind.extend(folded);
+    }
+    if let Some(last) = journals.last {
+        loaded.ledger.epoch = loaded.ledger.epoch.max(last.epoch);
+        loaded.terms.insert(id.clone(), last);
+    }
+}
+
+fn create(ledger: &mut Ledger, folder: &RunFolder) {
+    let run = NewRun {
+        id: folder.id.clone(),
+        started_unix_ms: folder.header.started_unix_ms,
+        operations: folder.header.operations,
+        plan: Opaque::default(),
+    };
+    ledger.create(run, false);
+    if let Some(run) = ledger.runs.get_mut(&folder.id) {
+        run.plan = folder.plan;
+    }
+}
+
+fn replay(ledger: &mut Ledger, id: &RunId, term: &Found, state: bool) {
+    for (event, _) in &term.events {
+        match event {
+            Event::Began(began) => {
+                if let Some(run) = ledger.runs.get_mut(id) {
+                    run.status = RunStatus::Running;
+                    run.holder = began.holder.clone();
+                }
+            }
+            Event::Claimed(claims) => ledger.take(id, claims),
+            Event::Step(step) => {
+                ledger.apply(id, step, state);
+            }
+            Event::Ended { status, abandoned } => ledger.replay_end(id, *status, *abandoned),
+            Event::Image(_) | Event::Folded(_) => {}
+        }
+    }
+}
+
+/// One run read from its files with all results, into a ledger of its own; and the end of its last journal.
+pub(super) fn load_run(
+    folders: &RunFolders,
+    id: &RunId,
+    incarnation: Incarnation,
+) -> Result<Option<(Ledger, Option<LastTerm>)>, StoreError> {
+    let Some(folder) = folders.list()?.into_iter().find(|folder| folder.id == *id) else { return Ok(None) };
+    let journals = read_journals(&folder)?;
+    let mut ledger = Ledger::new(RevisionRule::Content, true, incarnation);
+    create(&mut ledger, &folder);
+    for term in &journals.terms {
+        replay(&mut ledger, id, term, false);
+    }
+    Ok(Some((ledger, journals.last)))
+}
+
+/// The journal of a run as lines.
+pub(super) fn lines(folders: &RunFolders, id: &RunId) -> Result<(Vec<JournalLine>, Chain), StoreError> {
+    let folder = folders.list()?.into_iter().find(|folder| folder.id == *id);
+    let folder = folder.ok_or_else(|| StoreError::NoRun(id.clone()))?;
+    let journals = read_journals(&folder)?;
+    let events = journals.terms.iter().flat_map(|term| &term.events);
+    let lines = events.zip(0..).map(|((event, hash), number)| event.line(number, *hash)).collect();
+    Ok((lines, journals.last.map(|last| last.chain).unwrap_or_default()))
+}
+
+/// Whether a run still keeps OpenTofu off the file: it may go on, or something of it is in doubt.
+pub(super) fn guards(ledger: &Ledger) -> bool {
+    ledger.runs.values().any(|run| {
+        let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);
+        !run.status.is_final() && touched
+    })
+}

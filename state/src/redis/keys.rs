@@ -1,0 +1,107 @@
+//! Names of keys: all of one workspace of one state share a hash tag.
+
+use crate::run::RunId;
+
+/// The keys of one workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(state: &str, workspace: &str) -> Keys {
+        Keys { prefix: format!("weft:{{{state}/{workspace}}}:") }
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// Identity, lineage, counters, check results.
+    pub(super) fn meta(&self) -> String {
+        self.key("meta")
+    }
+
+    /// Hash: address to revision and record.
+    pub(super) fn records(&self) -> String {
+        self.key("records")
+    }
+
+    /// Hash: output name to revision and record.
+    pub(super) fn outputs(&self) -> String {
+        self.key("outputs")
+    }
+
+    /// Hash: subject to revision, of what is there and what was.
+    pub(super) fn revisions(&self) -> String {
+        self.key("revisions")
+    }
+
+    /// Hash: address to what it depends on.
+    pub(super) fn dependencies(&self) -> String {
+        self.key("dependencies")
+    }
+
+    /// Hash: subject to mode and runs.
+    pub(super) fn claims(&self) -> String {
+        self.key("claims")
+    }
+
+    /// Hash: object to open doubt.
+    pub(super) fn doubts(&self) -> String {
+        self.key("doubts")
+    }
+
+    /// Hash: run to time of creation.
+    pub(super) fn runs(&self) -> String {
+        self.key("runs")
+    }
+
+    /// Hash: header, lease and counts of a run.
+    pub(super) fn run(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}"))
+    }
+
+    /// Hash: operation to status and result.
+    pub(super) fn ops(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:ops"))
+    }
+
+    /// List: the journal.
+    pub(super) fn journal(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:journal"))
+    }
+
+    /// Hash: subject to mode, what the run claims.
+    pub(super) fn own_claims(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:claims"))
+    }
+
+    /// Hash: subject to the revision at which the run wrote it.
+    pub(super) fn written(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:written"))
+    }
+
+    /// Hash: digest to stray.
+    pub(super) fn strays(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:strays"))
+    }
+
+    /// String: the plan file.
+    pub(super) fn plan(&self, run: &RunId) -> String {
+        self.key(&format!("run:{run}:plan"))
+    }
+
+    /// Everything that belongs to one run, its header first.
+    pub(super) fn all_of(&self, run: &RunId) -> Vec<String> {
+        vec![
+            self.run(run),
+            self.ops(run),
+            self.journal(run),
+            self.own_claims(run),
+            self.written(run),
+            self.strays(run),
+            self.plan(run),
+        ]
+    }
+}

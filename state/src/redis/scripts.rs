@@ -1,0 +1,103 @@
+//! The scripts: one for each step, each run by the server as a whole or not at all.
+//!
+//! The first line (`#!lua` without flags) makes the server refuse the script before its first write when memory is
+//! full.
+
+use redis::Cmd;
+
+/// What scripts have in common.
+const SHARED: &str = include_str!("scripts/shared.lua");
+/// What the scripts that write to the state have in common.
+const WRITES: &str = include_str!("scripts/writes.lua");
+
+/// Names of scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    CreateStore,
+    CreateRun,
+    Acquire,
+    Renew,
+    Claim,
+    Unclaim,
+    Intent,
+    Settle,
+    Resolve,
+    Doubt,
+    Mark,
+    Stray,
+    Finish,
+    Prune,
+}
+
+/// All scripts in the order of [`Script`].
+const SOURCES: [(Script, bool, &str); 14] = [
+    (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
+    (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
+    (Script::Acquire, false, include_str!("scripts/acquire.lua")),
+    (Script::Renew, false, include_str!("scripts/renew.lua")),
+    (Script::Claim, false, include_str!("scripts/claim.lua")),
+    (Script::Unclaim, false, include_str!("scripts/unclaim.lua")),
+    (Script::Intent, false, include_str!("scripts/intent.lua")),
+    (Script::Settle, true, include_str!("scripts/settle.lua")),
+    (Script::Resolve, true, include_str!("scripts/resolve.lua")),
+    (Script::Doubt, false, include_str!("scripts/doubt.lua")),
+    (Script::Mark, false, include_str!("scripts/mark.lua")),
+    (Script::Stray, false, include_str!("scripts/stray.lua")),
+    (Script::Finish, false, include_str!("scripts/finish.lua")),
+    (Script::Prune, false, include_str!("scripts/prune.lua")),
+];
+
+/// The scripts with the names by which the server knows them.
+#[derive(Clone, Debug)]
+pub(super) struct Scripts {
+    texts: Vec<String>,
+    hashes: Vec<String>,
+}
+
+impl Scripts {
+    pub(super) fn new() -> Scripts {
+        let text = |(_, writes, source): &(Script, bool, &str)| {
+            format!("#!lua\n{SHARED}\n{}\n{source}", if *writes { WRITES } else { "" })
+        };
+        let texts: Vec<String> = SOURCES.iter().map(text).collect();
+        let hashes = texts.iter().map(|text| sha1_hex(text.as_bytes())).collect();
+        Scripts { texts, hashes }
+    }
+
+    /// The commands that make the server know them all.
+    pub(super) fn loading(&self) -> Vec<Cmd> {
+        let load = |text: &String| {
+            let mut command = redis::cmd("SCRIPT");
+            command.arg("LOAD").arg(text);
+            command
+        };
+        self.texts.iter().map(load).collect()
+    }
+
+    /// A call with its keys; arguments are added by the caller.
+    pub(super) fn call(&self, script: Script, keys: &[String]) -> Cmd {
+        let hash = self.hashes.get(script as usize).map(String::as_str).unwrap_or_default();
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(hash).arg(keys.len()).arg(keys);
+        command
+    }
+}
+
+/// The hash by which Redis names scripts, and which its scripts can compute.
+pub(super) fn sha1_hex(bytes: &[u8]) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, bytes);
+    data_encoding::HEXLOWER.encode(digest.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order() {
+        for (position, (script, _, _)) in SOURCES.iter().enumerate() {
+            assert_eq!(*script as usize, position);
+        }
+        assert_eq!(sha1_hex(b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+    }
+}

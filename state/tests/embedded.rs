@@ -1,0 +1,461 @@
+//! The embedded store: takeover of files, crashes at every point, locks, guard.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use support::*;
+use weft_state::tfstate::StateFile;
+use weft_state::*;
+
+const RECORDED: &str = include_str!("golden/recorded.tfstate");
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn with(state: &str) -> Place {
+        let place = Place::new();
+        std::fs::write(place.state(), state).unwrap();
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn state(&self) -> PathBuf {
+        self.path().join("terraform.tfstate")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.state()).unwrap()
+    }
+
+    fn options(&self) -> EmbeddedOptions {
+        EmbeddedOptions::new(self.state(), holder())
+    }
+
+    fn open(&self) -> EmbeddedStore {
+        EmbeddedStore::open(self.options()).unwrap()
+    }
+
+    fn read(&self) -> EmbeddedStore {
+        EmbeddedStore::open_read_only(self.options()).unwrap()
+    }
+
+    /// What a crash at this moment would leave, as a place of its own.
+    fn copy(&self) -> Place {
+        let other = Place::new();
+        copy_folder(self.path(), other.path());
+        other
+    }
+
+    fn journal(&self, run: &str, epoch: u64) -> PathBuf {
+        self.path().join(".weft/runs").join(run).join(format!("journal.{epoch}"))
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+async fn started(store: &EmbeddedStore, id: &str, operations: u32, indexes: &[u32]) -> Lease {
+    store.create_run(new_run(id, operations, 1)).await.unwrap();
+    let lease = granted(store, id, 7).await;
+    let wanted = claims(store, indexes.iter().copied()).await;
+    assert_eq!(store.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    lease
+}
+
+#[tokio::test]
+async fn a_whole_run() {
+    let place = Place::new();
+    let store = place.open();
+    assert_eq!(store.export().await.unwrap(), None);
+    let lease = started(&store, "run-a", 3, &[0, 1]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), intent(1, 1, 1)]).await.unwrap());
+    assert!(place.text().contains("\"version\": 9"));
+    let steps = vec![commit(0, 1, 0, Some(5)), commit(1, 1, 1, Some(6)), output_commit(2, 1, "o", Some("\"v\""))];
+    assert_all_ok(&store.step_batch(&lease, steps.clone()).await.unwrap());
+    let again = store.step_batch(&lease, steps).await.unwrap();
+    assert!(again.iter().all(|answer| matches!(answer, StoreAnswer::Ok { repeated: true, .. })), "{again:?}");
+    let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
+    assert_eq!(view.ops[&OpIndex(0)].result, Some(Opaque(vec![1, 2, 3])));
+    assert_eq!((view.header.counts.done, view.header.counts.pending), (3, 0));
+    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    assert_eq!(header.status, RunStatus::Done);
+    let file = StateFile::parse(place.text().as_bytes(), "x").unwrap();
+    assert_eq!((file.serial, file.instances.len(), file.outputs.len()), (1, 2, 1));
+    assert!(place.text().starts_with("{\n  \"version\": 4,\n"));
+    assert_eq!(store.export().await.unwrap().unwrap(), place.text().into_bytes());
+    assert!(matches!(store.step_batch(&lease, vec![intent(0, 2, 0)]).await.unwrap()[0], StoreAnswer::Fenced(_)));
+    drop(store);
+    assert!(!place.path().join(".terraform.tfstate.lock.info").exists());
+    let runs = place.read().runs().await.unwrap();
+    assert_eq!((runs.len(), runs[0].status, runs[0].counts.done), (1, RunStatus::Done, 3));
+    // The next run destroys one: serial goes up by one, the old file is kept beside.
+    let before = place.text();
+    let store = place.open();
+    let lease = started(&store, "run-b", 1, &[1]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 1), commit(0, 1, 1, None)]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    assert_eq!(StateFile::parse(place.text().as_bytes(), "x").unwrap().serial, 2);
+    assert_eq!(std::fs::read_to_string(place.path().join("terraform.tfstate.backup")).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_file_of_another_tool_is_taken_over_unchanged() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
+    // A run that reaches intents and changes nothing in the end.
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+    assert_ne!(place.text(), RECORDED);
+    assert_eq!(store.export().await.unwrap().unwrap(), RECORDED.as_bytes());
+    assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Fail(failure_record(0, 1))]).await.unwrap());
+    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    assert_eq!(header.status, RunStatus::Failed);
+    drop(store);
+    assert_eq!(place.text(), RECORDED);
+    assert!(!place.path().join("terraform.tfstate.backup").exists());
+}
+
+#[tokio::test]
+async fn nothing_leaves_no_file() {
+    let place = Place::new();
+    drop(place.open());
+    assert!(!place.state().exists());
+    let store = place.open();
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+    assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Fail(failure_record(0, 1))]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    drop(store);
+    assert!(!place.state().exists());
+}
+
+#[tokio::test]
+async fn one_process_and_one_run_at_a_time() {
+    let place = Place::new();
+    let store = place.open();
+    let error = EmbeddedStore::open(place.options()).unwrap_err();
+    assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    store.create_run(new_run("run-b", 1, 2)).await.unwrap();
+    let held = store.acquire(acquire_request("run-b", 9)).await.unwrap();
+    assert!(matches!(held, AcquireAnswer::Held(view) if view.holder == holder()));
+    assert_eq!(granted(&store, "run-a", 7).await, lease);
+    assert_eq!(store.acquire(acquire_request("run-x", 9)).await.unwrap(), AcquireAnswer::NoRun);
+    store.release(&lease, Ending::Stopped).await.unwrap();
+    // The stopped run keeps what it claimed, and is named to the next one.
+    let other = granted(&store, "run-b", 9).await;
+    let wanted = claims(&store, [0, 1]).await;
+    match store.claim(&other, &wanted).await.unwrap() {
+        ClaimAnswer::Refused { held, .. } => {
+            assert_eq!(held.len(), 1);
+            assert_eq!((held[0].run.as_str(), held[0].holder.machine.as_str()), ("run-a", "loom"));
+            assert_eq!(held[0].subject, Subject::Instance(address(0)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(store.claim(&other, &wanted[1..]).await.unwrap(), ClaimAnswer::Claimed);
+}
+
+#[tokio::test]
+async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
+    let place = Place::new();
+    let store = place.open();
+    let lease = started(&store, "run-a", 4, &[0, 1, 2, 3]).await;
+    let journal = place.journal("run-a", 1);
+    let begun = std::fs::metadata(&journal).unwrap().len();
+    let mut acknowledged = Vec::new();
+    for op in 0..4 {
+        assert_all_ok(&store.step_batch(&lease, vec![intent(op, 1, op)]).await.unwrap());
+        if op < 3 {
+            assert_all_ok(&store.step_batch(&lease, vec![commit(op, 1, op, Some(1))]).await.unwrap());
+        }
+        acknowledged.push(std::fs::metadata(&journal).unwrap().len());
+    }
+    let length = std::fs::metadata(&journal).unwrap().len();
+    for cut in (begun..=length).rev().step_by(37) {
+        let crashed = place.copy();
+        let file = std::fs::OpenOptions::new().write(true).open(crashed.journal("run-a", 1)).unwrap();
+        file.set_len(cut).unwrap();
+        let kept = acknowledged.iter().take(3).filter(|end| **end <= cut).count();
+        let seen = crashed.read().snapshot().await.unwrap().instances.len();
+        assert!(seen >= kept, "cut at {cut}: {seen} of {kept}");
+        let again = crashed.open();
+        assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
+        drop(again);
+        // What was recovered is in the file, still guarded (unless the run had not begun anything).
+        let file = StateFile::parse(&std::fs::read(crashed.state()).unwrap(), "x").unwrap();
+        assert_eq!((file.instances.len(), file.serial), (seen, u64::from(seen > 0)), "cut at {cut}");
+        let again = crashed.open();
+        let view = again.run(&run_id("run-a")).await.unwrap().unwrap();
+        assert_eq!(view.header.status, RunStatus::Stopped);
+        let open = view.ops.values().filter(|op| op.status == OpStatus::Intended).count();
+        if cut == length {
+            assert_eq!((seen, open), (3, 1));
+            assert!(std::fs::read_to_string(crashed.state()).unwrap().contains("\"version\": 9"));
+            let lease = granted(&again, "run-a", 8).await;
+            let doubt = StoreStep::Doubt { op: OpIndex(3), attempt: Attempt(1), reason: "gone".to_owned() };
+            assert_all_ok(&again.step_batch(&lease, vec![doubt]).await.unwrap());
+            let ReleaseAnswer::Released(header) = again.release(&lease, Ending::Finished).await.unwrap() else {
+                panic!()
+            };
+            assert_eq!(header.status, RunStatus::InDoubt);
+            assert!(std::fs::read_to_string(crashed.state()).unwrap().contains("\"version\": 9"));
+            assert_eq!(again.snapshot().await.unwrap().doubts.len(), 1);
+            settle_doubt(&crashed, again).await;
+        }
+    }
+}
+
+/// The user says that it is there after all: the run is done and the file free.
+async fn settle_doubt(crashed: &Place, store: EmbeddedStore) {
+    drop(store);
+    let store = crashed.open();
+    assert_eq!(store.snapshot().await.unwrap().doubts.len(), 1);
+    let lease = granted(&store, "run-a", 9).await;
+    let resolution = Resolution {
+        op: OpIndex(3),
+        attempt: Attempt(1),
+        evidence: Evidence::User("-adopt thing-3".to_owned()),
+        outcome: Outcome::Done(commit_record(3, 1, 3, Some(3))),
+    };
+    assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Resolve(resolution)]).await.unwrap());
+    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    assert_eq!(header.status, RunStatus::Done);
+    assert!(crashed.text().contains("\"version\": 4"));
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
+}
+
+#[tokio::test]
+async fn damage_before_the_end_freezes() {
+    let place = Place::new();
+    let store = place.open();
+    let lease = started(&store, "run-a", 4, &[0, 1]).await;
+    for op in 0..2 {
+        assert_all_ok(&store.step_batch(&lease, vec![intent(op, 1, op)]).await.unwrap());
+        assert_all_ok(&store.step_batch(&lease, vec![commit(op, 1, op, Some(1))]).await.unwrap());
+    }
+    let crashed = place.copy();
+    let path = crashed.journal("run-a", 1);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let before = crashed.text();
+    let error = EmbeddedStore::open(crashed.options()).unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
+    assert_eq!(crashed.text(), before);
+}
+
+#[tokio::test]
+async fn a_state_that_changed_under_a_journal_is_named() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 4, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    let crashed = place.copy();
+    let altered = crashed.text().replace("b299b961", "b299b962");
+    std::fs::write(crashed.state(), &altered).unwrap();
+    match EmbeddedStore::open(crashed.options()).unwrap_err() {
+        StoreError::StateMismatch { instances, .. } => assert_eq!(instances, ["terraform_data.a[1]"]),
+        error => panic!("{error}"),
+    }
+    assert_eq!(crashed.text(), altered);
+}
+
+#[tokio::test]
+async fn a_torn_write_of_the_state_file_is_redone() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    let guarded = place.text();
+    store.release(&lease, Ending::Finished).await.unwrap();
+    let whole = place.text();
+    drop(store);
+    // The journal up to and with the image, without what came after it.
+    let journal = std::fs::read(place.journal("run-a", 1)).unwrap();
+    let marks: Vec<usize> = journal.windows(4).enumerate().filter(|(_, w)| w == b"WFJ1").map(|(at, _)| at).collect();
+    let upto = marks[marks.len() - 2];
+    for torn_at in (0..whole.len()).step_by(613) {
+        let crashed = place.copy();
+        std::fs::remove_file(crashed.path().join(".weft/runs/run-a/summary.json")).unwrap();
+        std::fs::write(crashed.journal("run-a", 1), &journal[..upto]).unwrap();
+        let new = whole.replacen("\"version\": 4", "\"version\": 9", 1);
+        let mut torn = new.as_bytes()[..torn_at].to_vec();
+        torn.extend_from_slice(guarded.as_bytes().get(torn_at..).unwrap_or_default());
+        std::fs::write(crashed.state(), torn).unwrap();
+        let store = crashed.open();
+        assert_eq!(store.snapshot().await.unwrap().instances.len(), 5, "torn at {torn_at}");
+        let lease = granted(&store, "run-a", 8).await;
+        store.release(&lease, Ending::Finished).await.unwrap();
+        drop(store);
+        assert_eq!(crashed.text(), whole, "torn at {torn_at}");
+    }
+}
+
+#[tokio::test]
+async fn terraform_refuses_a_guarded_file() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+    let crashed = place.copy();
+    let Ok(answer) = Command::new("terraform").args(["state", "list"]).current_dir(crashed.path()).output() else {
+        eprintln!("SKIPPED: no terraform on PATH, so that it refuses a guarded file was not tried");
+        return;
+    };
+    assert!(!answer.status.success());
+    drop(store);
+    let freed = Place::with(RECORDED);
+    let answer = Command::new("terraform").args(["state", "list"]).current_dir(freed.path()).output().unwrap();
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+}
+
+#[tokio::test]
+async fn backup_and_state_out() {
+    let place = Place::with(RECORDED);
+    let options = EmbeddedOptions {
+        state_out: Some(place.path().join("out.tfstate")),
+        backup: Backup::Never,
+        ..place.options()
+    };
+    let store = EmbeddedStore::open(options.clone()).unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    drop(store);
+    assert_eq!(place.text(), RECORDED);
+    let out = std::fs::read(place.path().join("out.tfstate")).unwrap();
+    let file = StateFile::parse(&out, "out").unwrap();
+    assert_eq!((file.serial, file.instances.len()), (6, 5));
+    assert_eq!(file.lineage, StateFile::parse(RECORDED.as_bytes(), "x").unwrap().lineage);
+    assert!(!place.path().join("out.tfstate.backup").exists());
+}
+
+#[tokio::test]
+async fn only_the_last_twenty_finished_runs_are_kept() {
+    let place = Place::new();
+    let store = place.open();
+    for number in 0..23 {
+        let id = format!("run-{number:02}");
+        store.create_run(new_run(&id, 0, number)).await.unwrap();
+        let lease = granted(&store, &id, 1).await;
+        store.release(&lease, Ending::Finished).await.unwrap();
+    }
+    let runs = store.runs().await.unwrap();
+    assert_eq!((runs.len(), runs[0].id.as_str(), runs[19].id.as_str()), (20, "run-22", "run-03"));
+    drop(store);
+    assert_eq!(place.read().runs().await.unwrap(), runs);
+}
+
+#[tokio::test]
+async fn a_failed_run_goes_on() {
+    let place = Place::new();
+    let store = place.open();
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(4))]).await.unwrap());
+    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1), StoreStep::Fail(failure_record(1, 1))]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    drop(store);
+    let store = place.open();
+    let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
+    assert_eq!(view.header.status, RunStatus::Failed);
+    assert!(view.claims.is_empty());
+    let lease = granted(&store, "run-a", 2).await;
+    let wanted = [0, 1].map(|index| {
+        let subject = Subject::Instance(address(index));
+        let expected = view.written.get(&subject).copied().unwrap_or_default();
+        Claim { subject, mode: ClaimMode::Exclusive, expected }
+    });
+    assert_eq!(store.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    assert!(!store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap()[0].is_ok());
+    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 2, 1), commit(1, 2, 1, Some(5))]).await.unwrap());
+    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    assert_eq!(header.status, RunStatus::Done);
+    let words: Vec<&str> = store.journal(&run_id("run-a")).await.unwrap().iter().map(|line| line.event).collect();
+    assert_eq!(words.iter().filter(|word| **word == "began").count(), 2);
+}
+
+#[tokio::test]
+async fn plan_bytes_come_back_and_are_checked() {
+    let place = Place::new();
+    let store = place.open();
+    store.create_run(new_run("run-a", 1, 1)).await.unwrap();
+    assert_eq!(store.plan(&run_id("run-a")).await.unwrap().0, b"plan of run-a");
+    assert!(matches!(store.create_run(new_run("run-a", 2, 1)).await.unwrap(), CreateAnswer::Exists(_)));
+    std::fs::write(place.path().join(".weft/runs/run-a/plan"), "other").unwrap();
+    assert!(matches!(store.plan(&run_id("run-a")).await.unwrap_err(), StoreError::Damaged { .. }));
+}
+
+#[tokio::test]
+async fn unsound_records_are_refused_whole() {
+    let place = Place::new();
+    let store = place.open();
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    let mut bad = commit_record(0, 1, 0, Some(1));
+    if let Some(record) = &mut bad.writes.instances[0].record {
+        record.current = Some(InstanceObject::new(0, RawJson::new("{")));
+    }
+    let error = store.step_batch(&lease, vec![intent(0, 1, 0), StoreStep::Commit(bad)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Record { .. }), "{error}");
+    assert!(store.run(&run_id("run-a")).await.unwrap().unwrap().ops.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn group_commit_is_fast_enough() {
+    /// Journal records a second that must be kept up.
+    const DEMANDED: f64 = 20_000.0;
+    const OPERATIONS: u32 = 20_000;
+    const BATCH: u32 = 64;
+    let place = Place::new();
+    let store = place.open();
+    let all: Vec<u32> = (0..OPERATIONS).collect();
+    let lease = started(&store, "run-a", OPERATIONS, &all).await;
+    let start = Instant::now();
+    let mut clients = Vec::new();
+    for client in 0..4 {
+        let (store, lease) = (store.clone(), lease.clone());
+        clients.push(tokio::spawn(async move {
+            let mine: Vec<u32> = (0..OPERATIONS).filter(|op| op % 4 == client).collect();
+            for batch in mine.chunks(BATCH as usize) {
+                let intents = batch.iter().map(|op| intent(*op, 1, *op)).collect();
+                assert_all_ok(&store.step_batch(&lease, intents).await.unwrap());
+                let commits = batch.iter().map(|op| commit(*op, 1, *op, Some(1))).collect();
+                assert_all_ok(&store.step_batch(&lease, commits).await.unwrap());
+            }
+        }));
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    let rate = f64::from(OPERATIONS * 2) / start.elapsed().as_secs_f64();
+    eprintln!("{rate:.0} journal records a second");
+    assert!(rate > DEMANDED, "{rate:.0} records a second");
+    let ended = Instant::now();
+    store.release(&lease, Ending::Finished).await.unwrap();
+    eprintln!("folded in {:?}", ended.elapsed());
+}

@@ -1,0 +1,111 @@
+//! State files in and out.
+
+use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
+use weft_state::{DeposedKey, InstanceKey, ResourceMode};
+
+const RECORDED: &str = include_str!("golden/recorded.tfstate");
+const INSTANCES: &str = include_str!("golden/instances.tfstate");
+
+fn parse(text: &str) -> StateFile {
+    StateFile::parse(text.as_bytes(), "terraform.tfstate").unwrap()
+}
+
+#[test]
+fn a_file_that_was_read_is_written_byte_for_byte() {
+    for golden in [RECORDED, INSTANCES] {
+        assert_eq!(String::from_utf8(parse(golden).to_bytes()).unwrap(), golden);
+    }
+}
+
+#[test]
+fn white_space_and_order_do_not_matter_when_reading() {
+    let value: serde_json::Value = serde_json::from_str(INSTANCES).unwrap();
+    assert_eq!(parse(&value.to_string()), parse(INSTANCES));
+}
+
+#[test]
+fn records_have_their_parts() {
+    let file = parse(INSTANCES);
+    let addresses: Vec<&str> = file.instances.keys().map(String::as_str).collect();
+    assert_eq!(
+        addresses,
+        [
+            "data.lab_lookup.d",
+            "lab_thing.a[\"z.\\\"]\"]",
+            "lab_thing.a[10]",
+            "lab_thing.a[2]",
+            "module.m[\"x\"].lab_thing.b"
+        ]
+    );
+    let ten = &file.instances["lab_thing.a[10]"];
+    assert_eq!((ten.key.clone(), ten.mode), (InstanceKey::Int(10), ResourceMode::Managed));
+    assert_eq!(ten.provider, "provider[\"weft.test/lab/lab\"].r[\"us\"]");
+    let current = ten.current.as_ref().unwrap();
+    assert!(current.tainted && current.create_before_destroy && current.skip_destroy);
+    assert_eq!(current.identity.as_ref().unwrap().as_str(), "{\"id\":\"lab-10\"}");
+    assert!(ten.deposed.contains_key(&DeposedKey::parse("0a1b2c3d").unwrap()));
+    let data = file.instances["data.lab_lookup.d"].current.as_ref().unwrap();
+    assert_eq!(data.attributes.as_str(), r#"{"id":"x","ratio":0.1000,"size":12345678901234567890123}"#);
+}
+
+#[test]
+fn debug_shows_no_attribute() {
+    let shown = format!("{:?}", parse(INSTANCES));
+    assert!(!shown.contains("lab-10") && !shown.contains("eyJ"), "{shown}");
+}
+
+#[test]
+fn the_format_digit_is_found_wherever_it_stands() {
+    let places = [
+        (r#"{"version":4}"#, Some((11, b'4'))),
+        (r#"{"a":{"version":7},"b":["version",3],"version" : 9 }"#, Some((49, b'9'))),
+        (r#"{"x":"version","version":4,"y":"\"version\":5"}"#, Some((25, b'4'))),
+        (r#"{"version":4,"Version":4}"#, None),
+        (r#"{"version":"4"}"#, None),
+        (r#"{"version":44}"#, None),
+        (r#"{"version":3}"#, None),
+        (r#"{"serial":4}"#, None),
+        ("[4]", None),
+        ("", None),
+        ("{\"version\":4", Some((11, b'4'))),
+    ];
+    for (text, expected) in places {
+        let found = find_format_digit(text.as_bytes(), "x").ok().map(|found| (found.offset, found.digit));
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let cases = [
+        ("{}", "has no `version`"),
+        ("{\"version\": 3, \"serial\": 1}", "state format version 3"),
+        ("{\"version\": 5}", "newer tool"),
+        ("{\"serial\":1,\"lineage\":\"x\",\"meta\":{},\"encrypted_data\":\"AA\"}", "encrypted"),
+        ("not json", "invalid JSON"),
+        ("{\"version\": 4, \"resources\": [{\"mode\": \"strange\", \"type\": \"a\", \"name\": \"b\"}]}", "mode"),
+        (
+            "{\"version\":4,\"resources\":[{\"mode\":\"managed\",\"type\":\"a\",\"name\":\"b\",\"instances\":[{}]}]}",
+            "no provider",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = StateFile::parse(text.as_bytes(), "x.tfstate").unwrap_err();
+        assert!(error.to_string().contains(expected), "{text}: {error}");
+    }
+    let twice = INSTANCES.replace("\"index_key\": 2,", "\"index_key\": 10,");
+    let error = StateFile::parse(twice.as_bytes(), "x").unwrap_err();
+    assert!(matches!(&error, StateFileError::Malformed { what, .. } if what.contains("twice")), "{error}");
+}
+
+#[test]
+fn a_provider_above_the_instances_counts_for_all_without_their_own() {
+    let text = r#"{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"t","name":"n",
+        "provider":"provider[\"a/b/c\"]","each":"list","unknown":1,
+        "instances":[{"index_key":0,"attributes":null},{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}]}]}"#;
+    let file = parse(text);
+    assert_eq!(file.instances["t.n[0]"].provider, "provider[\"a/b/c\"]");
+    assert_eq!(file.instances["t.n[1]"].provider, "provider[\"a/b/c\"].x[1]");
+    let again = String::from_utf8(file.to_bytes()).unwrap();
+    assert_eq!(again.matches("\"provider\"").count(), 2, "{again}");
+}

@@ -1,0 +1,110 @@
+//! Texts with errors: all of them are found, where they are, and what is right around them is kept.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::Position;
+use weft_syntax::{Body, ExprKind, parse_bytes, parse_expression, parse_file};
+
+/// `line:column-line:column summary`
+fn lines(found: &[Diagnostic]) -> Vec<String> {
+    let place = |diagnostic: &Diagnostic| match &diagnostic.subject {
+        Some(at) => format!("{}:{}-{}:{}", at.start.line, at.start.column, at.end.line, at.end.column),
+        None => "nowhere".to_owned(),
+    };
+    found.iter().map(|diagnostic| format!("{} {}", place(diagnostic), diagnostic.summary)).collect()
+}
+
+fn names(body: &Body) -> Vec<&str> {
+    body.attributes.iter().map(|attribute| attribute.name.text.as_str()).collect()
+}
+
+#[test]
+fn every_item_with_an_error_is_reported() {
+    let text = "a = [1 2]\nb = {x y}\nc = f(1,,2)\nd = \"${1 2}\"\ne = 1\nf\ng = ]\nh = 2\n";
+    let (tree, found) = parse_file("x", Arc::from(text));
+    assert_eq!(
+        lines(&found),
+        [
+            "1:8-1:9 Missing item separator",
+            "2:8-2:9 Missing key/value separator",
+            "3:9-3:10 Invalid expression",
+            "4:10-4:11 Extra characters after interpolation expression",
+            "6:1-6:2 Argument or block definition required",
+            "7:5-7:6 Invalid expression",
+        ]
+    );
+    assert_eq!(names(tree.root_body()), ["a", "b", "c", "d", "e", "g", "h"]);
+}
+
+#[test]
+fn a_bracket_that_is_not_closed_takes_one_item_along() {
+    let text = "blk {\n  a = [1, 2\n  b = 3\n}\nc = (1\nd = {\n x = 1\ne = 2\nf = [1 2]\n";
+    let (tree, found) = parse_file("x", Arc::from(text));
+    let summaries: Vec<_> = found.iter().map(|found| found.summary.as_str()).collect();
+    assert_eq!(summaries, ["Missing item separator", "Unbalanced parentheses", "Missing item separator"]);
+    let body = tree.root_body();
+    assert_eq!(names(body), ["c", "d"]);
+    assert_eq!(names(tree.body(body.blocks[0].body)), ["a", "b"]);
+}
+
+#[test]
+fn blocks_survive_errors_inside() {
+    let text = "a {\n  x = 1 2\n  y = }\nb \"${1}\" {\n  z = 1\n}\nc\n{\n  w = 1\n}\nd { u = 1, v = 2 }\ne {\n";
+    let (tree, found) = parse_file("x", Arc::from(text));
+    assert_eq!(
+        lines(&found),
+        [
+            "2:9-2:10 Missing newline after argument",
+            "3:7-3:8 Invalid expression",
+            "4:4-4:6 Invalid string literal",
+            "7:1-7:2 Argument or block definition required",
+            "11:10-11:11 Invalid single-argument block definition",
+        ]
+    );
+    let body = tree.root_body();
+    let types: Vec<_> = body.blocks.iter().map(|block| block.block_type.text.as_str()).collect();
+    assert_eq!(types, ["a", "b", "d", "e"]);
+    assert_eq!(names(tree.body(body.blocks[0].body)), ["x", "y"]);
+    assert_eq!(names(tree.body(body.blocks[1].body)), ["z"]);
+}
+
+#[test]
+fn equal_attributes_keep_the_first() {
+    let (tree, found) = parse_file("x", Arc::from("a = 1\na = 2\nb = 3\n"));
+    assert_eq!(lines(&found), ["2:1-2:2 Attribute redefined"]);
+    assert_eq!(names(tree.root_body()), ["a", "b"]);
+    assert_eq!(tree.text(tree.root_body().attributes[0].span), "a = 1");
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let (_, found) = parse_bytes("x", b"a = 1\nb = \"\xff\"\n");
+    assert_eq!(lines(&found), ["2:6-2:7 Invalid character encoding"]);
+    assert!(parse_bytes("x", "a = \"é\"\n".as_bytes()).1.is_empty());
+}
+
+#[test]
+fn a_byte_order_mark_takes_no_column() {
+    let (tree, found) = parse_file("x", Arc::from("\u{feff}a = 1 2\n"));
+    assert_eq!(lines(&found), ["1:7-1:8 Missing newline after argument"]);
+    assert_eq!(tree.tokens().first().map(|token| token.span.len()), Some(3));
+    assert_eq!(parse_file("x", Arc::from("a = \u{feff}1\n")).1.len(), 2);
+}
+
+#[test]
+fn positions_begin_where_the_text_stood() {
+    let start = Position { byte: 50, line: 4, column: 9 };
+    let (_, found) = parse_expression("x", Arc::from("1 +\n * 2"), start);
+    assert_eq!(lines(&found), ["5:2-5:3 Invalid expression"]);
+    let (_, found) = parse_expression("x", Arc::from("1 1"), start);
+    assert_eq!(lines(&found), ["4:11-4:12 Extra characters after expression"]);
+}
+
+#[test]
+fn holes_stand_where_something_is_missing() {
+    let (expression, found) = parse_expression("x", Arc::from("a ? b"), Position::START);
+    assert_eq!(lines(&found), ["1:6-1:6 Missing false expression in conditional"]);
+    let ExprKind::Conditional { otherwise, .. } = expression.kind() else { panic!("{:?}", expression.kind()) };
+    assert!(matches!(expression.child(*otherwise).kind(), ExprKind::Error));
+}

@@ -1,0 +1,244 @@
+//! Carrying out: what the engine asks for, done in the cloud or made up.
+
+use hyper::Method;
+use serde_json::{Map, Value as Json};
+
+use super::api::{Api, ApiError, Repeat};
+use super::catalog::{Attribute, CLIENT_TOKEN, Mode, PASSWORD, Resource, TOKEN_IMPORT};
+use super::offline;
+use super::problem::Problem;
+use super::value::{Attributes, Value};
+use crate::client::encode;
+use crate::cloud::config::default_zones;
+
+/// The summary of the error that says: there is no object of that id or token. Engines compare it.
+pub const NO_SUCH_IMPORT: &str = "Cannot import non-existent remote object";
+
+/// Where objects are.
+#[derive(Debug)]
+pub enum Backend {
+    /// In a cloud.
+    Cloud(Api),
+    /// Nowhere.
+    Offline,
+    /// Not known yet: the provider's configuration has unknown values.
+    Unknown,
+}
+
+/// The error of an import that finds nothing.
+pub fn no_such_import(detail: &str) -> Problem {
+    Problem::new(NO_SUCH_IMPORT, detail)
+}
+
+fn not_configured() -> Problem {
+    let detail = "The provider's url or region is known only after apply, so nothing can be asked of the cloud yet.";
+    Problem::new("Provider configuration not known", detail)
+}
+
+impl Backend {
+    /// Makes the planned object.
+    pub async fn create(&self, resource: &Resource, region: &str, planned: &Attributes) -> Result<Attributes, Problem> {
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => return Ok(offline::create(resource, planned, region)),
+            Backend::Unknown => return Err(not_configured()),
+        };
+        let mut planned = planned.clone();
+        let mut body = Map::new();
+        for attribute in resource.attributes.iter().filter(|attribute| attribute.is_configurable()) {
+            let value = planned.entry(attribute.name.to_owned()).or_insert(Value::Null);
+            if attribute.name == CLIENT_TOKEN && *value == Value::Unknown {
+                *value = Value::Text(uuid::Uuid::new_v4().to_string());
+            }
+            if !matches!(value, Value::Null | Value::Unknown) {
+                body.insert(field_name(attribute).to_owned(), value.to_json());
+            }
+        }
+        let repeat = if body.contains_key("token") { Repeat::Safe } else { Repeat::Unsafe };
+        let path = objects_path(resource, region);
+        let made = api.call(Method::POST, &path, Some(&Json::Object(body)), repeat).await;
+        let made = made.map_err(|error| problem("create", resource, &error))?;
+        from_cloud(resource, &made, &planned)
+    }
+
+    /// The object as it is; `None` when it is gone.
+    pub async fn read(
+        &self,
+        resource: &Resource,
+        region: &str,
+        state: &Attributes,
+    ) -> Result<Option<Attributes>, Problem> {
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => return Ok(Some(state.clone())),
+            Backend::Unknown => return Err(not_configured()),
+        };
+        match api.call(Method::GET, &object_path(resource, region, state), None, Repeat::Read).await {
+            Ok(found) => from_cloud(resource, &found, state).map(Some),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(problem("read", resource, &error)),
+        }
+    }
+
+    /// Changes what differs between the two.
+    pub async fn update(
+        &self,
+        resource: &Resource,
+        region: &str,
+        prior: &Attributes,
+        planned: &Attributes,
+    ) -> Result<Attributes, Problem> {
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => return Ok(planned.clone()),
+            Backend::Unknown => return Err(not_configured()),
+        };
+        let changed = |attribute: &&Attribute| {
+            attribute.is_configurable()
+                && attribute.name != CLIENT_TOKEN
+                && planned.get(attribute.name) != prior.get(attribute.name)
+        };
+        let field = |attribute: &Attribute| {
+            let value = planned.get(attribute.name).map_or(Json::Null, Value::to_json);
+            (field_name(attribute).to_owned(), value)
+        };
+        let body = Json::Object(resource.attributes.iter().filter(changed).map(field).collect());
+        let path = object_path(resource, region, prior);
+        let after = api.call(Method::PATCH, &path, Some(&body), Repeat::Safe).await;
+        from_cloud(resource, &after.map_err(|error| problem("update", resource, &error))?, planned)
+    }
+
+    /// Removes an object. One that is gone already is fine.
+    pub async fn delete(&self, resource: &Resource, region: &str, prior: &Attributes) -> Result<(), Problem> {
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => return Ok(()),
+            Backend::Unknown => return Err(not_configured()),
+        };
+        match api.call(Method::DELETE, &object_path(resource, region, prior), None, Repeat::Safe).await {
+            Ok(_) => Ok(()),
+            Err(error) if is_absent(&error) => Ok(()),
+            Err(error) => Err(problem("delete", resource, &error)),
+        }
+    }
+
+    /// Finds an object by `ID`, `REGION/ID` or `token:REGION:TOKEN`. The look-up is strongly consistent: what it does
+    /// not find did not exist when it was asked.
+    pub async fn import(&self, resource: &Resource, region: &str, id: &str) -> Result<Attributes, Problem> {
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => return Err(offline::import(id)),
+            Backend::Unknown => return Err(not_configured()),
+        };
+        let nothing = Attributes::new();
+        let name = resource.name;
+        let Some(token) = id.strip_prefix(TOKEN_IMPORT) else {
+            let (region, id) = id.split_once('/').unwrap_or((region, id));
+            let path = format!("{}/{}", objects_path(resource, region), encode(id));
+            return match api.call(Method::GET, &path, None, Repeat::Read).await {
+                Ok(found) => from_cloud(resource, &found, &nothing),
+                Err(error) if is_absent(&error) => {
+                    Err(no_such_import(&format!("There is no {name} with the id {id:?} in region {region}.")))
+                }
+                Err(error) => Err(problem("read", resource, &error)),
+            };
+        };
+        let (true, Some((region, token))) = (resource.has_token(), token.split_once(':')) else {
+            let detail = "An import by client token is token:REGION:TOKEN, for types that have client tokens.";
+            return Err(Problem::new("Invalid import id", detail));
+        };
+        let path = format!("{}?token={}", objects_path(resource, region), encode(token));
+        let found = api.call(Method::GET, &path, None, Repeat::Read).await;
+        let found = found.map_err(|error| problem("look up", resource, &error))?;
+        match found.pointer("/items").and_then(Json::as_array).map(Vec::as_slice) {
+            Some([one]) => from_cloud(resource, one, &nothing),
+            Some([]) => Err(no_such_import(&format!("No {name} in region {region} has the client token {token:?}."))),
+            _ => Err(Problem::new("Unusable answer", "The cloud's list is not what it should be.")),
+        }
+    }
+
+    /// The data source: a region by its name.
+    pub async fn region(&self, name: &str) -> Result<Attributes, Problem> {
+        let object = |zones: Vec<Value>, endpoint: Value| {
+            let name = Value::Text(name.to_owned());
+            let attributes = [("name", name), ("zones", Value::List(zones)), ("endpoint", endpoint)];
+            attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        };
+        let api = match self {
+            Backend::Cloud(api) => api,
+            Backend::Offline => {
+                let zones = default_zones(name).into_iter().map(Value::Text).collect();
+                return Ok(object(zones, Value::Text(format!("offline:{name}"))));
+            }
+            Backend::Unknown => return Err(not_configured()),
+        };
+        let found = api.call(Method::GET, &format!("/regions/{}", encode(name)), None, Repeat::Read).await;
+        let found = found.map_err(|error| match &error {
+            ApiError::Refused { status: 404, message, .. } => {
+                Problem::new("No such region", format!("{message}.")).at("name")
+            }
+            _ => Problem::new("Cannot read cloud_region", error.to_string()),
+        })?;
+        let zones = match found.get("zones").map(Value::from_json) {
+            Some(Value::List(zones)) => zones,
+            _ => Vec::new(),
+        };
+        Ok(object(zones, Value::text(found.get("endpoint").and_then(Json::as_str))))
+    }
+}
+
+/// The cloud has another name for the client token only.
+fn field_name(attribute: &Attribute) -> &'static str {
+    if attribute.name == CLIENT_TOKEN { "token" } else { attribute.name }
+}
+
+fn objects_path(resource: &Resource, region: &str) -> String {
+    format!("/regions/{}/{}", encode(region), resource.kind)
+}
+
+fn object_path(resource: &Resource, region: &str, state: &Attributes) -> String {
+    let id = state.get("id").and_then(Value::as_text).unwrap_or_default();
+    format!("{}/{}", objects_path(resource, region), encode(id))
+}
+
+/// An object as the cloud has it; what the cloud never gives back is taken from `known`.
+fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<Attributes, Problem> {
+    let mut object = Attributes::new();
+    for attribute in resource.attributes {
+        let value = if attribute.name == PASSWORD {
+            known.get(PASSWORD).cloned().unwrap_or(Value::Null)
+        } else {
+            json.get(field_name(attribute)).map_or(Value::Null, Value::from_json)
+        };
+        if !attribute.ty.holds(&value) || (value == Value::Null && attribute.mode == Mode::Required) {
+            let detail = format!("The cloud's {} has an unfit {}.", resource.kind, attribute.name);
+            return Err(Problem::new("Unusable answer", detail));
+        }
+        object.insert(attribute.name.to_owned(), value);
+    }
+    Ok(object)
+}
+
+/// 404 with this status can also mean that the region is not there; then nothing is known of the object.
+fn is_absent(error: &ApiError) -> bool {
+    matches!(error, ApiError::Refused { status: 404, message, .. } if !message.contains("no region"))
+}
+
+fn problem(verb: &str, resource: &Resource, error: &ApiError) -> Problem {
+    let name = resource.name;
+    match error {
+        ApiError::Uncertain(text) => {
+            let detail = format!("{text} Whether the cloud did it is not known: look before trying again.");
+            Problem::new(format!("Outcome of an attempt to {verb} {name} is not known"), detail)
+        }
+        ApiError::NotDone(text) => Problem::new(format!("Cannot {verb} {name}"), text.clone()),
+        ApiError::Refused { field, .. } => {
+            let problem = Problem::new(format!("Cannot {verb} {name}"), format!("{error}."));
+            let attribute = |field: &str| resource.attributes.iter().find(|each| field_name(each) == field);
+            match field.as_deref().and_then(attribute) {
+                Some(attribute) => problem.at(attribute.name),
+                None => problem,
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The catalog as the protocol's schemas, and values to and from the protocol's messages.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use weft_proto::tfplugin6::schema::{Attribute as WireAttribute, Block};
+use weft_proto::tfplugin6::{DynamicValue, Schema, StringKind};
+
+use super::catalog::{Attribute, Mode, Resource};
+use super::msgpack;
+use super::problem::Problem;
+use super::value::{Attributes, Value};
+
+/// A schema of attributes only.
+pub fn schema(version: i64, attributes: &[Attribute], description: String) -> Schema {
+    let attribute = |attribute: &Attribute| WireAttribute {
+        name: attribute.name.to_owned(),
+        r#type: attribute.ty.wire().to_vec(),
+        description: attribute.description.to_owned(),
+        required: attribute.mode == Mode::Required,
+        optional: matches!(attribute.mode, Mode::Optional | Mode::OptionalComputed),
+        computed: matches!(attribute.mode, Mode::Computed | Mode::OptionalComputed),
+        sensitive: attribute.sensitive,
+        ..WireAttribute::default()
+    };
+    let block = Block {
+        attributes: attributes.iter().map(attribute).collect(),
+        description,
+        description_kind: StringKind::Markdown as i32,
+        ..Block::default()
+    };
+    Schema { version, block: Some(block) }
+}
+
+/// The schema of a resource type.
+pub fn resource_schema(resource: &Resource) -> Schema {
+    schema(resource.version, resource.attributes, resource.full_description())
+}
+
+/// Reads an object; `None` where it is null. A missing message counts as null.
+pub fn read(value: Option<&DynamicValue>, attributes: &[Attribute]) -> Result<Option<Attributes>, Problem> {
+    let bad = |what: String| Problem::new("Unreadable value", format!("The value cannot be read: {what}."));
+    let value = match value {
+        None => Value::Null,
+        Some(value) if !value.msgpack.is_empty() => {
+            msgpack::decode(&value.msgpack).map_err(|error| bad(error.to_string()))?
+        }
+        Some(value) if !value.json.is_empty() => {
+            let json: Json = serde_json::from_slice(&value.json).map_err(|error| bad(error.to_string()))?;
+            Value::from_json(&json)
+        }
+        Some(_) => Value::Null,
+    };
+    match value {
+        Value::Null => Ok(None),
+        Value::Map(object) => conform(object, attributes).map(Some),
+        _ => Err(bad("it is not an object".to_owned())),
+    }
+}
+
+/// Checks an object against its attributes. Missing ones become null, unknown names are errors.
+pub fn conform(mut object: Attributes, attributes: &[Attribute]) -> Result<Attributes, Problem> {
+    let mut conforming = BTreeMap::new();
+    for attribute in attributes {
+        let value = object.remove(attribute.name).unwrap_or(Value::Null);
+        let value = number_from_text(value, attribute);
+        if !attribute.ty.holds(&value) {
+            let wanted = String::from_utf8_lossy(attribute.ty.wire()).into_owned();
+            let problem = Problem::new("Unfit value", format!("The value of {} is not {wanted}.", attribute.name));
+            return Err(problem.at(attribute.name));
+        }
+        conforming.insert(attribute.name.to_owned(), value);
+    }
+    match object.into_keys().next() {
+        Some(name) => Err(Problem::new("Unknown attribute", format!("There is no attribute {name:?}."))),
+        None => Ok(conforming),
+    }
+}
+
+/// Numbers that no float holds travel as decimal strings.
+fn number_from_text(value: Value, attribute: &Attribute) -> Value {
+    match &value {
+        Value::Text(text) if attribute.ty == super::value::Type::Number => {
+            text.parse().map_or(value, Value::Number)
+        }
+        _ => value,
+    }
+}
+
+/// Writes an object, or null.
+pub fn write(object: Option<&Attributes>) -> DynamicValue {
+    let value = object.map_or(Value::Null, |object| Value::Map(object.clone()));
+    DynamicValue { msgpack: msgpack::encode(&value), json: Vec::new() }
+}
