@@ -72,7 +72,12 @@ pub(crate) struct Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         if let Some(state) = self.hub.upgrade() {
-            state.lock().runs.remove(&self.run);
+            let mut state = state.lock();
+            state.runs.remove(&self.run);
+            // A later term must not believe what these said in an earlier greeting.
+            for worker in state.workers.values_mut() {
+                worker.unheard.insert(self.run.clone());
+            }
         }
     }
 }

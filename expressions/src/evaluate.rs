@@ -34,6 +34,9 @@ use crate::operators::{self, Side};
 use crate::stack;
 use crate::symbolic::{self, Passing};
 
+pub(crate) use calls::no_success;
+pub(crate) use constructors::constructor_key;
+pub(crate) use templates::join_parts;
 pub use templates::{TemplateScope, evaluate_template};
 
 /// What a traversal begins with.
@@ -370,11 +373,11 @@ impl<'s> Evaluator<'s> {
                 return self.problem(&problem, subject, id);
             }
         };
-        let (condition, condition_failed) = self.checked(condition_id);
+        let (given_condition, condition_failed) = self.checked(condition_id);
         if condition_failed {
-            return condition;
+            return given_condition;
         }
-        let condition = match conditional::condition_value(&condition) {
+        let condition = match conditional::condition_value(&given_condition) {
             Ok(condition) => condition,
             Err(problem) => return self.problem(&problem, self.span(condition_id), id),
         };
@@ -389,19 +392,21 @@ impl<'s> Evaluator<'s> {
         };
         let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
         let no_result = branch(self, &no, &no_problems, "false", no_id);
-        let as_formula = |branch: &Result<Value, Diagnostic>| match branch {
-            Ok(value) => value.to_formula(),
+        // Running it converts the chosen one, with the message for that.
+        let as_formula = |given: &Value, branch: &Result<Value, Diagnostic>| match branch {
+            Ok(_) => given.to_formula(),
             Err(problem) => {
                 Formula::new(FormulaOp::Failure(Box::new(problem.clone())), ty.clone(), problem.subject.clone())
             }
         };
         let formula = |result: Type| {
             let op = FormulaOp::Conditional {
-                condition: condition.to_formula(),
-                yes: as_formula(&yes_result),
-                no: as_formula(&no_result),
+                condition: given_condition.to_formula(),
+                yes: as_formula(&yes, &yes_result),
+                no: as_formula(&no, &no_result),
             };
-            Formula::new(op, result, Some(range.clone()))
+            // The type that results are converted to, which may be wider than that of what is chosen now.
+            Formula::new(op, if ty == Type::Dynamic { ty.clone() } else { result }, Some(range.clone()))
         };
         let Some(truth) = condition_bare.as_bool() else {
             let result = conditional::undecided(&condition, &yes, &no, &ty);
@@ -414,16 +419,12 @@ impl<'s> Evaluator<'s> {
                 value.clone()
             }
             Err(problem) => {
-                let value = failed_value(problem);
                 if chosen_problems.iter().any(Diagnostic::is_error) {
                     self.diagnostics.extend(chosen_problems);
                 } else {
                     self.diagnostics.push(problem.clone());
                 }
-                if condition.formula().is_none() {
-                    return value;
-                }
-                value
+                return failed_value(problem);
             }
         };
         if condition.formula().is_none() {

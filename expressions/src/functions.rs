@@ -469,6 +469,10 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 
 // One line a file, in both lists.
 mod choice;
+mod hash;
+mod numeric;
+mod charset;
+mod encoding;
 mod string;
 mod regex;
 mod json;
@@ -482,6 +486,10 @@ mod set;
 
 const TOPICS: &[fn() -> Vec<Function>] = &[
     choice::functions,
+    hash::functions,
+    numeric::functions,
+    charset::functions,
+    encoding::functions,
     string::functions,
     regex::functions,
     json::functions,

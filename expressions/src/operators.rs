@@ -120,7 +120,7 @@ pub fn unary(
         _ => Value::refined(ty, Refinement::not_null()),
     };
     let formula =
-        |ty: Type| Formula::new(FormulaOp::Unary(operator, converted.to_formula()), ty, range.cloned());
+        |ty: Type| Formula::new(FormulaOp::Unary(operator, operand.to_formula()), ty, range.cloned());
     Ok(symbolic::attach(result.mark(&marks), std::slice::from_ref(&converted), Passing::Nothing, &formula))
 }
 
@@ -146,6 +146,7 @@ pub fn binary(
     right: &Value,
     range: Option<&SourceRange>,
 ) -> Result<Value, OperatorError> {
+    let (given_left, given_right) = (left, right);
     let left = convert_operand(operator, Side::Left, left)?;
     let right = convert_operand(operator, Side::Right, right)?;
     let result = match operator {
@@ -164,8 +165,8 @@ pub fn binary(
     };
     let operands = [left, right];
     let formula = |ty: Type| {
-        let [left, right] = &operands;
-        Formula::new(FormulaOp::Binary(operator, left.to_formula(), right.to_formula()), ty, range.cloned())
+        let op = FormulaOp::Binary(operator, given_left.to_formula(), given_right.to_formula());
+        Formula::new(op, ty, range.cloned())
     };
     // An operand that is simply known and decides leaves nothing to compute, however live the other is.
     if operands.iter().any(|o| decided_by(operator, o).is_some() && !o.deep().formula) {

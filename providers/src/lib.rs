@@ -4,33 +4,50 @@
 //! every call that the protocols have ([`call`] has requests, replies and errors); [`launch`] starts it
 //! ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for what is known. Protocols 5 and 6 look the same
 //! from outside of this crate, and none of their generated types is seen there.
+//!
+//! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; [`cli_config`] says
+//! where they may come from, [`mirror`] is such a place; [`install`] selects versions, remembers them in the
+//! [`lock_file`] and puts packages into the data directory; [`packages`] finds them there again. [`checksum`] proves
+//! that a package is the one meant, [`archive`] unpacks it, [`settings`] reads files without expressions.
 
-mod archive;
 mod convert;
 mod plugin_log;
 mod process;
-mod settings;
 mod wire;
 mod wire_value;
 
+pub mod archive;
+pub mod builtin;
 pub mod call;
 pub mod checksum;
+pub mod cli_config;
 pub mod constraint;
 pub mod diagnostic;
 pub mod guard;
 pub mod handshake;
+pub mod install;
 pub mod launch;
+pub mod lock_file;
+pub mod mirror;
+pub mod packages;
 pub mod platform;
 pub mod pool;
+pub mod provider;
 pub mod schema_cache;
 pub mod session;
+pub mod settings;
 pub mod source;
 pub mod tls;
 pub mod version;
 
+pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};
 pub use diagnostic::ProviderDiagnostic;
 pub use launch::{LaunchError, LaunchSpec};
+pub use install::Installer;
+pub use lock_file::LockFile;
+pub use packages::{Package, Requirements};
 pub use pool::{Lease, OpenError, Plugin, PoolOptions, ProviderPool, Wanted};
+pub use provider::Provider;
 pub use schema_cache::SchemaCache;
 pub use session::{ProviderSession, SessionOptions};

@@ -40,6 +40,8 @@ pub enum ApiError {
     Refused {
         /// HTTP status.
         status: u16,
+        /// A word for programs.
+        code: String,
         /// In words.
         message: String,
         /// The field to blame.
@@ -182,5 +184,6 @@ fn refused(answer: &Answer) -> ApiError {
     let body: Json = serde_json::from_slice(&answer.body).unwrap_or(Json::Null);
     let text = |name: &str| body.get(name).and_then(Json::as_str).map(str::to_owned);
     let message = text("message").unwrap_or_else(|| String::from_utf8_lossy(&answer.body).into_owned());
-    ApiError::Refused { status: answer.status, message, field: text("field") }
+    let code = text("code").unwrap_or_default();
+    ApiError::Refused { status: answer.status, code, message, field: text("field") }
 }

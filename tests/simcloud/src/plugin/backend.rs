@@ -219,9 +219,9 @@ fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<At
     Ok(object)
 }
 
-/// 404 with this status can also mean that the region is not there; then nothing is known of the object.
+/// Is it certain that the object does not exist? A 404 alone may be about the region, or from something else than a cloud.
 fn is_absent(error: &ApiError) -> bool {
-    matches!(error, ApiError::Refused { status: 404, message, .. } if !message.contains("no region"))
+    matches!(error, ApiError::Refused { status: 404, code, .. } if code == "no-such-object")
 }
 
 fn problem(verb: &str, resource: &Resource, error: &ApiError) -> Problem {

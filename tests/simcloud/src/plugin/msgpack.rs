@@ -146,14 +146,17 @@ pub fn encode(value: &Value) -> Vec<u8> {
 /// Writing to memory does not fail: the results have nothing to say.
 fn write(bytes: &mut Vec<u8>, value: &Value) {
     match value {
-        Value::Null => encode::write_nil(bytes).unwrap_or(()),
+        Value::Null => bytes.push(Marker::Null.to_u8()),
         // The fixed form of an extension of one byte, type 0, as other providers send it.
         Value::Unknown => bytes.extend([0xd4, 0, 0]),
-        Value::Bool(bool) => encode::write_bool(bytes, *bool).unwrap_or(()),
+        Value::Bool(true) => bytes.push(Marker::True.to_u8()),
+        Value::Bool(false) => bytes.push(Marker::False.to_u8()),
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
             let _ = encode::write_sint(bytes, *number as i64);
         }
-        Value::Number(number) => encode::write_f64(bytes, *number).map_or((), drop),
+        Value::Number(number) => {
+            let _ = encode::write_f64(bytes, *number);
+        }
         Value::Text(text) => write_text(bytes, text),
         Value::List(elements) => {
             let _ = encode::write_array_len(bytes, elements.len() as u32);
@@ -170,7 +173,7 @@ fn write(bytes: &mut Vec<u8>, value: &Value) {
 }
 
 fn write_text(bytes: &mut Vec<u8>, text: &str) {
-    encode::write_str(bytes, text).map_or((), drop);
+    let _ = encode::write_str(bytes, text);
 }
 
 #[cfg(test)]

@@ -1,0 +1,464 @@
+//! One term of one run: the deciding machine between the store, the workers and whoever watches.
+//!
+//! One batch of steps is in the store at a time; what comes meanwhile makes the next batch, so that the durability wait
+//! is shared by many operations. Nothing is awaited for a single operation.
+
+use std::collections::BTreeMap;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tracing::{error, info, warn};
+use weft_proto::cluster as proto;
+use weft_state::{
+    Ending, Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
+    StoreError, StoreStep, WorkerId,
+};
+
+use crate::core::{Coordinator, RunOptions};
+use crate::event::{Cancel, Command, Event, Finish, FinishReason, Progress};
+use crate::hub::Hub;
+use crate::plan::RunPlan;
+use crate::process::is_dead;
+use crate::term::{self, RunError, Term};
+use crate::timing::{
+    FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, STORE_RETRY_FIRST, STORE_RETRY_MOST, TICK,
+    WATCH_EVENTS,
+};
+use crate::transport::CoordinatorEnd;
+use crate::wire::OrderEncoder;
+use crate::worker::Order;
+
+/// Batches of events that wait for a run; beyond that workers wait, and with them what they send.
+pub(crate) const EVENT_BATCHES: usize = 1024;
+
+/// Something to show while a run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// Something happened to an operation.
+    Progress(Progress),
+    /// Where the operations stand now.
+    Counts(OpCounts),
+    /// The store does not answer; it is tried again.
+    StoreTrouble(String),
+    /// The store answers again.
+    StoreBack,
+    /// The term ended.
+    Ended(Box<RunOutcome>),
+}
+
+/// How a term ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutcome {
+    /// The run.
+    pub run: RunId,
+    /// Why.
+    pub reason: FinishReason,
+    /// The run's status in the store now, where the store said so.
+    pub status: Option<RunStatus>,
+    /// Where the operations stand.
+    pub counts: OpCounts,
+    /// Addresses in doubt (with the deposed key where there is one), in the plan's order.
+    pub in_doubt: Vec<String>,
+    /// Addresses of what is not finished, in the plan's order.
+    pub unfinished: Vec<String>,
+    /// Addresses at which an object of a superseded attempt was found and kept.
+    pub strays: Vec<String>,
+    /// Why the store failed the run, where it did.
+    pub store_error: Option<StoreError>,
+}
+
+impl RunOutcome {
+    /// Exit code of `apply` and `resume`: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    pub fn exit_code(&self) -> u8 {
+        match self.reason {
+            _ if !self.in_doubt.is_empty() => 3,
+            FinishReason::Complete if self.counts.failed == 0 && self.counts.skipped == 0 && self.strays.is_empty() => 0,
+            _ => 1,
+        }
+    }
+}
+
+/// What carrying a run out in this process takes.
+#[derive(Debug)]
+pub struct InProcess {
+    /// The store, with the run in it (see [`crate::term::create`]).
+    pub store: Arc<dyn RunStore>,
+    /// The run.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: RunPlan,
+    /// How: usually [`RunOptions::in_process`].
+    pub options: RunOptions,
+    /// Who we are, for others who want the lease.
+    pub holder: Holder,
+    /// Our ends of the workers' connections.
+    pub workers: Vec<CoordinatorEnd>,
+    /// Where notices go; when nobody takes them fast enough, progress is dropped rather than the run held up.
+    pub notices: mpsc::Sender<Notice>,
+    /// The user's signals.
+    pub cancel: mpsc::Receiver<Cancel>,
+}
+
+/// Carries a run out with workers in this process (or goes on with it), until it ends.
+///
+/// # Errors
+/// When it cannot be begun: the lease is held, claims are refused, the store does not answer.
+pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
+    let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
+    let begun = term::begin(&store, &run, &plan.outline, &holder, None).await?;
+    let hub = Hub::new();
+    for end in workers {
+        let hub = hub.clone();
+        tokio::spawn(async move { hub.attach(end).await });
+    }
+    let (watchers, mut watch) = broadcast::channel(WATCH_EVENTS);
+    let (events, inbox) = mpsc::channel(EVENT_BATCHES);
+    let forward = tokio::spawn(async move {
+        loop {
+            match watch.recv().await {
+                Ok(notice) => {
+                    if notices.send(notice).await.is_err() {
+                        return;
+                    }
+                }
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    });
+    let signals = tokio::spawn(forward_signals(cancel, events.clone()));
+    let driver = Driver::new(store, run, plan, options, begun, hub, watchers, events)?;
+    let outcome = driver.run(inbox).await;
+    signals.abort();
+    let _ = forward.await;
+    Ok(outcome)
+}
+
+async fn forward_signals(mut cancel: mpsc::Receiver<Cancel>, events: mpsc::Sender<Vec<Event>>) {
+    while let Some(signal) = cancel.recv().await {
+        if events.send(vec![Event::Cancel(signal)]).await.is_err() {
+            return;
+        }
+    }
+}
+
+type Flight<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+
+async fn land<T>(flight: &mut Flight<T>) -> T {
+    match flight {
+        Some(future) => future.as_mut().await,
+        None => pending().await,
+    }
+}
+
+/// A term in progress.
+pub(crate) struct Driver {
+    store: Arc<dyn RunStore>,
+    run: RunId,
+    lease: Lease,
+    core: Coordinator,
+    encoder: OrderEncoder,
+    hub: Hub,
+    watchers: broadcast::Sender<Notice>,
+    events: mpsc::Sender<Vec<Event>>,
+    begun: Instant,
+    steps: Vec<StoreStep>,
+    orders: BTreeMap<WorkerId, Vec<Order>>,
+    finish: Option<Finish>,
+    renewed: Instant,
+    paused: bool,
+    strays: Vec<String>,
+    told: OpCounts,
+}
+
+impl Driver {
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn new(
+        store: Arc<dyn RunStore>,
+        run: RunId,
+        plan: RunPlan,
+        options: RunOptions,
+        term: Term,
+        hub: Hub,
+        watchers: broadcast::Sender<Notice>,
+        events: mpsc::Sender<Vec<Event>>,
+    ) -> Result<Driver, RunError> {
+        let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
+        let mut driver = Driver {
+            store,
+            run,
+            lease: term.lease,
+            core,
+            encoder: OrderEncoder::new(plan),
+            hub,
+            watchers,
+            events,
+            begun: Instant::now(),
+            steps: Vec::new(),
+            orders: BTreeMap::new(),
+            finish: None,
+            renewed: Instant::now(),
+            paused: false,
+            strays: Vec::new(),
+            told: OpCounts::default(),
+        };
+        driver.take(commands);
+        Ok(driver)
+    }
+
+    /// Until the term ends.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Vec<Event>>) -> RunOutcome {
+        let events = self.events.clone();
+        let listening = self.hub.listen_for(&self.run, events).await;
+        for holder in self.core.absent_holders() {
+            if is_dead(&holder) {
+                self.step(Event::Dead(holder));
+            }
+        }
+        let mut batch: Flight<Result<Vec<StoreAnswer>, StoreError>> = None;
+        let mut renewal: Flight<Result<RenewAnswer, StoreError>> = None;
+        let mut ticks = interval(TICK);
+        let mut renewals = interval(RENEW_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut received: Vec<Vec<Event>> = Vec::new();
+        let mut store_error = None;
+        loop {
+            self.send_orders();
+            if batch.is_none() && !self.steps.is_empty() {
+                let rest = self.steps.split_off(self.steps.len().min(STORE_BATCH));
+                let steps = std::mem::replace(&mut self.steps, rest);
+                let store = Arc::clone(&self.store);
+                batch = Some(Box::pin(patient_batch(store, self.lease.clone(), steps, self.watchers.clone())));
+            }
+            if self.finish.is_some() && batch.is_none() {
+                break;
+            }
+            let leaving = self.finish.as_ref().is_some_and(|finish| finish.reason == FinishReason::Left);
+            tokio::select! {
+                answers = land(&mut batch) => {
+                    batch = None;
+                    match answers {
+                        Ok(answers) => self.step(Event::Stored(answers)),
+                        Err(error) => {
+                            error!(run = %self.run, "the store failed: {error}");
+                            store_error = Some(error);
+                            break;
+                        }
+                    }
+                }
+                count = inbox.recv_many(&mut received, EVENT_BATCHES) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for event in received.drain(..).flatten() {
+                        self.step(event);
+                    }
+                }
+                answer = land(&mut renewal) => {
+                    renewal = None;
+                    self.renewal_answered(answer);
+                }
+                _ = renewals.tick(), if renewal.is_none() => {
+                    let (store, lease) = (Arc::clone(&self.store), self.lease.clone());
+                    renewal = Some(Box::pin(async move { store.renew(&lease).await }));
+                }
+                _ = ticks.tick() => {
+                    self.watch_lease();
+                    self.step(Event::Tick);
+                    self.tell_counts();
+                }
+                _ = sleep(LEAVE_DEADLINE), if leaving => break,
+            }
+        }
+        drop(listening);
+        self.end(store_error).await
+    }
+
+    fn step(&mut self, event: Event) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let commands = self.core.step(now, event);
+        self.take(commands);
+    }
+
+    fn take(&mut self, commands: Vec<Command>) {
+        for command in commands {
+            match command {
+                Command::Store(steps) => self.steps.extend(steps),
+                Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
+                Command::Progress(progress) => {
+                    if progress.what == crate::event::ProgressKind::Stray {
+                        self.strays.push(progress.address.clone());
+                    }
+                    // Without watchers there is nobody to tell.
+                    let _ = self.watchers.send(Notice::Progress(progress));
+                }
+                Command::Finish(finish) => self.finish = Some(finish),
+            }
+        }
+    }
+
+    /// What was said to each worker since the last time, in as few frames as there can be.
+    fn send_orders(&mut self) {
+        for (worker, orders) in std::mem::take(&mut self.orders) {
+            let mut orders = orders.into_iter().map(|order| self.encoder.encode(order)).peekable();
+            while orders.peek().is_some() {
+                let frame = proto::CoordinatorFrame {
+                    orders: vec![proto::RunOrders {
+                        run: self.run.as_str().to_owned(),
+                        epoch: self.lease.token.epoch,
+                        orders: orders.by_ref().take(FRAME_ORDERS).collect(),
+                    }],
+                    ..Default::default()
+                };
+                self.hub.send(&worker, frame);
+            }
+        }
+    }
+
+    fn renewal_answered(&mut self, answer: Result<RenewAnswer, StoreError>) {
+        match answer {
+            Ok(RenewAnswer::Renewed { .. }) => {
+                self.renewed = Instant::now();
+                self.watch_lease();
+            }
+            Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
+            Err(error) => warn!(run = %self.run, "the lease could not be renewed: {error}"),
+        }
+    }
+
+    /// No new call without a renewal for half the TTL.
+    fn watch_lease(&mut self) {
+        let paused = self.renewed.elapsed() >= LEASE_PAUSE;
+        if paused != self.paused {
+            self.paused = paused;
+            self.step(Event::Paused(paused));
+        }
+    }
+
+    fn tell_counts(&mut self) {
+        let counts = self.core.counts();
+        if counts != self.told {
+            self.told = counts;
+            let _ = self.watchers.send(Notice::Counts(counts));
+        }
+    }
+
+    async fn end(mut self, store_error: Option<StoreError>) -> RunOutcome {
+        let counts = self.core.counts();
+        let finish = self.finish.take().unwrap_or(Finish {
+            release: None,
+            reason: FinishReason::StoreRefused,
+            counts,
+            in_doubt: Vec::new(),
+            unfinished: Vec::new(),
+        });
+        self.send_orders();
+        let status = match finish.release {
+            Some(ending) if store_error.is_none() => release(self.store.as_ref(), &self.lease, ending).await,
+            _ => None,
+        };
+        info!(run = %self.run, reason = ?finish.reason, "term ended");
+        let outline = Arc::clone(self.core.outline());
+        let name = |index: &u32| -> Option<String> {
+            let operation = outline.operation(*index)?;
+            Some(match &operation.deposed {
+                None => operation.address.clone(),
+                Some(key) => format!("{} (deposed object {key})", operation.address),
+            })
+        };
+        self.strays.sort();
+        self.strays.dedup();
+        let outcome = RunOutcome {
+            run: self.run,
+            reason: finish.reason,
+            status,
+            counts: finish.counts,
+            in_doubt: finish.in_doubt.iter().filter_map(name).collect(),
+            unfinished: finish.unfinished.iter().filter_map(name).collect(),
+            strays: self.strays,
+            store_error,
+        };
+        let _ = self.watchers.send(Notice::Counts(outcome.counts));
+        let _ = self.watchers.send(Notice::Ended(Box::new(outcome.clone())));
+        outcome
+    }
+}
+
+/// Gives the lease back, and says how the run stands then.
+async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Option<RunStatus> {
+    match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
+        Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
+        Ok(Ok(ReleaseAnswer::Open(open))) => {
+            warn!(run = %lease.run, "the run is left with {} open intents", open.len());
+            None
+        }
+        Ok(Ok(ReleaseAnswer::Fenced(_))) => None,
+        Ok(Err(error)) => {
+            warn!(run = %lease.run, "the lease could not be given back: {error}");
+            None
+        }
+        Err(_) => {
+            warn!(run = %lease.run, "the store did not take the lease back in time");
+            None
+        }
+    }
+}
+
+/// A batch until the store has answered: an error says nothing about the steps, and the same steps may be sent again.
+async fn patient_batch(
+    store: Arc<dyn RunStore>,
+    lease: Lease,
+    steps: Vec<StoreStep>,
+    watchers: broadcast::Sender<Notice>,
+) -> Result<Vec<StoreAnswer>, StoreError> {
+    let mut wait = STORE_RETRY_FIRST;
+    let mut troubled = false;
+    loop {
+        match store.step_batch(&lease, steps.clone()).await {
+            Ok(answers) => {
+                if troubled {
+                    let _ = watchers.send(Notice::StoreBack);
+                }
+                return Ok(answers);
+            }
+            Err(error) if may_pass(&error) => {
+                if !troubled {
+                    troubled = true;
+                    let _ = watchers.send(Notice::StoreTrouble(error.to_string()));
+                }
+                sleep(wait).await;
+                wait = Duration::min(wait * 2, STORE_RETRY_MOST);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether trying again may help.
+fn may_pass(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unreachable { .. } | StoreError::Refused { .. })
+}
+
+/// Begins a term of a run on a hub that is there already, and says where its events and notices go.
+#[allow(clippy::too_many_arguments)]
+pub(crate) async fn begin_term(
+    store: &Arc<dyn RunStore>,
+    run: &RunId,
+    plan: RunPlan,
+    options: RunOptions,
+    holder: &Holder,
+    unmoved: Option<LeaseView>,
+    hub: Hub,
+) -> Result<(Driver, mpsc::Receiver<Vec<Event>>, mpsc::Sender<Vec<Event>>, broadcast::Sender<Notice>), RunError> {
+    let begun = term::begin(store, run, &plan.outline, holder, unmoved).await?;
+    let (watchers, _) = broadcast::channel(WATCH_EVENTS);
+    let (events, inbox) = mpsc::channel(EVENT_BATCHES);
+    let (store, run) = (Arc::clone(store), run.clone());
+    let driver = Driver::new(store, run, plan, options, begun, hub, watchers.clone(), events.clone())?;
+    Ok((driver, inbox, events, watchers))
+}

@@ -1,0 +1,206 @@
+//! How a term begins: the lease, the claims, and what the store knows of the run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, Ending, Held, Holder, Lease, LeaseView,
+    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject,
+};
+
+use crate::core::Beginning;
+use crate::outline::{Outline, OutlineError};
+use crate::timing::LEASE_TTL;
+
+/// How often a held lease is looked at while waiting for it to stop moving: a fraction of the renewal interval would
+/// only cost requests.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Why a run cannot be begun or gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store does not answer or refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plan makes no sense.
+    #[error(transparent)]
+    Outline(#[from] OutlineError),
+    /// The plan file cannot be read.
+    #[error("the plan file of the run cannot be read")]
+    Plan(Vec<Diagnostic>),
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoRun(RunId),
+    /// Another run has the id.
+    #[error("there is already a run {0} with another plan")]
+    Exists(RunId),
+    /// Somebody else carries it out.
+    #[error("run {run} is being carried out by {}", .view.holder)]
+    Held {
+        /// The run.
+        run: RunId,
+        /// Who.
+        view: LeaseView,
+    },
+    /// What the run changes or reads has changed, is held by another run, or is in doubt.
+    #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
+    Refused {
+        /// Changed since the plan.
+        stale: Vec<Stale>,
+        /// Held by other runs.
+        held: Vec<Held>,
+        /// In doubt since another run.
+        doubts: Vec<Doubt>,
+    },
+    /// The lease was lost before the run began.
+    #[error("another coordinator took run {0} over")]
+    Fenced(RunId),
+    /// Operations want a worker that is not there.
+    #[error("{0}")]
+    Placement(String),
+}
+
+fn claims_refused(stale: &[Stale], held: &[Held], doubts: &[Doubt]) -> String {
+    let stale = stale.iter().map(|stale| format!("{} changed since the plan was made", stale.subject));
+    let held = held.iter().map(|held| format!("{} is held by run {} ({})", held.subject, held.run, held.holder));
+    let doubts = doubts.iter().map(|doubt| format!("{} is in doubt since run {}", doubt.key, doubt.run));
+    stale.chain(held).chain(doubts).collect::<Vec<_>>().join("; ")
+}
+
+/// Creates a run in the store.
+///
+/// # Errors
+/// When the store does not answer, or the id is taken.
+pub async fn create(
+    store: &dyn RunStore,
+    id: RunId,
+    started_unix_ms: u64,
+    outline: &Outline,
+    plan: Opaque,
+) -> Result<(), RunError> {
+    let operations = u32::try_from(outline.operations.len()).unwrap_or(u32::MAX);
+    let run = NewRun { id: id.clone(), started_unix_ms, operations, plan };
+    match store.create_run(run).await? {
+        CreateAnswer::Created => Ok(()),
+        CreateAnswer::Exists(_) => Err(RunError::Exists(id)),
+    }
+}
+
+/// A lease and what it begins from.
+#[derive(Debug)]
+pub(crate) struct Term {
+    pub(crate) lease: Lease,
+    pub(crate) beginning: Beginning,
+}
+
+/// Takes a run's lease, waiting a TTL for one that no longer moves, and claims what the run needs.
+pub(crate) async fn begin(
+    store: &Arc<dyn RunStore>,
+    run: &RunId,
+    outline: &Outline,
+    holder: &Holder,
+    unmoved: Option<LeaseView>,
+) -> Result<Term, RunError> {
+    let lease = acquire(store.as_ref(), run, holder, unmoved).await?;
+    match prepare(store.as_ref(), &lease, outline).await {
+        Ok(beginning) => Ok(Term { lease, beginning }),
+        Err((error, ending)) => {
+            // What made it fail is what to tell; a lease that cannot be given back expires.
+            let _ = store.release(&lease, ending).await;
+            Err(error)
+        }
+    }
+}
+
+async fn acquire(
+    store: &dyn RunStore,
+    run: &RunId,
+    holder: &Holder,
+    mut unmoved: Option<LeaseView>,
+) -> Result<Lease, RunError> {
+    let mut seen: Option<(LeaseView, Instant)> = None;
+    loop {
+        let term = random_term()?;
+        let request = Acquire { run: run.clone(), holder: holder.clone(), term, unmoved: unmoved.take() };
+        let view = match store.acquire(request).await? {
+            AcquireAnswer::Granted(lease) => return Ok(lease),
+            AcquireAnswer::NoRun => return Err(RunError::NoRun(run.clone())),
+            AcquireAnswer::Held(view) => view,
+        };
+        match &seen {
+            Some((known, since)) if (known.token, known.heartbeat) == (view.token, view.heartbeat) => {
+                if since.elapsed() >= LEASE_TTL {
+                    unmoved = Some(view);
+                    continue;
+                }
+            }
+            // Somebody is alive there.
+            Some(_) => return Err(RunError::Held { run: run.clone(), view }),
+            None => seen = Some((view, Instant::now())),
+        }
+        sleep(LOOK_INTERVAL).await;
+    }
+}
+
+fn random_term() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Io {
+        doing: "asking the operating system for random bytes".to_owned(),
+        error: error.to_string(),
+    })?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
+async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
+    let stopped = |error: StoreError| (RunError::Store(error), Ending::Stopped);
+    let missing = || (RunError::NoRun(lease.run.clone()), Ending::Stopped);
+    let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
+    if !view.header.claimed {
+        claim(store, lease, outline, &view).await?;
+        view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
+    }
+    let snapshot = store.snapshot().await.map_err(stopped)?;
+    let mut revisions: BTreeMap<Subject, Revision> = BTreeMap::new();
+    let mut records = Vec::new();
+    let mut instances = snapshot.instances;
+    for claim in &outline.claims {
+        if claim.mode != ClaimMode::Exclusive {
+            continue;
+        }
+        if let Subject::Instance(address) = &claim.subject {
+            match instances.remove(address) {
+                Some(stored) => {
+                    revisions.insert(claim.subject.clone(), stored.revision);
+                    records.push(stored.record);
+                }
+                None => {
+                    let revision = snapshot.other_revisions.get(&claim.subject).copied().unwrap_or_default();
+                    revisions.insert(claim.subject.clone(), revision);
+                }
+            }
+        }
+    }
+    Ok(Beginning { view, records, revisions })
+}
+
+async fn claim(
+    store: &dyn RunStore,
+    lease: &Lease,
+    outline: &Outline,
+    view: &RunView,
+) -> Result<(), (RunError, Ending)> {
+    let expected = |claim: &Claim| view.written.get(&claim.subject).copied().unwrap_or(claim.expected);
+    let claims: Vec<Claim> =
+        outline.claims.iter().map(|claim| Claim { expected: expected(claim), ..claim.clone() }).collect();
+    // A run that never began has nothing to go on with later.
+    let ending = if view.ops.is_empty() { Ending::Finished } else { Ending::Stopped };
+    match store.claim(lease, &claims).await {
+        Ok(ClaimAnswer::Claimed) => Ok(()),
+        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), ending)),
+        Ok(ClaimAnswer::Refused { stale, held, doubts }) => Err((RunError::Refused { stale, held, doubts }, ending)),
+        Err(error) => Err((error.into(), Ending::Stopped)),
+    }
+}

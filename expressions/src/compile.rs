@@ -1,0 +1,300 @@
+//! Formulas to something that runs.
+//!
+//! [`Program::compile`] turns a shared graph of formulas into a table of nodes, operands before those that use them.
+//! Most nodes are a closure over the values of their operands; those that choose what to compute (conditionals,
+//! loops, `try`) are run by the loop in `run.rs`. Values are computed when they are needed, at most once in a run, and
+//! without recursion on the depth of the graph. All of it is the code that evaluation uses for known values.
+
+mod run;
+mod strict;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use thiserror::Error;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::evaluate::ProviderFunction;
+use crate::functions::{CallContext, FunctionError};
+
+/// Why a formula gave no value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// It has errors.
+    #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
+    Failed(Vec<Diagnostic>),
+    /// Something that it needs has failed or was skipped, which is told elsewhere: nothing catches this.
+    #[error("an input is missing")]
+    Skipped,
+}
+
+/// Where a run takes what formulas refer to.
+pub trait Results {
+    /// The value that an operation gave.
+    fn result(&self, operation: OperationId) -> Result<Value, Fault>;
+
+    /// A variable that is supplied again.
+    fn input(&self, name: &str) -> Result<Value, Fault>;
+
+    /// What an impure call gave when it was run before; none to run it now.
+    fn impure(&self, occurrence: Occurrence) -> Option<Value>;
+
+    /// What calls may use.
+    fn context(&self) -> CallContext<'_>;
+
+    /// A function of a provider, named as in the formula.
+    fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic>;
+
+    /// Calls a function of a provider.
+    fn call_provider_function(
+        &self,
+        function: &ProviderFunction,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError>;
+}
+
+/// Number of a node in its program.
+type NodeId = u32;
+
+/// Computes a node from the values of all of its operands.
+type Compute = Box<dyn Fn(&dyn Results, &[Value]) -> Result<Value, Fault> + Send + Sync>;
+
+/// What a node does.
+enum Action {
+    /// Always this.
+    Constant(Value),
+    /// All operands are needed, and this makes a value of theirs.
+    Strict(Compute),
+    /// Operands: condition, yes, no. The chosen one is converted to the type.
+    Conditional(Type),
+    /// The first operand without an error.
+    Try,
+    /// Whether the operand has no error.
+    Can,
+    /// `&&` or `||`: the second operand's errors are forgiven when the first suffices.
+    Logical(weft_graph_format::formula::BinaryOperator),
+    /// Given by the loop around it.
+    Parameter(Parameter),
+    /// Operands: collection, then what is set of key, value, condition.
+    For(ForAction),
+    /// Operands: collection, body.
+    Splat(LoopBody),
+}
+
+/// What a loop does anew in each step.
+struct LoopBody {
+    key_parameter: Option<NodeId>,
+    value_parameter: Option<NodeId>,
+    /// The nodes whose values belong to one step only.
+    per_step: Box<[NodeId]>,
+}
+
+struct ForAction {
+    body: LoopBody,
+    key: Option<NodeId>,
+    value: NodeId,
+    condition: Option<NodeId>,
+    /// The condition is the same in each step, so that it is looked at even when there is none.
+    constant_condition: bool,
+    grouping: bool,
+}
+
+struct Node {
+    action: Action,
+    operands: Box<[NodeId]>,
+    range: Option<SourceRange>,
+}
+
+/// Compiled formulas. Can be run any number of times, also at once.
+pub struct Program {
+    nodes: Vec<Node>,
+    roots: Vec<NodeId>,
+}
+
+impl Program {
+    /// Compiles formulas with all that they share. Time and memory are linear in their nodes, and in the nodes of
+    /// loop bodies once more for each loop around them.
+    pub fn compile(formulas: &[Formula]) -> Program {
+        let mut compiler = Compiler::default();
+        let roots = formulas.iter().map(|formula| compiler.add(formula)).collect();
+        Program { nodes: compiler.nodes, roots }
+    }
+
+    /// Runs all formulas over the same results; what they share is computed once.
+    pub fn run(&self, results: &dyn Results) -> Vec<Result<Value, Fault>> {
+        let mut run = run::Run::new(self, results);
+        self.roots.iter().map(|root| run.force(*root)).collect()
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}
+
+/// Compiles and runs one formula.
+pub fn run(formula: &Formula, results: &dyn Results) -> Result<Value, Fault> {
+    let program = Program::compile(std::slice::from_ref(formula));
+    program.run(results).pop().unwrap_or(Err(Fault::Skipped))
+}
+
+/// What is known of a node while compiling.
+#[derive(Clone, Default)]
+struct Facts {
+    /// Parameters of loops around it that it uses, in order.
+    parameters: std::sync::Arc<[Parameter]>,
+    /// An impure call is in it.
+    impure: bool,
+}
+
+#[derive(Default)]
+struct Compiler {
+    nodes: Vec<Node>,
+    facts: Vec<Facts>,
+    numbers: FxHashMap<usize, NodeId>,
+    parameters: FxHashMap<Parameter, NodeId>,
+}
+
+impl Compiler {
+    fn add(&mut self, root: &Formula) -> NodeId {
+        let mut pending: Vec<(Formula, bool)> = vec![(root.clone(), false)];
+        while let Some((formula, ready)) = pending.pop() {
+            if self.numbers.contains_key(&formula.identity()) {
+                continue;
+            }
+            if ready {
+                let id = self.node(&formula);
+                self.numbers.insert(formula.identity(), id);
+                continue;
+            }
+            pending.push((formula.clone(), true));
+            formula.operands(|operand| {
+                if !self.numbers.contains_key(&operand.identity()) {
+                    pending.push((operand.clone(), false));
+                }
+            });
+        }
+        self.numbers.get(&root.identity()).copied().unwrap_or_default()
+    }
+
+    fn number(&self, formula: &Formula) -> NodeId {
+        self.numbers.get(&formula.identity()).copied().unwrap_or_default()
+    }
+
+    fn push(&mut self, node: Node, facts: Facts) -> NodeId {
+        let id = NodeId::try_from(self.nodes.len()).unwrap_or(NodeId::MAX);
+        self.nodes.push(node);
+        self.facts.push(facts);
+        id
+    }
+
+    /// The node of a formula whose operands have theirs.
+    fn node(&mut self, formula: &Formula) -> NodeId {
+        let mut operands = Vec::new();
+        formula.operands(|operand| operands.push(self.number(operand)));
+        let mut bound: Vec<Parameter> = Vec::new();
+        let action = match formula.op() {
+            FormulaOp::Constant(value) => Action::Constant(value.clone()),
+            FormulaOp::Parameter(parameter) => {
+                // Formulas of one parameter are one node, whatever type each has for it.
+                if let Some(known) = self.parameters.get(parameter) {
+                    return *known;
+                }
+                let facts = Facts { parameters: [*parameter].into(), impure: false };
+                let node =
+                    Node { action: Action::Parameter(*parameter), operands: Box::default(), range: None };
+                let id = self.push(node, facts);
+                self.parameters.insert(*parameter, id);
+                return id;
+            }
+            FormulaOp::Conditional { .. } => Action::Conditional(formula.ty().clone()),
+            FormulaOp::Try(_) => Action::Try,
+            FormulaOp::Can(_) => Action::Can,
+            FormulaOp::Binary(operator, _, _)
+                if matches!(
+                    operator,
+                    weft_graph_format::formula::BinaryOperator::And | weft_graph_format::formula::BinaryOperator::Or
+                ) =>
+            {
+                Action::Logical(*operator)
+            }
+            FormulaOp::For { key_parameter, value_parameter, key, value, condition, grouping, .. } => {
+                bound = vec![*key_parameter, *value_parameter];
+                let roots: Vec<NodeId> = operands.iter().skip(1).copied().collect();
+                let body = LoopBody {
+                    key_parameter: self.parameters.get(key_parameter).copied(),
+                    value_parameter: self.parameters.get(value_parameter).copied(),
+                    per_step: self.per_step(&roots, &bound),
+                };
+                let condition_id = condition.as_ref().map(|c| self.number(c));
+                Action::For(ForAction {
+                    body,
+                    key: key.as_ref().map(|k| self.number(k)),
+                    value: self.number(value),
+                    condition: condition_id,
+                    constant_condition: condition_id.is_some_and(|id| !self.depends(id, &bound)),
+                    grouping: *grouping,
+                })
+            }
+            FormulaOp::Splat { parameter, .. } => {
+                bound = vec![*parameter];
+                let roots: Vec<NodeId> = operands.iter().skip(1).copied().collect();
+                Action::Splat(LoopBody {
+                    key_parameter: None,
+                    value_parameter: self.parameters.get(parameter).copied(),
+                    per_step: self.per_step(&roots, &bound),
+                })
+            }
+            _ => Action::Strict(strict::compute(formula)),
+        };
+        let facts = self.facts_of(formula, &operands, &bound);
+        self.push(Node { action, operands: operands.into(), range: formula.range().cloned() }, facts)
+    }
+
+    fn facts_of(&self, formula: &Formula, operands: &[NodeId], bound: &[Parameter]) -> Facts {
+        let own_impure = matches!(formula.op(), FormulaOp::Call { occurrence: Some(_), .. });
+        let of = |id: &NodeId| self.facts.get(*id as usize);
+        let impure = own_impure || operands.iter().filter_map(of).any(|f| f.impure);
+        let mut with: Vec<&Facts> = operands.iter().filter_map(of).filter(|f| !f.parameters.is_empty()).collect();
+        with.dedup_by(|a, b| std::sync::Arc::ptr_eq(&a.parameters, &b.parameters));
+        if let ([only], []) = (with.as_slice(), bound) {
+            return Facts { parameters: only.parameters.clone(), impure };
+        }
+        let mut all: Vec<Parameter> = with.iter().flat_map(|f| f.parameters.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|parameter| !bound.contains(parameter));
+        Facts { parameters: all.into(), impure }
+    }
+
+    fn depends(&self, id: NodeId, parameters: &[Parameter]) -> bool {
+        self.facts
+            .get(id as usize)
+            .is_some_and(|f| f.impure || parameters.iter().any(|p| f.parameters.binary_search(p).is_ok()))
+    }
+
+    /// The nodes below `roots` whose value is another one in each step.
+    fn per_step(&self, roots: &[NodeId], parameters: &[Parameter]) -> Box<[NodeId]> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut pending: Vec<NodeId> = roots.to_vec();
+        while let Some(id) = pending.pop() {
+            if !self.depends(id, parameters) || !seen.insert(id) {
+                continue;
+            }
+            found.push(id);
+            if let Some(node) = self.nodes.get(id as usize) {
+                pending.extend(node.operands.iter().copied());
+            }
+        }
+        found.into()
+    }
+}

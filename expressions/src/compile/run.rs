@@ -1,0 +1,357 @@
+//! The loop that runs a program.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::BinaryOperator;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Refinement, Value};
+
+use super::{Action, Fault, ForAction, LoopBody, Node, NodeId, Program, Results};
+use crate::access::Problem;
+use crate::conditional;
+use crate::iteration::{self, Decided, ObjectResults, SplatSource};
+use crate::operators::{self, Side};
+use crate::stack;
+
+/// The value of a node, or why there is none. Errors are shared, so that each is told once.
+type Outcome = Result<Value, Arc<Fault>>;
+
+/// What to do about a node.
+enum Step {
+    Done(Outcome),
+    Need(NodeId),
+    /// Every operand.
+    NeedAll,
+}
+
+/// One run: a slot for the value of each node.
+pub(super) struct Run<'p> {
+    program: &'p Program,
+    results: &'p dyn Results,
+    slots: Vec<Option<Outcome>>,
+}
+
+impl<'p> Run<'p> {
+    pub(super) fn new(program: &'p Program, results: &'p dyn Results) -> Run<'p> {
+        Run { program, results, slots: vec![None; program.nodes.len()] }
+    }
+
+    /// The value of a node.
+    pub(super) fn force(&mut self, id: NodeId) -> Result<Value, Fault> {
+        self.outcome(id).map_err(|fault| (*fault).clone())
+    }
+
+    fn slot(&self, id: NodeId) -> Option<&Outcome> {
+        self.slots.get(id as usize).and_then(Option::as_ref)
+    }
+
+    fn put(&mut self, id: NodeId, outcome: Outcome) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            *slot = Some(outcome);
+        }
+    }
+
+    fn outcome(&mut self, root: NodeId) -> Outcome {
+        let program = self.program;
+        let mut pending = vec![root];
+        while let Some(id) = pending.last().copied() {
+            if self.slot(id).is_some() {
+                pending.pop();
+                continue;
+            }
+            let Some(node) = program.nodes.get(id as usize) else {
+                return Err(Arc::new(Fault::Skipped));
+            };
+            match self.step(node) {
+                Step::Done(outcome) => {
+                    self.put(id, outcome);
+                    pending.pop();
+                }
+                Step::Need(needed) => pending.push(needed),
+                Step::NeedAll => {
+                    pending.extend(node.operands.iter().copied().filter(|operand| self.slot(*operand).is_none()));
+                }
+            }
+        }
+        self.slot(root).cloned().unwrap_or_else(|| Err(Arc::new(Fault::Skipped)))
+    }
+
+    fn step(&mut self, node: &Node) -> Step {
+        match &node.action {
+            Action::Constant(value) => Step::Done(Ok(value.clone())),
+            Action::Parameter(_) => Step::Done(Err(Arc::new(Fault::Skipped))),
+            Action::Strict(compute) => {
+                let mut values = Vec::with_capacity(node.operands.len());
+                let mut faults: Vec<&Arc<Fault>> = Vec::new();
+                for operand in &node.operands {
+                    match self.slot(*operand) {
+                        None => return Step::NeedAll,
+                        Some(Ok(value)) => values.push(value.clone()),
+                        Some(Err(fault)) => faults.push(fault),
+                    }
+                }
+                if !faults.is_empty() {
+                    return Step::Done(Err(joined(&faults)));
+                }
+                let outcome = compute(self.results, &values);
+                Step::Done(outcome.map_err(Arc::new))
+            }
+            Action::Logical(operator) => self.logical(*operator, node),
+            Action::Conditional(ty) => self.conditional(ty, node),
+            Action::Try => self.first_success(node),
+            Action::Can => {
+                let Some(operand) = node.operands.first().copied() else {
+                    return Step::Done(Ok(Value::bool(false)));
+                };
+                match self.slot(operand) {
+                    None => Step::Need(operand),
+                    Some(Ok(_)) => Step::Done(Ok(Value::bool(true))),
+                    Some(Err(fault)) => match &**fault {
+                        Fault::Failed(_) => Step::Done(Ok(Value::bool(false))),
+                        Fault::Skipped => Step::Done(Err(fault.clone())),
+                    },
+                }
+            }
+            Action::For(action) => self.with_collection(node, |run, collection| run.each_entry(action, node, collection)),
+            Action::Splat(body) => self.with_collection(node, |run, collection| run.each_element(body, node, collection)),
+        }
+    }
+
+    fn logical(&self, operator: BinaryOperator, node: &Node) -> Step {
+        let [left, right] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
+        let (Some(left), Some(right)) = (self.slot(left), self.slot(right)) else { return Step::NeedAll };
+        let problem = |error: operators::OperatorError| Step::Done(Err(fault_at(node, error.diagnostic())));
+        match (left, right) {
+            (Ok(left), Ok(right)) => match operators::binary(operator, left, right, node.range.as_ref()) {
+                Ok(value) => Step::Done(Ok(value)),
+                Err(error) => problem(error),
+            },
+            (Ok(left), Err(fault)) => match operators::convert_operand(operator, Side::Left, left) {
+                Err(error) => problem(error),
+                Ok(left) => match (&**fault, operators::decided_by(operator, &left)) {
+                    (Fault::Failed(_), Some(result)) => Step::Done(Ok(Value::bool(result).mark(left.marks()))),
+                    _ => Step::Done(Err(fault.clone())),
+                },
+            },
+            (Err(fault), Ok(_)) => Step::Done(Err(fault.clone())),
+            (Err(left), Err(right)) => Step::Done(Err(joined(&[left, right]))),
+        }
+    }
+
+    fn conditional(&self, ty: &Type, node: &Node) -> Step {
+        let [condition_id, yes, no] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
+        let condition = match self.slot(condition_id) {
+            None => return Step::Need(condition_id),
+            Some(Err(fault)) => return Step::Done(Err(fault.clone())),
+            Some(Ok(condition)) => condition,
+        };
+        let condition = match conditional::condition_value(condition) {
+            Ok(condition) => condition,
+            Err(problem) => return Step::Done(Err(fault_at(node, problem.diagnostic()))),
+        };
+        let Some(truth) = condition.as_bool() else {
+            let open = Value::unknown(ty.clone()).mark(condition.marks());
+            return Step::Done(Ok(open));
+        };
+        let (chosen, which) = if truth { (yes, "true") } else { (no, "false") };
+        match self.slot(chosen) {
+            None => Step::Need(chosen),
+            Some(Err(fault)) => Step::Done(Err(fault.clone())),
+            Some(Ok(value)) => match conditional::convert_result(value, ty, which) {
+                Ok(value) => Step::Done(Ok(value.mark(condition.marks()))),
+                Err(problem) => Step::Done(Err(fault_at(node, problem.diagnostic()))),
+            },
+        }
+    }
+
+    fn first_success(&self, node: &Node) -> Step {
+        let mut told: Vec<Diagnostic> = Vec::new();
+        for operand in &node.operands {
+            match self.slot(*operand) {
+                None => return Step::Need(*operand),
+                Some(Ok(value)) => return Step::Done(Ok(value.clone())),
+                Some(Err(fault)) => match &**fault {
+                    Fault::Failed(problems) => told.extend(problems.iter().cloned()),
+                    Fault::Skipped => return Step::Done(Err(fault.clone())),
+                },
+            }
+        }
+        let detail = crate::evaluate::no_success(&told);
+        let error = crate::functions::FunctionError::new(detail);
+        Step::Done(Err(fault_at(node, crate::functions::call_diagnostic("try", None, &error))))
+    }
+
+    fn with_collection(&mut self, node: &Node, body: impl FnOnce(&mut Self, Value) -> Outcome) -> Step {
+        let Some(collection) = node.operands.first().copied() else {
+            return Step::Done(Err(Arc::new(Fault::Skipped)));
+        };
+        match self.slot(collection) {
+            None => Step::Need(collection),
+            Some(Err(fault)) => Step::Done(Err(fault.clone())),
+            Some(Ok(value)) => {
+                let value = value.clone();
+                Step::Done(stack::guarded(|| body(self, value)))
+            }
+        }
+    }
+
+    /// Forgets the values of the last step and sets those of the next.
+    fn begin_step(&mut self, body: &LoopBody, key: Option<Value>, value: Value) {
+        for id in &body.per_step {
+            if let Some(slot) = self.slots.get_mut(*id as usize) {
+                *slot = None;
+            }
+        }
+        if let (Some(id), Some(key)) = (body.key_parameter, key) {
+            self.put(id, Ok(key));
+        }
+        if let Some(id) = body.value_parameter {
+            self.put(id, Ok(value));
+        }
+    }
+
+    fn each_entry(&mut self, action: &ForAction, node: &Node, collection: Value) -> Outcome {
+        let problem = |problem: Problem| fault_at(node, problem.diagnostic());
+        iteration::check_collection(&collection).map_err(problem)?;
+        let (bare, mut marks) = collection.unmark();
+        let Some(entries) = iteration::entries(&bare) else {
+            return Ok(Value::unknown(Type::Dynamic).mark(&marks));
+        };
+        if let (true, Some(condition)) = (action.constant_condition, action.condition) {
+            let condition = self.outcome(condition)?;
+            iteration::included(&condition, &mut Marks::NONE.clone()).map_err(problem)?;
+        }
+        let mut tuple = Vec::new();
+        let mut object = ObjectResults::new(action.grouping);
+        let mut faults: Vec<Arc<Fault>> = Vec::new();
+        let mut open = false;
+        for (key, value) in entries {
+            self.begin_step(&action.body, Some(key), value);
+            match self.one_entry(action, node, &mut marks) {
+                Ok(Entry::Left) => {}
+                Ok(Entry::Open) => open = true,
+                Ok(Entry::Item(value)) => tuple.push(value),
+                Ok(Entry::Keyed(key, value)) => {
+                    if let Err(duplicate) = object.add(key, value) {
+                        faults.push(problem(duplicate));
+                    }
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(joined(&faults.iter().collect::<Vec<_>>()));
+        }
+        let result = match action.key {
+            _ if open => Value::unknown(Type::Dynamic),
+            Some(_) => object.finish(),
+            None => Value::tuple(tuple),
+        };
+        Ok(result.mark(&marks))
+    }
+
+    fn one_entry(&mut self, action: &ForAction, node: &Node, marks: &mut Marks) -> Result<Entry, Arc<Fault>> {
+        let problem = |problem: Problem| fault_at(node, problem.diagnostic());
+        if let Some(condition) = action.condition {
+            let condition = self.outcome(condition)?;
+            match iteration::included(&condition, marks).map_err(problem)? {
+                Decided::Known(true) => {}
+                Decided::Known(false) => return Ok(Entry::Left),
+                Decided::Open => return Ok(Entry::Open),
+            }
+        }
+        let Some(key) = action.key else { return Ok(Entry::Item(self.outcome(action.value)?)) };
+        let key = self.outcome(key)?;
+        match iteration::object_key(&key, marks).map_err(problem)? {
+            Decided::Known(key) => Ok(Entry::Keyed(key, self.outcome(action.value)?)),
+            Decided::Open => Ok(Entry::Open),
+        }
+    }
+
+    fn each_element(&mut self, body: &LoopBody, node: &Node, collection: Value) -> Outcome {
+        let Some(result_id) = node.operands.get(1).copied() else { return Err(Arc::new(Fault::Skipped)) };
+        let (bare, marks) = collection.unmark();
+        let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
+        let (items, as_list) = match found {
+            SplatSource::List(items) if items.is_empty() => {
+                // The type of what is not there: that of the result for an unknown element.
+                let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
+                self.begin_step(body, None, Value::unknown(element));
+                let ty = self.outcome(result_id).map_or(Type::Dynamic, |value| value.ty());
+                return Ok(Value::list(ty, Vec::new()).mark(&marks));
+            }
+            SplatSource::List(items) => (items, true),
+            SplatSource::Tuple(items) => (items, false),
+            SplatSource::Perhaps(_)
+            | SplatSource::UnknownList(_)
+            | SplatSource::UnknownTuple(_)
+            | SplatSource::Open => {
+                return Ok(Value::refined(Type::Dynamic, Refinement::default()).mark(&marks));
+            }
+        };
+        let mut values = Vec::with_capacity(items.len());
+        let mut faults: Vec<Arc<Fault>> = Vec::new();
+        for item in items {
+            self.begin_step(body, None, item);
+            match self.outcome(result_id) {
+                Ok(value) => values.push(value),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(joined(&faults.iter().collect::<Vec<_>>()));
+        }
+        let result = if as_list { iteration::splat_list(values, Type::Dynamic) } else { Value::tuple(values) };
+        Ok(result.mark(&marks))
+    }
+}
+
+/// What one step of a `for` came to.
+enum Entry {
+    Left,
+    Open,
+    Item(Value),
+    Keyed(smol_str::SmolStr, Value),
+}
+
+fn fault_at(node: &Node, problem: Diagnostic) -> Arc<Fault> {
+    let problem = match &node.range {
+        Some(range) => problem.at(range.clone()),
+        None => problem,
+    };
+    Arc::new(Fault::Failed(vec![problem]))
+}
+
+/// Several faults as one: what is skipped outweighs what failed; the same fault is told once.
+fn joined(faults: &[&Arc<Fault>]) -> Arc<Fault> {
+    let mut distinct: Vec<&Arc<Fault>> = Vec::new();
+    for fault in faults {
+        if !distinct.iter().any(|known| Arc::ptr_eq(known, fault)) {
+            distinct.push(fault);
+        }
+        /// Errors of further operands are not told: one look at them says enough.
+        const MOST_FAULTS: usize = 32;
+        if distinct.len() >= MOST_FAULTS {
+            break;
+        }
+    }
+    if let [only] = distinct.as_slice() {
+        return Arc::clone(only);
+    }
+    let mut problems = Vec::new();
+    for fault in distinct {
+        match &**fault {
+            Fault::Skipped => return Arc::clone(fault),
+            Fault::Failed(found) => {
+                for problem in found {
+                    if !problems.contains(problem) {
+                        problems.push(problem.clone());
+                    }
+                }
+            }
+        }
+    }
+    Arc::new(Fault::Failed(problems))
+}

@@ -1,0 +1,157 @@
+//! Arithmetic beyond the operators.
+
+use num_bigint::BigInt;
+use weft_graph_format::number::{Number, NumberError};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::{number, whole, whole_at};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use crate::convert::convert;
+
+pub(super) fn functions() -> Vec<Function> {
+    let parameter = |name, description| Parameter::new(name, Type::Number, description);
+    let numeric =
+        |name, description| Function::new(name, description, Symbolic::Opaque).returns(Type::Number).not_null();
+    vec![
+        numeric("abs", "The number without its sign.")
+            .parameter(parameter("num", "The number."))
+            .calls(|_, a, _| Ok(Value::number(number(a, 0)?.abs()))),
+        numeric("ceil", "The least whole number that is not less.")
+            .parameter(parameter("num", "The number."))
+            .calls(|_, a, _| to_whole(a, Number::ceil)),
+        numeric("floor", "The greatest whole number that is not greater.")
+            .parameter(parameter("num", "The number."))
+            .calls(|_, a, _| to_whole(a, Number::floor)),
+        numeric("signum", "-1, 0 or 1 for a whole number below, at or above zero.")
+            .parameter(parameter("num", "The number."))
+            .calls(|_, a, _| Ok(Value::int(whole_at(a, 0)?.signum()))),
+        numeric("log", "The logarithm to a base.")
+            .parameter(parameter("num", "The number."))
+            .parameter(parameter("base", "The base."))
+            .calls(|_, a, _| real(number(a, 0)?.to_f64().ln() / number(a, 1)?.to_f64().ln())),
+        numeric("pow", "The number to a power.")
+            .parameter(parameter("num", "The number."))
+            .parameter(parameter("power", "The power."))
+            .calls(|_, a, _| real(number(a, 0)?.to_f64().powf(number(a, 1)?.to_f64()))),
+        numeric("max", "The greatest of the numbers.")
+            .variadic(parameter("numbers", "One or more numbers.").dynamic())
+            .calls(|_, a, _| extreme(a, |new, best| new > best)),
+        numeric("min", "The least of the numbers.")
+            .variadic(parameter("numbers", "One or more numbers.").dynamic())
+            .calls(|_, a, _| extreme(a, |new, best| new < best)),
+        numeric("parseint", "The whole number that digits of a base stand for.")
+            .parameter(Parameter::new("number", Type::Dynamic, "The digits."))
+            .parameter(parameter("base", "From 2 to 62."))
+            .returns_of(parseint_type)
+            .calls(parseint),
+        numeric("sum", "All numbers added up.")
+            .parameter(Parameter::new("list", Type::Dynamic, "A list, set or tuple of numbers, not empty."))
+            .calls(sum),
+    ]
+}
+
+fn to_whole(arguments: &[Value], round: fn(&Number) -> Result<Number, NumberError>) -> Result<Value, FunctionError> {
+    let given = number(arguments, 0)?;
+    if given.is_infinite() {
+        return Ok(Value::number(given.clone()));
+    }
+    round(given).map(Value::number).map_err(|e| FunctionError::new(e.to_string()))
+}
+
+fn real(value: f64) -> Result<Value, FunctionError> {
+    Number::from_f64(value).map(Value::number).ok_or_else(|| FunctionError::new("the result is not a number"))
+}
+
+fn extreme(arguments: &[Value], better: fn(&Number, &Number) -> bool) -> Result<Value, FunctionError> {
+    let mut best: Option<&Number> = None;
+    for index in 0..arguments.len() {
+        let new = number(arguments, index)?;
+        if best.is_none_or(|best| better(new, best)) {
+            best = Some(new);
+        }
+    }
+    best.map(|best| Value::number(best.clone())).ok_or_else(|| FunctionError::new("must pass at least one number"))
+}
+
+fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
+    match arguments[0].ty() {
+        Type::String => Ok(Type::Number),
+        other => Err(FunctionError::argument(
+            0,
+            format!("first argument must be a string, not {}", other.friendly_name()),
+        )),
+    }
+}
+
+/// Longest text of digits: beyond the largest number that is supported in the smallest base.
+const MOST_DIGITS: usize = 1 << 17;
+
+/// The largest base whose letters stand for the same digit in both cases.
+const LARGEST_CASELESS_BASE: u32 = 36;
+
+fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let Some(text) = arguments[0].as_str() else {
+        return Err(FunctionError::argument(0, "first argument must be a string"));
+    };
+    let base = whole(number(arguments, 1)?).map_err(|e| FunctionError::argument(1, e))?;
+    let Some(base) = u32::try_from(base).ok().filter(|b| (2..=62).contains(b)) else {
+        return Err(FunctionError::argument(1, "base must be a whole number between 2 and 62 inclusive"));
+    };
+    let failed = || FunctionError::argument(0, format!("cannot parse {text:?} as a base {base} integer"));
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || digits.len() > MOST_DIGITS {
+        return Err(failed());
+    }
+    let mut values = Vec::with_capacity(digits.len());
+    for byte in digits.bytes() {
+        let value = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'z' => byte - b'a' + 10,
+            b'A'..=b'Z' if base <= LARGEST_CASELESS_BASE => byte - b'A' + 10,
+            b'A'..=b'Z' => byte - b'A' + 36,
+            _ => return Err(failed()),
+        };
+        if u32::from(value) >= base {
+            return Err(failed());
+        }
+        values.push(value);
+    }
+    let sign = if negative { num_bigint::Sign::Minus } else { num_bigint::Sign::Plus };
+    let whole = BigInt::from_radix_be(sign, &values, base).ok_or_else(failed)?;
+    Number::from_integer(whole).map(Value::number).map_err(|e| FunctionError::argument(0, e.to_string()))
+}
+
+fn sum(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let failed = |message: &str| FunctionError::argument(0, message);
+    let list = &arguments[0];
+    let (items, fields) = (list.as_items(), list.as_fields());
+    if items.is_none() && fields.is_none() {
+        return Err(failed("cannot sum noniterable"));
+    }
+    if items.is_some_and(<[Value]>::is_empty) || fields.is_some_and(|f| f.is_empty()) {
+        return Err(failed("cannot sum an empty list"));
+    }
+    let Some(items) = items else {
+        let received = list.ty().friendly_name();
+        return Err(failed(&format!("argument must be list, set, or tuple. Received {received}")));
+    };
+    if !list.is_wholly_known() {
+        return Ok(Value::unknown(Type::Number));
+    }
+    let mut total: Option<Number> = None;
+    for item in items {
+        let converted = convert(item, &Type::Number).ok();
+        let Some(next) = converted.as_ref().and_then(Value::as_number) else {
+            return Err(failed("argument must be list, set, or tuple of number values"));
+        };
+        total = Some(match total {
+            None => next.clone(),
+            Some(total) => total.add(next).map_err(|e| FunctionError::new(e.to_string()))?,
+        });
+    }
+    Ok(Value::number(total.unwrap_or_default()))
+}

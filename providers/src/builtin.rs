@@ -1,0 +1,191 @@
+//! The provider that is part of the product: `terraform.io/builtin/terraform` with `terraform_data`.
+//!
+//! Its object is what state keeps and nothing else, so all of this is plain computing.
+
+use std::sync::{Arc, LazyLock};
+
+use weft_graph_format::codec::json;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Refinement, Value};
+
+use crate::call::{
+    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, ObjectState, PlanRequest, PlannedChange,
+    RawState, ReadRequest, Reply,
+};
+use crate::diagnostic::ProviderDiagnostic;
+
+/// The one managed type.
+const DATA: &str = "terraform_data";
+
+/// The built-in provider.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Builtin;
+
+static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
+    let attribute = |ty: Type, change: fn(&mut Attribute)| {
+        let mut attribute = Attribute::new(ty);
+        change(&mut attribute);
+        attribute
+    };
+    let block = Block {
+        attributes: [
+            ("id", attribute(Type::String, |a| a.computed = true)),
+            ("input", attribute(Type::Dynamic, |a| a.optional = true)),
+            ("output", attribute(Type::Dynamic, |a| a.computed = true)),
+            ("triggers_replace", attribute(Type::Dynamic, |a| a.optional = true)),
+        ]
+        .into_iter()
+        .map(|(name, a)| (name.into(), a))
+        .collect(),
+        ..Block::default()
+    };
+    Arc::new(ProviderSchema {
+        resources: [(DATA.into(), Schema { version: 0, block })].into(),
+        schema_optional: true,
+        move_resource_state: true,
+        ..ProviderSchema::default()
+    })
+});
+
+/// A part of an object; null when the object is null.
+fn part(object: &Value, name: &str) -> Value {
+    object.as_fields().and_then(|f| f.get(name)).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
+}
+
+fn unknown_id() -> Value {
+    Value::refined(Type::String, Refinement::not_null())
+}
+
+fn known_type(type_name: &str) -> Result<(), CallError> {
+    if type_name == DATA {
+        return Ok(());
+    }
+    Err(CallError::UnknownType { what: "resource type", name: type_name.into() })
+}
+
+impl Builtin {
+    /// What it has.
+    pub fn schema(&self) -> Arc<ProviderSchema> {
+        SCHEMA.clone()
+    }
+
+    /// Any input is sound; what is computed cannot be set.
+    pub fn validate_resource_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        known_type(type_name)?;
+        Ok(["id", "output"]
+            .into_iter()
+            .filter(|name| !part(config, name).is_null())
+            .map(|name| ProviderDiagnostic {
+                path: Path(vec![Step::Attribute(name.into())]),
+                ..ProviderDiagnostic::error(
+                    "Value for unconfigurable attribute",
+                    format!("The value of {name:?} is decided by the provider: take it out of the configuration."),
+                )
+            })
+            .collect())
+    }
+
+    /// The stored form is the object itself.
+    pub fn upgrade_resource_state(&self, type_name: &str, state: &RawState) -> Result<Reply<Value>, CallError> {
+        known_type(type_name)?;
+        let RawState::Json(bytes) = state else {
+            let problem = ProviderDiagnostic::error(
+                "Unsupported state format",
+                "terraform_data was never stored as a flat map, so this state cannot be its own.",
+            );
+            return Ok(Reply { value: Value::null(Type::Dynamic), diagnostics: vec![problem] });
+        };
+        let ty = SCHEMA.resources[DATA].block.implied_type();
+        match json::decode(bytes, &ty) {
+            Ok(value) => Ok(Reply { value, diagnostics: Vec::new() }),
+            Err(error) => Ok(Reply {
+                value: Value::null(ty),
+                diagnostics: vec![ProviderDiagnostic::error("Stored object cannot be read", format!("{error}."))],
+            }),
+        }
+    }
+
+    /// There is nothing outside of state to look at.
+    pub fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
+        known_type(&request.type_name)?;
+        let object = ObjectState { state: request.current_state, private: request.private, identity: None };
+        Ok(Reply { value: object, diagnostics: Vec::new() })
+    }
+
+    /// The output follows the input; another trigger makes another object.
+    pub fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
+        known_type(&request.type_name)?;
+        let (prior, proposed) = (&request.prior_state, &request.proposed_new_state);
+        let mut requires_replace = Vec::new();
+        let planned = if proposed.is_null() {
+            proposed.clone()
+        } else {
+            let (input, triggers) = (part(proposed, "input"), part(proposed, "triggers_replace"));
+            let created = prior.is_null();
+            if !created && !part(prior, "triggers_replace").same_unmarked(&triggers) {
+                requires_replace.push(Path::ROOT.attribute("triggers_replace"));
+            }
+            let id = if created { unknown_id() } else { part(prior, "id") };
+            let unchanged = !created && part(prior, "input").same_unmarked(&input);
+            let output = if unchanged {
+                part(prior, "output")
+            } else if input.is_null() {
+                Value::null(input.ty())
+            } else {
+                Value::unknown(input.ty())
+            };
+            Value::object([("id", id), ("input", input), ("output", output), ("triggers_replace", triggers)])
+        };
+        let change = PlannedChange {
+            planned_state: planned,
+            requires_replace,
+            planned_private: request.prior_private,
+            legacy_type_system: false,
+            planned_identity: None,
+        };
+        Ok(Reply { value: change, diagnostics: Vec::new() })
+    }
+
+    /// The planned object, with an id if it has none yet.
+    pub fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
+        known_type(&request.type_name)?;
+        let planned = &request.planned_state;
+        let state = if planned.is_null() {
+            planned.clone()
+        } else {
+            let id = part(planned, "id");
+            let id = if id.is_known() && !id.is_null() { id } else { Value::string(uuid::Uuid::new_v4().to_string()) };
+            let input = part(planned, "input");
+            let output = part(planned, "output");
+            let output = if output.is_wholly_known() { output } else { input.clone() };
+            Value::object([
+                ("id", id),
+                ("input", input),
+                ("output", output),
+                ("triggers_replace", part(planned, "triggers_replace")),
+            ])
+        };
+        let object = ObjectState { state, private: request.planned_private, identity: None };
+        Ok(Reply { value: AppliedChange { object, legacy_type_system: false }, diagnostics: Vec::new() })
+    }
+
+    /// Any id names an object that holds nothing.
+    pub fn import_resource_state(&self, type_name: &str, target: ImportTarget) -> Result<Reply<Vec<ImportedObject>>, CallError> {
+        known_type(type_name)?;
+        let ImportTarget::Id(id) = target else {
+            let problem = ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.");
+            return Ok(Reply { value: Vec::new(), diagnostics: vec![problem] });
+        };
+        let null = || Value::null(Type::Dynamic);
+        let state = Value::object([
+            ("id", Value::string(id)),
+            ("input", null()),
+            ("output", null()),
+            ("triggers_replace", null()),
+        ]);
+        let object = ObjectState { state, private: Vec::new(), identity: None };
+        Ok(Reply { value: vec![ImportedObject { type_name: type_name.into(), object }], diagnostics: Vec::new() })
+    }
+}

@@ -1,0 +1,152 @@
+//! Packages in directories: filesystem mirrors, `-plugin-dir`, the implied local directories, and the data directory,
+//! which all have the same layout.
+//!
+//! Unpacked: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`. Packed:
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::address::ProviderSource;
+
+use crate::platform::Platform;
+use crate::version::Version;
+
+/// What the name of every provider program begins with.
+pub const PROGRAM_PREFIX: &str = "terraform-provider-";
+
+/// Where a package is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A directory with its files.
+    Unpacked(PathBuf),
+    /// A zip file.
+    Packed(PathBuf),
+}
+
+/// The packages of one provider, by version and platform.
+pub type Found = BTreeMap<Version, BTreeMap<Platform, Location>>;
+
+/// Why a directory cannot be searched.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot search {path}: {error}")]
+pub struct SearchError {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// The folder of a provider in a mirror.
+pub fn provider_folder(root: &Path, source: &ProviderSource) -> PathBuf {
+    root.join(source.host.as_str()).join(source.namespace.as_str()).join(source.type_name.as_str())
+}
+
+/// The folder of an unpacked package in a mirror.
+pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, platform: &Platform) -> PathBuf {
+    provider_folder(root, source).join(version.to_string()).join(platform.to_string())
+}
+
+/// Everything that a mirror has of a provider. Names that mean nothing are passed over. Of a packed and an unpacked
+/// package of the same version the unpacked one counts.
+pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| SearchError { path, error }
+    };
+    std::fs::metadata(root).map_err(failed(root))?;
+    let folder = provider_folder(root, source);
+    let mut found = Found::new();
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(found);
+        }
+        Err(error) => return Err(failed(&folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(failed(&folder))?.path();
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
+        if let Ok(version) = name.parse::<Version>() {
+            let Ok(platforms) = std::fs::read_dir(&path) else { continue };
+            for entry in platforms.filter_map(Result::ok) {
+                let path = entry.path();
+                let platform = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse().ok());
+                // A link to a directory is what we put into data directories ourselves.
+                if let Some(platform) = platform.filter(|_| path.is_dir()) {
+                    found.entry(version.clone()).or_default().insert(platform, Location::Unpacked(path));
+                }
+            }
+        } else if let Some((version, platform)) = packed_name(name, source).filter(|_| path.is_file()) {
+            found.entry(version).or_default().entry(platform).or_insert(Location::Packed(path));
+        }
+    }
+    Ok(found)
+}
+
+/// Version and platform in the name of a packed package. Case does not matter, as on some file systems.
+fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform)> {
+    let name = name.to_lowercase();
+    let prefix = format!("{PROGRAM_PREFIX}{}_", source.type_name);
+    let (version, platform) = name.strip_prefix(&prefix)?.strip_suffix(".zip")?.split_once('_')?;
+    Some((version.parse().ok()?, platform.parse().ok()?))
+}
+
+/// The program in an unpacked package: `terraform-provider-TYPE`, `terraform-provider-TYPE_v1.0.0`, with or without an
+/// ending. Of several, the first by name.
+pub fn program(folder: &Path, source: &ProviderSource) -> io::Result<Option<PathBuf>> {
+    let prefix = format!("{PROGRAM_PREFIX}{}", source.type_name);
+    let mut found: Option<PathBuf> = None;
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let matches = path.file_name().and_then(|n| n.to_str()).and_then(|name| name.strip_prefix(&prefix));
+        let matches = matches.is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']));
+        if matches && !path.is_dir() && found.as_ref().is_none_or(|f| path < *f) {
+            found = Some(path);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source;
+
+    #[test]
+    fn packed_and_unpacked_packages_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let crane = source::parse("weft.test/port/crane").unwrap();
+        let folder = provider_folder(root.path(), &crane);
+        for directory in ["1.0.0/linux_amd64", "1.0.0/nonsense", "latest/linux_amd64", "1.1.0"] {
+            std::fs::create_dir_all(folder.join(directory)).unwrap();
+        }
+        for file in [
+            "Terraform-Provider-Crane_2.0.0_darwin_arm64.zip",
+            "terraform-provider-crane_1.0.0_linux_amd64.zip",
+            "terraform-provider-crane_1.x_linux_amd64.zip",
+            "terraform-provider-ferry_1.0.0_linux_amd64.zip",
+            "1.1.0/linux_amd64",
+        ] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        let found = search(root.path(), &crane).unwrap();
+        let versions: Vec<String> = found.keys().map(ToString::to_string).collect();
+        assert_eq!(versions, ["1.0.0", "2.0.0"]);
+        let linux: Platform = "linux_amd64".parse().unwrap();
+        assert_eq!(found[&"1.0.0".parse().unwrap()][&linux], Location::Unpacked(folder.join("1.0.0/linux_amd64")));
+        assert!(search(root.path(), &source::parse("weft.test/port/none").unwrap()).unwrap().is_empty());
+        assert!(search(&root.path().join("none"), &crane).is_err());
+    }
+
+    #[test]
+    fn the_program_is_not_that_of_a_namesake() {
+        let folder = tempfile::tempdir().unwrap();
+        let aws = source::parse("aws").unwrap();
+        std::fs::write(folder.path().join("terraform-provider-awscc_v1.0.0"), "").unwrap();
+        assert_eq!(program(folder.path(), &aws).unwrap(), None);
+        std::fs::write(folder.path().join("terraform-provider-aws_v1.0.0_x5"), "").unwrap();
+        assert!(program(folder.path(), &aws).unwrap().is_some());
+    }
+}

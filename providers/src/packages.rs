@@ -1,0 +1,309 @@
+//! Packages that are there already: what a plan checks before it starts a plugin, and how a worker finds the very package
+//! that a plan names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::archive::{self, ArchiveError};
+use crate::checksum::{self, Checksum, ChecksumError};
+use crate::constraint::Constraints;
+use crate::launch::LaunchSpec;
+use crate::lock_file::LockFile;
+use crate::mirror::{self, Location};
+use crate::platform::Platform;
+use crate::pool::Plugin;
+use crate::version::Version;
+
+/// Folder of packages inside the data directory.
+pub const FOLDER: &str = "providers";
+
+/// Providers and what versions of them will do.
+pub type Requirements = BTreeMap<ProviderSource, Constraints>;
+
+/// Adds a requirement of one module to those of others: all must be met.
+pub fn require(requirements: &mut Requirements, source: ProviderSource, constraints: &Constraints) {
+    let sum = requirements.entry(source).or_default();
+    *sum = sum.and(constraints);
+}
+
+/// A package whose program can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Which provider.
+    pub source: ProviderSource,
+    /// Its version; none for a development override.
+    pub version: Option<Version>,
+    /// The `h1` checksum of its files; none for a development override, which may change at any time.
+    pub checksum: Option<Checksum>,
+    /// Its files.
+    pub directory: PathBuf,
+    /// Its program.
+    pub program: PathBuf,
+}
+
+impl Package {
+    /// How to start it. Relative paths of the provider are relative to `working_directory`, the root module's.
+    pub fn plugin(&self, working_directory: Option<PathBuf>) -> Plugin {
+        let mut spec = LaunchSpec::new(self.source.to_string(), self.program.clone());
+        spec.working_directory = working_directory;
+        Plugin { spec, checksum: self.checksum.as_ref().map(ToString::to_string) }
+    }
+}
+
+/// Why there is no package to start.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageProblem {
+    /// `init` was not run since the requirement came.
+    #[error("required by this configuration but no version is selected")]
+    NotLocked,
+    /// Constraints have changed since `init`.
+    #[error("locked version selection {locked} doesn't match the updated version constraints \"{constraints}\"")]
+    LockedVersion {
+        /// What is selected.
+        locked: Version,
+        /// What is wanted.
+        constraints: Constraints,
+    },
+    /// The package is not in the data directory.
+    #[error("there is no package for {name} {version} cached in {folder}")]
+    NotInstalled {
+        /// The provider.
+        name: String,
+        /// The version selected.
+        version: Version,
+        /// Where it should be.
+        folder: PathBuf,
+    },
+    /// The package has changed.
+    #[error(
+        "the cached package for {name} {version} (in {folder}) does not match any of the checksums recorded in the \
+         dependency lock file"
+    )]
+    Changed {
+        /// The provider.
+        name: String,
+        /// The version selected.
+        version: Version,
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// No package with the checksum that a plan names.
+    #[error("no package for {name} {version} with the checksum {checksum} was found in {}", places(.searched))]
+    NotFound {
+        /// The provider.
+        name: String,
+        /// The version wanted.
+        version: Version,
+        /// The checksum wanted.
+        checksum: Checksum,
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// The package has no program.
+    #[error("provider binary not found: could not find executable file starting with {prefix}{0}", prefix = mirror::PROGRAM_PREFIX)]
+    NoProgram(String),
+    /// The package cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] ChecksumError),
+    /// The package cannot be unpacked.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// A directory cannot be read or written.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+fn places(paths: &[PathBuf]) -> String {
+    paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The packages for all requirements but built-in ones, or what stands in the way, provider by provider.
+///
+/// `data_directory` is usually `.terraform`; `overrides` are the development overrides, which need no lock.
+pub fn check(
+    requirements: &Requirements,
+    lock: &LockFile,
+    data_directory: &Path,
+    overrides: &BTreeMap<ProviderSource, PathBuf>,
+) -> (BTreeMap<ProviderSource, Package>, BTreeMap<ProviderSource, PackageProblem>) {
+    let (mut packages, mut problems) = (BTreeMap::new(), BTreeMap::new());
+    for (source, constraints) in requirements.iter().filter(|(source, _)| !source.is_builtin()) {
+        let result = match overrides.get(source) {
+            Some(directory) => overridden(source, directory),
+            None => locked(source, constraints, lock, data_directory),
+        };
+        match result {
+            Ok(package) => {
+                packages.insert(source.clone(), package);
+            }
+            Err(problem) => {
+                problems.insert(source.clone(), problem);
+            }
+        }
+    }
+    (packages, problems)
+}
+
+fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, PackageProblem> {
+    let (directory, program) = (directory.to_owned(), program(source, directory)?);
+    Ok(Package { source: source.clone(), version: None, checksum: None, directory, program })
+}
+
+fn locked(
+    source: &ProviderSource,
+    constraints: &Constraints,
+    lock: &LockFile,
+    data_directory: &Path,
+) -> Result<Package, PackageProblem> {
+    let lock = lock.providers.get(source).ok_or(PackageProblem::NotLocked)?;
+    let (name, version) = (source.for_display(), lock.version.clone());
+    if !constraints.allow(&version) {
+        return Err(PackageProblem::LockedVersion { locked: version, constraints: constraints.clone() });
+    }
+    let root = data_directory.join(FOLDER);
+    let folder = mirror::package_folder(&root, source, &version, &Platform::current());
+    if !folder.is_dir() {
+        return Err(PackageProblem::NotInstalled { name, version, folder: root });
+    }
+    let checksum = checksum::of_directory(&folder)?;
+    if lock.known_checksums().next().is_some() && !lock.checksums.contains(&checksum) {
+        return Err(PackageProblem::Changed { name, version, folder: root });
+    }
+    let program = program(source, &folder)?;
+    Ok(Package { source: source.clone(), version: Some(version), checksum: Some(checksum), directory: folder, program })
+}
+
+/// The program of an unpacked package, as an absolute path: plugins run in the root module's directory.
+pub(crate) fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, PackageProblem> {
+    let io = |error| PackageProblem::Io { path: folder.to_owned(), error };
+    let program = mirror::program(folder, source).map_err(io)?;
+    let program = program.ok_or_else(|| PackageProblem::NoProgram(source.type_name.to_string()))?;
+    std::path::absolute(program).map_err(io)
+}
+
+/// What a plan or apply says of problems. `nothing_locked`: the lock file is absent or empty.
+pub fn plan_diagnostics(
+    problems: &BTreeMap<ProviderSource, PackageProblem>,
+    nothing_locked: bool,
+) -> Vec<Diagnostic> {
+    let is_lock = |p: &PackageProblem| matches!(p, PackageProblem::NotLocked | PackageProblem::LockedVersion { .. });
+    let lines = |prefix: &str, of_lock: bool| -> String {
+        let listed = problems.iter().filter(|(_, problem)| is_lock(problem) == of_lock);
+        listed.map(|(source, problem)| format!("\n  - {prefix}{}: {problem}", source)).collect()
+    };
+    let lock_lines = lines("provider ", true);
+    if !lock_lines.is_empty() {
+        let advice = if nothing_locked {
+            "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weft init"
+        } else {
+            "To update the locked dependency selections to match a changed configuration, run:\n  weft init -upgrade"
+        };
+        let detail = format!(
+            "The following dependency selections recorded in the lock file are inconsistent with the current \
+             configuration:{lock_lines}\n\n{advice}"
+        );
+        return vec![Diagnostic::error("Inconsistent dependency lock file", detail)];
+    }
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let detail = format!(
+        "The installed provider plugins are not consistent with the packages selected in the dependency lock file:{}\n\n\
+         Providers are programs of their own that talk to the services that they are for. To install those that this \
+         configuration needs, run:\n  weft init",
+        lines("", false)
+    );
+    vec![Diagnostic::error("Required plugins are not installed", detail)]
+}
+
+/// What `validate` says of problems: it does not look at constraints, and puts the reason into the summary.
+pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>) -> Vec<Diagnostic> {
+    problems
+        .iter()
+        .filter_map(|(source, problem)| match problem {
+            PackageProblem::LockedVersion { .. } => None,
+            PackageProblem::NotLocked => {
+                let detail = format!(
+                    "This configuration requires provider {source}, but that provider isn't available. You may be able \
+                     to install it automatically by running:\n  weft init"
+                );
+                Some(Diagnostic::error("Missing required provider", detail))
+            }
+            problem => Some(Diagnostic::error(format!("{source}: {problem}"), "")),
+        })
+        .collect()
+}
+
+/// The package that a plan names, from any of these mirrors, unpacked under `unpack_into` when it is packed. Mirrors that
+/// are not there are passed over.
+pub fn find(
+    source: &ProviderSource,
+    version: &Version,
+    wanted: &Checksum,
+    mirrors: &[PathBuf],
+    unpack_into: &Path,
+) -> Result<Package, PackageProblem> {
+    let platform = Platform::current();
+    let package = |directory: PathBuf| -> Result<Package, PackageProblem> {
+        let program = program(source, &directory)?;
+        let (version, checksum) = (Some(version.clone()), Some(wanted.clone()));
+        Ok(Package { source: source.clone(), version, checksum, directory, program })
+    };
+    for root in mirrors {
+        let Ok(mut found) = mirror::search(root, source) else { continue };
+        match found.remove(version).and_then(|mut platforms| platforms.remove(&platform)) {
+            Some(Location::Unpacked(folder)) if checksum::of_directory(&folder)? == *wanted => return package(folder),
+            Some(Location::Packed(file)) if archive::checksum(&file)? == *wanted => {
+                let target = mirror::package_folder(unpack_into, source, version, &platform);
+                unpack(&file, &target)?;
+                return package(target);
+            }
+            _ => {}
+        }
+    }
+    Err(PackageProblem::NotFound {
+        name: source.for_display(),
+        version: version.clone(),
+        checksum: wanted.clone(),
+        searched: mirrors.to_vec(),
+    })
+}
+
+/// Unpacks an archive to where a package belongs, in place of what is there, all or nothing.
+pub(crate) fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
+    let parent = target.parent().unwrap_or(Path::new("."));
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |error| PackageProblem::Io { path, error }
+    };
+    fs::create_dir_all(parent).map_err(io(parent))?;
+    // The name is no platform, so that nobody takes it for a package.
+    let fresh = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent).map_err(io(parent))?;
+    archive::unpack(file, fresh.path())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(fresh.path(), fs::Permissions::from_mode(0o755)).map_err(io(fresh.path()))?;
+    }
+    remove(target).map_err(io(target))?;
+    fs::rename(fresh.path(), target).map_err(io(target))
+}
+
+/// Removes a package's folder, or the link that stands for it.
+pub(crate) fn remove(target: &Path) -> std::io::Result<()> {
+    match fs::symlink_metadata(target) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(target),
+        Ok(_) => fs::remove_file(target),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

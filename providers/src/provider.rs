@@ -1,0 +1,100 @@
+//! A configured provider, be it a plugin or built in: one face for planner and executor.
+
+use std::sync::Arc;
+
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::value::Value;
+
+use crate::builtin::Builtin;
+use crate::call::{
+    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, ObjectState, PlanRequest, PlannedChange,
+    RawState, ReadRequest, Reply,
+};
+use crate::diagnostic::ProviderDiagnostic;
+use crate::pool::Lease;
+
+/// A provider that is ready for work.
+pub enum Provider {
+    /// Part of the product.
+    Builtin(Builtin),
+    /// A running plugin.
+    Plugin(Lease),
+}
+
+impl Provider {
+    /// What the provider has.
+    pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => Ok(builtin.schema()),
+            Provider::Plugin(lease) => lease.schema().await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::validate_resource_config`].
+    pub async fn validate_resource_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.validate_resource_config(type_name, config),
+            Provider::Plugin(lease) => lease.validate_resource_config(type_name, config).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::validate_data_config`].
+    pub async fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        match self {
+            Provider::Builtin(_) => Err(no_data(type_name)),
+            Provider::Plugin(lease) => lease.validate_data_config(type_name, config).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::upgrade_resource_state`].
+    pub async fn upgrade_resource_state(&self, type_name: &str, version: u64, state: RawState) -> Result<Reply<Value>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.upgrade_resource_state(type_name, &state),
+            Provider::Plugin(lease) => lease.upgrade_resource_state(type_name, version, state).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::read_resource`].
+    pub async fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.read_resource(request),
+            Provider::Plugin(lease) => lease.read_resource(request).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::plan_resource_change`].
+    pub async fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.plan_resource_change(request),
+            Provider::Plugin(lease) => lease.plan_resource_change(request).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::apply_resource_change`].
+    pub async fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.apply_resource_change(request),
+            Provider::Plugin(lease) => lease.apply_resource_change(request).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::import_resource_state`].
+    pub async fn import_resource_state(&self, type_name: &str, target: ImportTarget) -> Result<Reply<Vec<ImportedObject>>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.import_resource_state(type_name, target),
+            Provider::Plugin(lease) => lease.import_resource_state(type_name, target).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::read_data_source`].
+    pub async fn read_data_source(&self, type_name: &str, config: &Value) -> Result<Reply<Value>, CallError> {
+        match self {
+            Provider::Builtin(_) => Err(no_data(type_name)),
+            Provider::Plugin(lease) => lease.read_data_source(type_name, config, None).await,
+        }
+    }
+}
+
+fn no_data(type_name: &str) -> CallError {
+    CallError::UnknownType { what: "data source", name: type_name.into() }
+}
