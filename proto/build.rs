@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "proto";
 
-/// Messages that have the same fields under the same numbers in both plugin protocols. Protocol 5 uses the Rust types of
-/// protocol 6 for them, so that everything but schemas is converted in one place. The message's own name never travels.
+/// Messages that have the same fields under the same numbers in both plugin protocols. Protocol 5 uses the Rust types
+/// of protocol 6 for them, so that everything but schemas is converted in one place. A message's name never travels.
 const SHARED: &[&str] = &[
     "DynamicValue",
     "RawState",

@@ -22,6 +22,8 @@ mod reports;
 mod roster;
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
@@ -375,7 +377,7 @@ impl Coordinator {
             match (self.ops[position as usize].status, self.ops[position as usize].phase) {
                 (Status::Done, _) => {
                     self.nodes.done(position);
-                    self.keep_result(position, results.remove(&position).unwrap_or_default());
+                    self.keep_result(position, results.remove(&position).unwrap_or_default(), None);
                 }
                 (Status::InDoubt, _) => self.seek_evidence(position, "a worker that is gone held it".to_owned()),
                 _ => {}
@@ -397,13 +399,18 @@ impl Coordinator {
         }
     }
 
-    /// The results of a done operation, for those that read them.
-    fn keep_result(&mut self, position: Position, result: JournalledResult) {
+    /// The results of a done operation, for those that read them; `by` is the worker that has them already.
+    fn keep_result(&mut self, position: Position, result: JournalledResult, by: Option<WorkerIndex>) {
         let outline = Arc::clone(&self.outline);
         let operation = &outline.operations[position as usize];
         if !result.local.is_empty() {
+            let shard = operation.shard;
+            if let Some(worker) = self.shards[shard as usize].worker.filter(|worker| Some(*worker) != by) {
+                let value = Arc::clone(&result.local);
+                self.order(worker, Order::Restored { shard, operation: operation.index, value });
+            }
             self.locals.insert(position, result.local);
-            self.shards[operation.shard as usize].locals.push(position);
+            self.shards[shard as usize].locals.push(position);
         }
         for (index, (export, value)) in operation.exports.iter().zip(result.exports).enumerate() {
             for reader in &export.readers {

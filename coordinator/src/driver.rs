@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
 use weft_proto::cluster as proto;
 use weft_state::{
@@ -131,10 +131,12 @@ pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> 
         }
     });
     let signals = tokio::spawn(forward_signals(cancel, events.clone()));
-    let driver = Driver::new(store, run, plan, options, begun, hub, watchers, events)?;
+    let driver = Driver::new(store, run, plan, options, begun, hub.clone(), watchers, events)?;
     let outcome = driver.run(inbox).await;
     signals.abort();
-    let _ = forward.await;
+    hub.hang_up();
+    // Who watches has had the time to; the outcome does not wait for it.
+    let _ = timeout(LEAVE_DEADLINE, forward).await;
     Ok(outcome)
 }
 
@@ -227,6 +229,7 @@ impl Driver {
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut received: Vec<Vec<Event>> = Vec::new();
         let mut store_error = None;
+        let mut leave_at: Option<Instant> = None;
         loop {
             self.send_orders();
             if batch.is_none() && !self.steps.is_empty() {
@@ -238,7 +241,9 @@ impl Driver {
             if self.finish.is_some() && batch.is_none() {
                 break;
             }
-            let leaving = self.finish.as_ref().is_some_and(|finish| finish.reason == FinishReason::Left);
+            if leave_at.is_none() && self.finish.is_some() {
+                leave_at = Some(Instant::now() + LEAVE_DEADLINE);
+            }
             tokio::select! {
                 answers = land(&mut batch) => {
                     batch = None;
@@ -272,7 +277,7 @@ impl Driver {
                     self.step(Event::Tick);
                     self.tell_counts();
                 }
-                _ = sleep(LEAVE_DEADLINE), if leaving => break,
+                _ = sleep_until(leave_at.unwrap_or(self.begun)), if leave_at.is_some() => break,
             }
         }
         drop(listening);

@@ -303,6 +303,13 @@ impl Hub {
         }
     }
 
+    /// Ends all connections once what was sent has arrived.
+    pub(crate) fn hang_up(&self) {
+        for worker in self.state.lock().workers.values_mut() {
+            worker.hang_up = None;
+        }
+    }
+
     /// Names of the connected workers.
     pub fn workers(&self) -> Vec<String> {
         self.state.lock().workers.keys().cloned().collect()

@@ -17,7 +17,7 @@
 //!    and the coordinator's `Welcome` it sends again: each intent request without an answer, each result without an
 //!    acknowledgement. A hello with `held` empty means that nothing of earlier is under way.
 //! 2. **Shards.** `OpenShard` brings the fragment; a shard that is open already is kept, and `restored` is added to what it
-//!    has. `ForeignResult`s come before the tasks that read them and may come twice. `close` says that no task of the shard
+//!    has. `ForeignResult`s and `restored` results come before the tasks that read them and may come twice. `close` says that no task of the shard
 //!    comes any more; its provider may be closed. `leave`: forget the run, but for tasks that were called and not
 //!    acknowledged. If a shard cannot be opened at all (package missing, fragment refused): `ShardRefused`; tasks of it that
 //!    were started are then forgotten.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::Digest;
 
-use crate::outline::Outline;
+use crate::outline::{Outline, ShardKey};
 
 /// A plan as it is carried out.
 #[derive(Clone, Debug)]
@@ -25,7 +25,8 @@ pub struct RunPlan {
 /// One placement rule: provider instances that match want workers with these labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRule {
-    /// Provider instance text; `*` stands for any run of characters.
+    /// Provider instance text; `*` stands for any run of characters. `home` alone is about what must run where the one
+    /// who applies is.
     pub provider_instance: String,
     /// Labels.
     pub labels: BTreeMap<String, String>,
@@ -57,13 +58,40 @@ impl RunPlan {
             return;
         }
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
-            let instance = shard.key.provider_instance().to_owned();
-            for rule in rules.iter().filter(|rule| !instance.is_empty() && rule.matches(&instance)) {
+            let about = |rule: &&PlacementRule| match &shard.key {
+                ShardKey::Home => rule.provider_instance == "home",
+                ShardKey::Unplaced => false,
+                ShardKey::Provider(instance) => rule.matches(instance),
+            };
+            for rule in rules.iter().filter(about) {
                 for (name, value) in &rule.labels {
                     shard.labels.entry(name.clone()).or_insert_with(|| value.clone());
                 }
             }
         }
+    }
+}
+
+impl RunPlan {
+    /// Home operations run on the worker with the label `home=RUN`, unless a rule named another.
+    pub fn keep_home(&mut self, run: &str) {
+        for shard in &mut Arc::make_mut(&mut self.outline).shards {
+            if shard.key == ShardKey::Home {
+                shard.labels.entry("home".to_owned()).or_insert_with(|| run.to_owned());
+            }
+        }
+    }
+
+    /// Addresses of home operations for which no rule named a worker.
+    pub fn homeless(&self) -> Vec<&str> {
+        let unnamed = |shard: u32| {
+            let shard = &self.outline.shards[shard as usize];
+            shard.key == ShardKey::Home && !shard.labels.contains_key("home")
+        };
+        let operations = self.outline.operations.iter().filter(|operation| {
+            (operation.shard as usize) < self.outline.shards.len() && unnamed(operation.shard)
+        });
+        operations.map(|operation| operation.address.as_str()).collect()
     }
 }
 

@@ -154,7 +154,7 @@ fn random_term() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
+pub(crate) async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
     let stopped = |error: StoreError| (RunError::Store(error), Ending::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), Ending::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;

@@ -201,6 +201,10 @@ impl OrderEncoder {
                 paths: self.paths.get(&(operation, export)).cloned().unwrap_or_default(),
                 value: value.to_vec(),
             }),
+            Order::Restored { shard, operation, value } => {
+                let value = Some(proto::LocalResult { operation, value: value.to_vec() });
+                O::Restored(proto::RestoredResult { shard, value })
+            }
             Order::Start { shard, task, read_first } => O::Start(proto::StartTask {
                 shard,
                 operation: task.operation,

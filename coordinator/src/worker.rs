@@ -208,6 +208,15 @@ pub enum Order {
         /// Its value.
         value: Arc<[u8]>,
     },
+    /// A result of the shard's own that another worker, or an earlier term, brought about.
+    Restored {
+        /// The shard.
+        shard: u32,
+        /// The operation.
+        operation: u32,
+        /// Its value for readers of the shard.
+        value: Arc<[u8]>,
+    },
     /// Carry this out.
     Start {
         /// The shard.

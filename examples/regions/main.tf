@@ -49,11 +49,4 @@ resource "cloud_dns_record" "others" {
   type   = "A"
   ttl    = 60
   values = [for name in sort(keys(local.active)) : module.region[name].door if name != each.key]
-
-  lifecycle {
-    precondition {
-      condition     = length(local.active) > 1
-      error_message = "With one region alone there are no others to name."
-    }
-  }
 }

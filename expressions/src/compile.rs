@@ -77,7 +77,7 @@ enum Action {
     /// `&&` or `||`: the second operand's errors are forgiven when the first suffices.
     Logical(weft_graph_format::formula::BinaryOperator),
     /// Given by the loop around it.
-    Parameter(Parameter),
+    Parameter,
     /// Operands: collection, then what is set of key, value, condition.
     For(ForAction),
     /// Operands: collection, body.
@@ -210,7 +210,7 @@ impl Compiler {
                 }
                 let facts = Facts { parameters: [*parameter].into(), impure: false };
                 let node =
-                    Node { action: Action::Parameter(*parameter), operands: Box::default(), range: None };
+                    Node { action: Action::Parameter, operands: Box::default(), range: None };
                 let id = self.push(node, facts);
                 self.parameters.insert(*parameter, id);
                 return id;

@@ -81,6 +81,11 @@ pub trait Scope {
         arguments: &[Value],
     ) -> Result<Value, FunctionError>;
 
+    /// Whether functions may be called at all.
+    fn functions_allowed(&self) -> bool {
+        true
+    }
+
     /// The built-in functions that there are; in most places all.
     fn function(&self, name: &str) -> Option<&'static crate::functions::Function> {
         crate::functions::lookup(name)

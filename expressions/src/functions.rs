@@ -346,7 +346,9 @@ impl Function {
             !argument.is_known() && !self.parameter_at(index).is_some_and(|p| p.allow_unknown)
         });
         if unknown {
-            return Ok(self.refined(Value::unknown(ty), &bare).mark(&marks));
+            // Parameters that take marks leave them on the arguments; they must not be lost with the content.
+            let all = bare.iter().fold(marks, |all, argument| all.union(argument.marks()));
+            return Ok(self.refined(Value::unknown(ty), &bare).mark(&all));
         }
         let result = (self.call)(context, &bare, &ty)?;
         Ok(self.refined(result, &bare).mark(&marks))
@@ -468,41 +470,61 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 // One line a file, in both lists.
-mod choice;
-mod hash;
-mod numeric;
 mod charset;
-mod encoding;
-mod string;
-mod regex;
-mod json;
-mod format;
-mod csv;
+mod choice;
 mod control;
+mod conversion;
+mod crypto;
+mod csv;
+mod encoding;
+mod files;
+mod format;
+mod hash;
+mod json;
 mod mapping;
+mod marking;
+mod network;
+mod numeric;
+mod regex;
 mod search;
 mod sequence;
 mod set;
+mod string;
+mod template;
+mod time;
+mod yaml_reading;
+mod yaml_writing;
 
 const TOPICS: &[fn() -> Vec<Function>] = &[
-    choice::functions,
-    hash::functions,
-    numeric::functions,
     charset::functions,
-    encoding::functions,
-    string::functions,
-    regex::functions,
-    json::functions,
-    format::functions,
-    csv::functions,
+    choice::functions,
     control::functions,
+    conversion::functions,
+    crypto::functions,
+    csv::functions,
+    encoding::functions,
+    files::functions,
+    format::functions,
+    hash::functions,
+    json::functions,
     mapping::functions,
+    marking::functions,
+    network::functions,
+    numeric::functions,
+    regex::functions,
     search::functions,
     sequence::functions,
     set::functions,
+    string::functions,
+    template::functions,
+    time::functions,
+    yaml_reading::functions,
+    yaml_writing::functions,
 ];
 
 // What the functions are made of.
 mod arguments;
 mod equality;
+mod glob;
 mod re2;
+mod rsa_key;

@@ -1,8 +1,20 @@
-//! What expressions do.
+//! What expressions do: conversion, operators, functions, evaluation, and formulas made to run.
+//!
+//! Every rule stands once and has two sides. With known values it computes; with values that only apply can know it
+//! gives what is known of the result, and the formula that computes the rest ([`symbolic`] says what holds of those).
+//! [`compile`] runs formulas with the same code, so that planning and applying cannot disagree.
+//!
+//! Reading order: [`convert`] and [`refine`] on types and on what is known of the unknown; [`operators`], [`access`],
+//! [`iteration`], [`conditional`] on the parts of expressions; [`functions`] and [`provider_call`]; [`mod@evaluate`] puts them
+//! together over syntax trees; [`compile`] does over formulas. [`type_constraint`] reads types, [`resource_rules`] are
+//! the rules on objects of resources that planner and executor share, [`console`] evaluates a line of text.
+
 pub mod access;
 pub mod call_context;
+pub mod compile;
 pub mod conditional;
 pub mod console;
+pub mod constant;
 pub mod convert;
 pub mod evaluate;
 pub mod functions;
@@ -14,4 +26,5 @@ pub mod refine;
 pub mod resource_rules;
 mod stack;
 pub mod symbolic;
+pub mod type_constraint;
 pub mod type_text;

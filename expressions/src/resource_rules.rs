@@ -1,38 +1,49 @@
-//! Rules on the values of resources that planner and executor share: what is proposed to a provider, and what of its
-//! answers is acceptable.
+//! The rules on values of resources that planning and applying share, as plain functions over values and schemas.
 //!
-//! Plain functions over values and schemas; the rules are those of the plugin protocol as OpenTofu holds providers to
-//! them.
+//! [`proposed_new`] merges configuration and prior object before a provider plans; [`plan_problems`] says in what a
+//! provider's plan is not allowed; [`result_problems`] in what its result contradicts the plan; [`replace_paths`] and
+//! [`action`] say what follows from a plan; [`ignore_changes`] carries out `ignore_changes`. All of them look at
+//! content only: callers take marks off first.
 
+mod action;
 mod compatible;
 mod ignore;
-mod planned;
+mod plan_valid;
 mod proposed;
+mod schema_path;
+mod sets;
+mod stored;
 
-pub use compatible::{check_applied, check_final_plan};
-pub use ignore::ignore_changes;
-pub use planned::{changed_paths, check_planned, settle_unknowns};
-pub use proposed::{all_unknown, null_object, proposed_new, without_write_only};
+use std::fmt;
 
 use weft_graph_format::path::Path;
 
-/// A value that a provider should not have given.
+pub use action::{Action, ReplaceOrder, ReplacePaths, action, replace_paths};
+pub use compatible::{result_problems, value_problems};
+pub use ignore::{ignore_changes, prior_for_ignoring_all};
+pub use plan_valid::plan_problems;
+pub use proposed::{all_null, proposed_new};
+pub use schema_path::attribute_at;
+pub use stored::{all_unknown, settle_unknowns, without_write_only};
+
+/// A value that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// Where.
+pub struct RuleProblem {
+    /// Where in the object.
     pub path: Path,
-    /// What is wrong, as a sentence without the path.
+    /// What is wrong, without a full stop. Holds no sensitive content.
     pub message: String,
 }
 
-impl Violation {
-    fn new(path: &Path, message: impl Into<String>) -> Violation {
-        Violation { path: path.clone(), message: message.into() }
+impl RuleProblem {
+    fn new(path: &Path, message: impl Into<String>) -> RuleProblem {
+        RuleProblem { path: path.clone(), message: message.into() }
     }
 }
 
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// `.network[0].id: was present, but now absent`
+impl fmt::Display for RuleProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.0.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
     }
 }

@@ -196,6 +196,18 @@ impl TypeDefaults {
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.children.is_empty()
     }
+
+    /// Whether any default at any level passes the test.
+    pub fn any_value(&self, test: &mut impl FnMut(&Value) -> bool) -> bool {
+        let mut pending = vec![self];
+        while let Some(here) = pending.pop() {
+            if here.values.values().any(&mut *test) {
+                return true;
+            }
+            pending.extend(here.children.values());
+        }
+        false
+    }
 }
 
 /// A node of the shared graph.

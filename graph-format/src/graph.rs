@@ -24,7 +24,7 @@ pub use opcode::{
     Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, StateRecord,
 };
 pub use outline::{Claim, OutlineRow};
-pub use verify::{Flaw, verify};
+pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 
 use crate::address::ProviderInstance;
 use crate::path::Path;
@@ -49,7 +49,7 @@ pub enum Shard {
 }
 
 /// What must be done before an operation or counts towards a waiter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Waits {
     /// These operations, ascending.
     pub operations: Vec<OperationId>,
@@ -71,7 +71,7 @@ pub struct Row {
     pub id: OperationId,
     /// What it does.
     pub operation: Operation<FormulaIndex>,
-    /// What it waits for beside its operands and the results that its formula reads.
+    /// What it waits for beside its operands and the results that its formula reads: tracked operations only.
     pub waits: Waits,
 }
 
@@ -104,7 +104,7 @@ pub struct ExecutionGraph {
     pub operations: u32,
     /// The fragments, ordered by shard.
     pub fragments: Vec<Fragment>,
-    /// Sets of operations that are waited for together; a waiter only names earlier waiters.
+    /// Sets of tracked operations that are waited for together; a waiter only names earlier waiters.
     pub waiters: Vec<Waits>,
     /// The tracked operations, ascending: what a coordinator schedules.
     pub outline: Vec<OutlineRow>,

@@ -4,7 +4,7 @@
 //! [`value`] and [`path`] are the values that configurations, providers and states speak of, and [`codec`] is how
 //! those are written as bytes; [`formula`] and [`origin`] say how a value is computed and what must have happened
 //! before it may be used; [`address`] names things; [`schema`] is what a provider says of its types; [`graph`] is
-//! what an apply does.
+//! what an apply does; [`changes`] is what a reviewer reads of it, and [`plan_file`] holds all of that in one file.
 
 pub mod address;
 pub mod changes;
@@ -16,6 +16,7 @@ pub mod marks;
 pub mod number;
 pub mod origin;
 pub mod path;
+pub mod plan_file;
 pub mod schema;
 pub mod source;
 pub mod types;

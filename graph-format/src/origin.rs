@@ -87,10 +87,8 @@ impl Drop for OriginNode {
         let OriginNode::Union(members) = self else { return };
         let mut pending = std::mem::take(members);
         while let Some(Origin(node)) = pending.pop() {
-            if let Some(mut node) = Arc::into_inner(node) {
-                if let OriginNode::Union(members) = &mut node {
-                    pending.append(members);
-                }
+            if let Some(OriginNode::Union(members)) = Arc::into_inner(node).as_mut() {
+                pending.append(members);
             }
         }
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 pub use container::{Fields, Sequence};
-pub use plain::PlainValue;
+pub use plain::{DEEPEST_VALUE, PlainValue, Unwritable};
 pub use refinement::{Refinement, Unknown};
 pub use set_order::compare_for_set;
 pub use walk::{PathError, Transform};

@@ -1,1 +1,18 @@
-//! Placeholder
+//! The planning engine: what the configuration wants, what state has and what providers say become actions, and those
+//! an execution graph.
+//!
+//! Reading order: [`providers`] holds the provider instances that planning talks to; [`decide`] chooses actions as
+//! plain functions; [`planning`] answers the evaluator for each desired instance and drafts operations; what is left
+//! in state afterwards is decided in its `orphans`, destroy order in its `order`; [`validate`] is the same face
+//! without any of it.
+
+pub mod decide;
+pub mod diagnostics;
+pub mod planning;
+pub mod prior;
+pub mod providers;
+pub mod validate;
+
+pub use planning::{PlanOptions, PlanOutcome, Planned, plan};
+pub use providers::{PluginSource, ProviderSet};
+pub use validate::validate;

@@ -1,7 +1,7 @@
 //! Protobuf sources and the Rust generated from them, clients and servers both.
 //!
-//! Generated types stay at the edge: a crate that talks to the other side converts them on arrival and shows none of them
-//! in its own public API. What is here:
+//! Generated types stay at the edge: a crate that talks to the other side converts them on arrival and shows none of
+//! them in its own public API. What is here:
 //!
 //! - [`tfplugin5`], [`tfplugin6`]: the two provider plugin protocols. Messages that are equal in both exist once, in
 //!   [`tfplugin6`]; protocol 5 has its own schemas, method names and provisioners.

@@ -72,7 +72,11 @@ impl Builtin {
     }
 
     /// Any input is sound; what is computed cannot be set.
-    pub fn validate_resource_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+    pub fn validate_resource_config(
+        &self,
+        type_name: &str,
+        config: &Value,
+    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         known_type(type_name)?;
         Ok(["id", "output"]
             .into_iter()
@@ -172,7 +176,11 @@ impl Builtin {
     }
 
     /// Any id names an object that holds nothing.
-    pub fn import_resource_state(&self, type_name: &str, target: ImportTarget) -> Result<Reply<Vec<ImportedObject>>, CallError> {
+    pub fn import_resource_state(
+        &self,
+        type_name: &str,
+        target: ImportTarget,
+    ) -> Result<Reply<Vec<ImportedObject>>, CallError> {
         known_type(type_name)?;
         let ImportTarget::Id(id) = target else {
             let problem = ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.");

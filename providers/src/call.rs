@@ -41,8 +41,8 @@ pub enum CallKind {
     Stop,
 }
 
-/// How long to wait for a reply, per kind of call. A deadline that passes leaves the outcome unknown, so these are bounds
-/// against hanging for ever and no means of keeping a provider brisk: providers have timeouts of their own.
+/// How long to wait for a reply, per kind of call. A deadline that passes leaves the outcome unknown, so these are
+/// bounds against hanging for ever and no means of keeping a provider brisk: providers have timeouts of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     limits: BTreeMap<CallKind, Duration>,
@@ -198,7 +198,7 @@ impl CallError {
     }
 }
 
-fn summaries(diagnostics: &[ProviderDiagnostic]) -> String {
+pub(crate) fn summaries(diagnostics: &[ProviderDiagnostic]) -> String {
     diagnostics.iter().map(|d| d.summary.as_str()).collect::<Vec<_>>().join("; ")
 }
 

@@ -167,7 +167,7 @@ impl CliConfig {
             Ok(text) => CliConfig::parse(&text, &path, &environment.working_directory),
             Err(error) if named => {
                 let detail = format!("The CLI configuration file {} cannot be read: {error}.", path.display());
-                (CliConfig::default(), vec![Diagnostic::error("Unable to open CLI configuration file", detail)])
+                (CliConfig::default(), vec![Diagnostic::warning("Unable to open CLI configuration file", detail)])
             }
             Err(_) => Default::default(),
         }
@@ -321,7 +321,8 @@ mod tests {
         let (config, diagnostics) = parse(
             "plugin_cache_dir = \"/cache\"\ndisable_checkpoint = true\ncredentials \"x.y\" {\n  token = \"t\"\n}\n\
              provider_installation {\n  dev_overrides {\n    \"acme/lab\" = \"bin\"\n  }\n  filesystem_mirror {\n    \
-             path = \"mirror\"\n    include = [\"weft.test/*/*\"]\n  }\n  direct {\n    exclude = [\"weft.test/*/*\"]\n  }\n}\n",
+             path = \"mirror\"\n    include = [\"weft.test/*/*\"]\n  }\n  direct {\n    \
+             exclude = [\"weft.test/*/*\"]\n  }\n}\n",
         );
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let lab = source::parse("weft.test/lab/lab").unwrap();
@@ -355,7 +356,8 @@ mod tests {
         assert_eq!(CliConfig::load(&at_home), Default::default());
         std::fs::write(home.path().join(".terraformrc"), "provider_installation {\n  direct {}\n}\n").unwrap();
         assert_eq!(CliConfig::load(&at_home).0.installation.unwrap()[0].kind, MethodKind::Direct);
-        let named = Environment::new("/work", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
+        let named =
+            Environment::new("/work", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
         assert_eq!(CliConfig::load(&named).1[0].summary, "Unable to open CLI configuration file");
         let directories = at_home.implied_directories();
         assert_eq!(directories[0], Path::new("/work/terraform.d/plugins"));

@@ -99,8 +99,7 @@ impl Constraint {
             Operator::GreaterOrEqual => order != Ordering::Less,
             Operator::Equal => order == Ordering::Equal,
             Operator::SameMinor => {
-                order != Ordering::Less
-                    && (version.major, version.minor) == (self.version.major, self.version.minor)
+                order != Ordering::Less && (version.major, version.minor) == (self.version.major, self.version.minor)
             }
             Operator::SameMajor => order != Ordering::Less && version.major == self.version.major,
             Operator::LessOrEqual => order != Ordering::Greater,
@@ -116,7 +115,8 @@ impl Constraint {
         }
         let end = text.find(|c: char| !"=!<>~".contains(c)).unwrap_or(text.len());
         let (operator, rest) = text.split_at(end);
-        let (version, numbers) = abbreviated(rest.trim()).ok_or_else(|| ConstraintError::Version(rest.trim().into()))?;
+        let (version, numbers) =
+            abbreviated(rest.trim()).ok_or_else(|| ConstraintError::Version(rest.trim().into()))?;
         let operator = match operator {
             "" | "=" => Operator::Equal,
             "!=" => Operator::NotEqual,
@@ -145,7 +145,7 @@ fn abbreviated(text: &str) -> Option<(Version, usize)> {
     if numbers.len() < 3 && !(prerelease.is_empty() && metadata.is_empty()) {
         return None;
     }
-    let (prerelease, metadata) = (prerelease.to_owned(), metadata.to_owned());
+    let (prerelease, metadata) = (prerelease.into(), metadata.into());
     Some((Version { major, minor, patch, prerelease, metadata }, numbers.len()))
 }
 

@@ -1,9 +1,9 @@
 //! A plugin must not outlive the process that started it: what a leftover plugin still does, nobody sees.
 //!
-//! Linux can send a signal when a parent dies, but a process can only ask for that itself, after the fork. So a plugin is
-//! started through a guard, which is our own program once more with [`COMMAND`] as its first argument: it asks for the
-//! signal, makes sure that the parent has not died before, and then becomes the plugin. Elsewhere, and where no guard
-//! program is known, plugins are started directly and end when their connection is closed in good order.
+//! Linux can send a signal when a parent dies, but a process can only ask for that itself, after the fork. So a plugin
+//! is started through a guard, which is our own program once more with [`COMMAND`] as its first argument: it asks for
+//! the signal, makes sure that the parent has not died before, and then becomes the plugin. Elsewhere, and where no
+//! guard program is known, plugins are started directly and end when their session is closed or dropped.
 //!
 //! The signal comes when the *thread* that forked dies, not the process: `process` keeps one thread for this.
 

@@ -173,8 +173,8 @@ struct Choice<'a> {
 }
 
 impl Installer {
-    /// An installer over the methods that the CLI configuration has; `plugin_directories` (`-plugin-dir`) take the place of
-    /// all of them. Without either: the implied local directories, and the registry for what they do not have.
+    /// An installer over the methods that the CLI configuration has; `plugin_directories` (`-plugin-dir`) take the
+    /// place of all of them. Without either: the implied local directories, and the registry for what they lack.
     pub fn new(
         config: &CliConfig,
         environment: &Environment,
@@ -199,8 +199,8 @@ impl Installer {
         }
     }
 
-    /// Installs what is required. `upgrade` selects anew where a version is locked. Nothing is written outside of the data
-    /// directory: the lock is the caller's to [settle].
+    /// Installs what is required. `upgrade` selects anew where a version is locked. Nothing is written outside of the
+    /// data directory: the lock is the caller's to [settle].
     pub fn install(
         &self,
         requirements: &Requirements,

@@ -20,7 +20,8 @@ use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol}
 use crate::process::{self, PluginProcess};
 use crate::tls::{self, ClientIdentity, TlsError};
 
-/// How long a plugin may take to announce itself. Big ones on a busy machine take many seconds; go-plugin waits a minute.
+/// How long a plugin may take to announce itself. Big ones on a busy machine take many seconds; go-plugin waits a
+/// minute.
 pub const START_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long the connection may take once the plugin has said where it listens.
@@ -116,8 +117,6 @@ pub(crate) struct Launched {
     pub(crate) process: PluginProcess,
     pub(crate) channel: Channel,
     pub(crate) protocol: Protocol,
-    /// Holds the plugin's socket; removed when dropped, which a killed plugin does not do.
-    pub(crate) socket_directory: TempDir,
 }
 
 /// Starts a plugin and connects to it.
@@ -129,9 +128,8 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let socket_directory =
         tempfile::Builder::new().prefix("weft-plugin-").tempdir().map_err(LaunchError::SocketDirectory)?;
     let command = command(spec, identity.as_ref(), &socket_directory);
-    let child = process::spawn(command)
-        .await
-        .map_err(|error| LaunchError::Spawn { program: spec.program.clone(), error })?;
+    let child =
+        process::spawn(command).await.map_err(|error| LaunchError::Spawn { program: spec.program.clone(), error })?;
     let (process, stdout) = PluginProcess::watch(child, &spec.name);
     let Some(stdout) = stdout else {
         return Err(LaunchError::Connect("it has no standard output".into(), String::new()));
@@ -154,9 +152,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     process::relay_stdout(stdout, spec.name.clone());
     let handshake = Handshake::parse(&line)?;
     let tls = match (&identity, &handshake.certificate) {
-        (Some(identity), Some(certificate)) => {
-            Some(TlsConnector::from(Arc::new(identity.client_config(certificate)?)))
-        }
+        (Some(identity), Some(certificate)) => Some(TlsConnector::from(Arc::new(identity.client_config(certificate)?))),
         (Some(_), None) => return Err(LaunchError::TlsRefused),
         (None, _) => None,
     };
@@ -166,7 +162,9 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         Ok(Err(error)) => return Err(LaunchError::Connect(causes(&error), process.last_lines())),
         Err(_) => return Err(LaunchError::Connect("it does not answer".into(), process.last_lines())),
     };
-    Ok(Launched { process, channel, protocol: handshake.protocol, socket_directory })
+    // One connection is all that is ever made. So nothing stays behind, however this process ends.
+    drop(socket_directory);
+    Ok(Launched { process, channel, protocol: handshake.protocol })
 }
 
 fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_directory: &TempDir) -> Command {

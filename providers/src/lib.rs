@@ -1,9 +1,10 @@
 //! Provider plugins: sessions with running ones, and the packages that they come in.
 //!
-//! Sessions, from the outside in: [`pool`] keeps as many plugins running as it may; [`session`] is one of them, with
-//! every call that the protocols have ([`call`] has requests, replies and errors); [`launch`] starts it
-//! ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for what is known. Protocols 5 and 6 look the same
-//! from outside of this crate, and none of their generated types is seen there.
+//! Sessions, from the outside in: [`provider`] is a plugin or what is [`builtin`]; [`pool`] keeps as many plugins
+//! running as it may; [`session`] is one of them, with every call that the protocols have ([`call`] has requests,
+//! replies and errors); [`launch`] starts it ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for
+//! what is known. Protocols 5 and 6 look the same from outside of this crate, and none of their generated types is
+//! seen there.
 //!
 //! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; [`cli_config`] says
 //! where they may come from, [`mirror`] is such a place; [`install`] selects versions, remembers them in the
@@ -43,8 +44,8 @@ pub mod version;
 pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};
 pub use diagnostic::ProviderDiagnostic;
-pub use launch::{LaunchError, LaunchSpec};
 pub use install::Installer;
+pub use launch::{LaunchError, LaunchSpec};
 pub use lock_file::LockFile;
 pub use packages::{Package, Requirements};
 pub use pool::{Lease, OpenError, Plugin, PoolOptions, ProviderPool, Wanted};

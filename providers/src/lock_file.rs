@@ -1,5 +1,5 @@
-//! The dependency lock file, `.terraform.lock.hcl`: read tolerantly, written byte for byte as OpenTofu writes it, so that
-//! either can go on with the other's.
+//! The dependency lock file, `.terraform.lock.hcl`: read tolerantly, written byte for byte as OpenTofu writes it, so
+//! that either can go on with the other's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -311,7 +311,8 @@ provider "weft.test/port/crane" {
 
     #[test]
     fn terraforms_selection_is_carried_over() {
-        let text = "provider \"registry.terraform.io/hashicorp/aws\" {\n  version = \"5.1.0\"\n  hashes = [\"h1:x\"]\n}\n";
+        let text =
+            "provider \"registry.terraform.io/hashicorp/aws\" {\n  version = \"5.1.0\"\n  hashes = [\"h1:x\"]\n}\n";
         let (lock, _) = LockFile::parse(text);
         let carried = lock.get(&source::parse("hashicorp/aws").unwrap()).unwrap();
         assert_eq!((carried.version.to_string().as_str(), carried.checksums.len()), ("5.1.0", 0));

@@ -1,5 +1,5 @@
-//! Packages that are there already: what a plan checks before it starts a plugin, and how a worker finds the very package
-//! that a plan names.
+//! Packages that are there already: what a plan checks before it starts a plugin, and how a worker finds the very
+//! package that a plan names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,19 +92,10 @@ pub enum PackageProblem {
         folder: PathBuf,
     },
     /// No package with the checksum that a plan names.
-    #[error("no package for {name} {version} with the checksum {checksum} was found in {}", places(.searched))]
-    NotFound {
-        /// The provider.
-        name: String,
-        /// The version wanted.
-        version: Version,
-        /// The checksum wanted.
-        checksum: Checksum,
-        /// Where it was looked for.
-        searched: Vec<PathBuf>,
-    },
+    #[error(transparent)]
+    NotFound(Box<NotFound>),
     /// The package has no program.
-    #[error("provider binary not found: could not find executable file starting with {prefix}{0}", prefix = mirror::PROGRAM_PREFIX)]
+    #[error("provider binary not found: could not find executable file starting with terraform-provider-{0}")]
     NoProgram(String),
     /// The package cannot be read.
     #[error(transparent)]
@@ -120,6 +111,20 @@ pub enum PackageProblem {
         /// Why.
         error: std::io::Error,
     },
+}
+
+/// No package is the one that a plan names.
+#[derive(Debug, thiserror::Error)]
+#[error("no package for {name} {version} with the checksum {checksum} was found in {}", places(.searched))]
+pub struct NotFound {
+    /// The provider.
+    pub name: String,
+    /// The version wanted.
+    pub version: Version,
+    /// The checksum wanted.
+    pub checksum: Checksum,
+    /// Where it was looked for.
+    pub searched: Vec<PathBuf>,
 }
 
 fn places(paths: &[PathBuf]) -> String {
@@ -191,10 +196,7 @@ pub(crate) fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf,
 }
 
 /// What a plan or apply says of problems. `nothing_locked`: the lock file is absent or empty.
-pub fn plan_diagnostics(
-    problems: &BTreeMap<ProviderSource, PackageProblem>,
-    nothing_locked: bool,
-) -> Vec<Diagnostic> {
+pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, nothing_locked: bool) -> Vec<Diagnostic> {
     let is_lock = |p: &PackageProblem| matches!(p, PackageProblem::NotLocked | PackageProblem::LockedVersion { .. });
     let lines = |prefix: &str, of_lock: bool| -> String {
         let listed = problems.iter().filter(|(_, problem)| is_lock(problem) == of_lock);
@@ -217,9 +219,9 @@ pub fn plan_diagnostics(
         return Vec::new();
     }
     let detail = format!(
-        "The installed provider plugins are not consistent with the packages selected in the dependency lock file:{}\n\n\
-         Providers are programs of their own that talk to the services that they are for. To install those that this \
-         configuration needs, run:\n  weft init",
+        "The installed provider plugins are not consistent with the packages selected in the dependency lock \
+         file:{}\n\nProviders are programs of their own that talk to the services that they are for. To install those that \
+         this configuration needs, run:\n  weft init",
         lines("", false)
     );
     vec![Diagnostic::error("Required plugins are not installed", detail)]
@@ -243,8 +245,8 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .collect()
 }
 
-/// The package that a plan names, from any of these mirrors, unpacked under `unpack_into` when it is packed. Mirrors that
-/// are not there are passed over.
+/// The package that a plan names, from any of these mirrors, unpacked under `unpack_into` when it is packed. Mirrors
+/// that are not there are passed over.
 pub fn find(
     source: &ProviderSource,
     version: &Version,
@@ -270,12 +272,12 @@ pub fn find(
             _ => {}
         }
     }
-    Err(PackageProblem::NotFound {
+    Err(PackageProblem::NotFound(Box::new(NotFound {
         name: source.for_display(),
         version: version.clone(),
         checksum: wanted.clone(),
         searched: mirrors.to_vec(),
-    })
+    })))
 }
 
 /// Unpacks an archive to where a package belongs, in place of what is there, all or nothing.

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 
-use crate::call::{CallError, Deadlines};
+use crate::call::{CallError, Deadlines, summaries};
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::launch::{LaunchError, LaunchSpec};
 use crate::schema_cache::SchemaCache;
@@ -54,7 +54,7 @@ pub enum OpenError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The provider refuses its configuration. Warnings are among these too.
-    #[error("the provider cannot be configured: {}", .0.iter().map(|d| d.summary.as_str()).collect::<Vec<_>>().join("; "))]
+    #[error("the provider cannot be configured: {}", summaries(.0))]
     Configure(Vec<ProviderDiagnostic>),
     /// The pool was closed.
     #[error("no provider is opened any more")]
@@ -107,11 +107,13 @@ struct Slots {
 #[derive(Default)]
 struct Slot {
     /// Holds the process. Locked while one is started, so that it is started once.
-    running: Arc<AsyncMutex<Option<Running>>>,
+    running: RunningSlot,
     leases: usize,
     /// When the last lease ended, in the order of such events.
     idle_since: u64,
 }
+
+type RunningSlot = Arc<AsyncMutex<Option<Running>>>;
 
 struct Running {
     session: ProviderSession,
@@ -246,7 +248,7 @@ impl ProviderPool {
         sessions
     }
 
-    fn reserve(&self, key: &str) -> Result<(Arc<AsyncMutex<Option<Running>>>, InUse), OpenError> {
+    fn reserve(&self, key: &str) -> Result<(RunningSlot, InUse), OpenError> {
         let mut slots = self.shared.slots.lock();
         if slots.closed {
             return Err(OpenError::Closed);
@@ -291,7 +293,10 @@ impl Shared {
             }
             let idle = slots.by_key.iter().filter(|(_, slot)| slot.leases == 0);
             let Some(key) = idle.min_by_key(|(_, slot)| slot.idle_since).map(|(key, _)| key.clone()) else { return };
-            slots.by_key.remove(&key).and_then(|slot| slot.running.try_lock().ok().and_then(|mut running| running.take()))
+            slots
+                .by_key
+                .remove(&key)
+                .and_then(|slot| slot.running.try_lock().ok().and_then(|mut running| running.take()))
         };
         let Some(running) = taken else { return };
         match tokio::runtime::Handle::try_current() {

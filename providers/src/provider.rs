@@ -31,7 +31,11 @@ impl Provider {
     }
 
     /// See [`crate::ProviderSession::validate_resource_config`].
-    pub async fn validate_resource_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+    pub async fn validate_resource_config(
+        &self,
+        type_name: &str,
+        config: &Value,
+    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.validate_resource_config(type_name, config),
             Provider::Plugin(lease) => lease.validate_resource_config(type_name, config).await,
@@ -39,7 +43,11 @@ impl Provider {
     }
 
     /// See [`crate::ProviderSession::validate_data_config`].
-    pub async fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+    pub async fn validate_data_config(
+        &self,
+        type_name: &str,
+        config: &Value,
+    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
             Provider::Builtin(_) => Err(no_data(type_name)),
             Provider::Plugin(lease) => lease.validate_data_config(type_name, config).await,
@@ -47,7 +55,12 @@ impl Provider {
     }
 
     /// See [`crate::ProviderSession::upgrade_resource_state`].
-    pub async fn upgrade_resource_state(&self, type_name: &str, version: u64, state: RawState) -> Result<Reply<Value>, CallError> {
+    pub async fn upgrade_resource_state(
+        &self,
+        type_name: &str,
+        version: u64,
+        state: RawState,
+    ) -> Result<Reply<Value>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.upgrade_resource_state(type_name, &state),
             Provider::Plugin(lease) => lease.upgrade_resource_state(type_name, version, state).await,
@@ -79,7 +92,11 @@ impl Provider {
     }
 
     /// See [`crate::ProviderSession::import_resource_state`].
-    pub async fn import_resource_state(&self, type_name: &str, target: ImportTarget) -> Result<Reply<Vec<ImportedObject>>, CallError> {
+    pub async fn import_resource_state(
+        &self,
+        type_name: &str,
+        target: ImportTarget,
+    ) -> Result<Reply<Vec<ImportedObject>>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.import_resource_state(type_name, target),
             Provider::Plugin(lease) => lease.import_resource_state(type_name, target).await,

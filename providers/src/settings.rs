@@ -1,7 +1,8 @@
 //! Settings without expressions, in the subset of HCL that lock files and CLI configuration files are written in.
 //!
-//! The language's own parser does not fit: CLI configuration files follow the first version of HCL, where a key may be a
-//! quoted string and a name may be followed by an object with or without `=`; a JSON object is allowed as well.
+//! The language's own parser does not fit, nor does hcl-edit: CLI configuration files follow the first version of HCL,
+//! where a key may be a quoted string (as in `dev_overrides`) and an object may follow with or without `=`; a JSON
+//! object is allowed as well.
 
 /// How deep lists and objects may nest. Real files need three levels.
 const MAX_DEPTH: usize = 32;
@@ -61,7 +62,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, SettingsError> {
             _ => Vec::new(),
         };
         reader.skip_space()?;
-        return if reader.rest.is_empty() { Ok(settings) } else { Err(reader.error("text after the end of the object")) };
+        return if reader.rest.is_empty() {
+            Ok(settings)
+        } else {
+            Err(reader.error("text after the end of the object"))
+        };
     }
     let settings = reader.settings(0)?;
     if reader.rest.is_empty() { Ok(settings) } else { Err(reader.error("a name is expected here")) }

@@ -1,5 +1,5 @@
-//! Mutual TLS with a plugin: each side makes a certificate for this one process and tells the other by a way that nobody
-//! else can write to (the environment, and standard output).
+//! Mutual TLS with a plugin: each side makes a certificate for this one process and tells the other by a way that
+//! nobody else can write to (the environment, and standard output).
 //!
 //! So trust is equality with the certificate announced, plus proof that the other side holds its key. Chains, names and
 //! dates mean nothing here, and a check of the chain would fail: these certificates are their own authorities.

@@ -14,9 +14,9 @@ pub struct Version {
     /// Third number.
     pub patch: u64,
     /// What follows `-`; empty for a release.
-    pub prerelease: String,
+    pub prerelease: Box<str>,
     /// What follows `+`; may be empty.
-    pub metadata: String,
+    pub metadata: Box<str>,
 }
 
 /// A text that is no version.
@@ -27,7 +27,7 @@ pub struct VersionError(pub String);
 impl Version {
     /// A release.
     pub fn release(major: u64, minor: u64, patch: u64) -> Version {
-        Version { major, minor, patch, prerelease: String::new(), metadata: String::new() }
+        Version { major, minor, patch, prerelease: Box::default(), metadata: Box::default() }
     }
 
     /// Whether it is a prerelease.
@@ -37,14 +37,14 @@ impl Version {
 
     /// Which of the two comes first, build metadata aside.
     pub fn precedence(&self, other: &Version) -> Ordering {
-        (self.major, self.minor, self.patch)
-            .cmp(&(other.major, other.minor, other.patch))
-            .then_with(|| match (self.is_prerelease(), other.is_prerelease()) {
+        (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(|| {
+            match (self.is_prerelease(), other.is_prerelease()) {
                 (false, false) => Ordering::Equal,
                 (true, false) => Ordering::Less,
                 (false, true) => Ordering::Greater,
                 (true, true) => compare_prereleases(&self.prerelease, &other.prerelease),
-            })
+            }
+        })
     }
 }
 
@@ -114,8 +114,8 @@ impl FromStr for Version {
                 major: parts.next()??,
                 minor: parts.next()??,
                 patch: parts.next()??,
-                prerelease: prerelease.to_owned(),
-                metadata: metadata.to_owned(),
+                prerelease: prerelease.into(),
+                metadata: metadata.into(),
             };
             parts.next().is_none().then_some(version)
         };
@@ -155,8 +155,20 @@ mod tests {
     #[test]
     fn the_order_of_the_specification() {
         let ordered = [
-            "0.9.9", "1.0.0-0", "1.0.0-9", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta",
-            "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1", "1.10.0", "2.0.0",
+            "0.9.9",
+            "1.0.0-0",
+            "1.0.0-9",
+            "1.0.0-10",
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0-rc.1",
+            "1.0.0",
+            "1.0.1",
+            "1.10.0",
+            "2.0.0",
         ];
         let versions: Vec<Version> = ordered.iter().map(|t| t.parse().unwrap()).collect();
         for (i, version) in versions.iter().enumerate() {
@@ -171,7 +183,9 @@ mod tests {
 
     #[test]
     fn what_is_no_version() {
-        for bad in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "1.0.0-a..b", "1.0.x"] {
+        for bad in
+            ["", "1", "1.0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "1.0.0-a..b", "1.0.x"]
+        {
             assert!(bad.parse::<Version>().is_err(), "{bad}");
         }
     }

@@ -44,12 +44,12 @@ macro_rules! calls {
 impl Wire {
     pub(crate) fn new(protocol: Protocol, channel: Channel) -> Wire {
         match protocol {
-            Protocol::V5 => {
-                Wire::V5(Client5::new(channel).max_decoding_message_size(MAX_REPLY).max_encoding_message_size(MAX_REPLY))
-            }
-            Protocol::V6 => {
-                Wire::V6(Client6::new(channel).max_decoding_message_size(MAX_REPLY).max_encoding_message_size(MAX_REPLY))
-            }
+            Protocol::V5 => Wire::V5(
+                Client5::new(channel).max_decoding_message_size(MAX_REPLY).max_encoding_message_size(MAX_REPLY),
+            ),
+            Protocol::V6 => Wire::V6(
+                Client6::new(channel).max_decoding_message_size(MAX_REPLY).max_encoding_message_size(MAX_REPLY),
+            ),
         }
     }
 
@@ -57,7 +57,10 @@ impl Wire {
         match self {
             Wire::V5(client) => {
                 let mut client = client.clone().max_decoding_message_size(MAX_SCHEMA_REPLY);
-                client.get_schema(tfplugin5::get_provider_schema::Request {}).await.map(|r| SchemaReply::V5(r.into_inner()))
+                client
+                    .get_schema(tfplugin5::get_provider_schema::Request {})
+                    .await
+                    .map(|r| SchemaReply::V5(r.into_inner()))
             }
             Wire::V6(client) => {
                 let mut client = client.clone().max_decoding_message_size(MAX_SCHEMA_REPLY);

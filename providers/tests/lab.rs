@@ -187,7 +187,8 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
 
     // A change of the name needs a new object.
     let renamed = with(&updated.state, &[("name", Value::string("b"))]);
-    let request = plan_request("lab_thing", updated.state.clone(), renamed, with(&bigger, &[("name", Value::string("b"))]));
+    let request =
+        plan_request("lab_thing", updated.state.clone(), renamed, with(&bigger, &[("name", Value::string("b"))]));
     let planned = session.plan_resource_change(request).await.unwrap();
     assert_eq!(planned.value.requires_replace, vec![ValuePath::ROOT.attribute("name")]);
 
@@ -220,7 +221,8 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
 
     // Delete; then it is gone.
     let ty = thing.block.implied_type();
-    let mut request = plan_request("lab_thing", updated.state.clone(), Value::null(ty.clone()), Value::null(ty.clone()));
+    let mut request =
+        plan_request("lab_thing", updated.state.clone(), Value::null(ty.clone()), Value::null(ty.clone()));
     request.prior_identity = updated.identity.clone();
     assert!(schema.plan_destroy);
     assert!(change(session, request).await.state.is_null());
@@ -243,7 +245,10 @@ async fn functions_and_ephemeral_objects() {
     let failure = session.call_function("fail", &[Value::string("no")]).await.unwrap().unwrap_err();
     assert_eq!(failure.argument, Some(0));
     assert!(failure.text.contains("no"), "{failure:?}");
-    assert_eq!(session.call_function("maybe", &[Value::null(Type::String)]).await.unwrap(), Ok(Value::string("nothing")));
+    assert_eq!(
+        session.call_function("maybe", &[Value::null(Type::String)]).await.unwrap(),
+        Ok(Value::string("nothing"))
+    );
     assert!(matches!(session.call_function("upper", &[]).await, Err(CallError::Unencodable { .. })));
     assert!(matches!(session.call_function("none", &[]).await, Err(CallError::UnknownType { .. })));
     assert!(session.get_functions().await.unwrap().value.contains_key("describe"));
@@ -309,7 +314,8 @@ async fn errors_of_the_provider_are_replies_and_everything_else_is_not() {
     configure(session, &[]).await;
     let schema = session.schema().await.unwrap();
     let ty = schema.resources["lab_thing"].block.implied_type();
-    let (_, created) = create_thing(session, &[("name", Value::string("a")), ("fail_on", Value::string("delete"))]).await;
+    let (_, created) =
+        create_thing(session, &[("name", Value::string("a")), ("fail_on", Value::string("delete"))]).await;
     let deletion = |state: Value| ApplyRequest {
         type_name: "lab_thing".into(),
         prior_state: state,
@@ -412,8 +418,11 @@ async fn a_pool_keeps_its_bound_and_starts_the_dead_anew() {
     assert!(!running(pid));
     // A dead process is replaced, and the new one configured.
     let pid = b.pid();
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap(), rustix::process::Signal::KILL)
-        .unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     while b.is_alive() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

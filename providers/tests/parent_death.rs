@@ -1,7 +1,7 @@
 //! A plugin dies with the process that started it, even when that is killed with SIGKILL.
 //!
-//! This program plays all parts: the test, the process that dies, and the guard between it and the plugin. The plugin is
-//! a script that announces itself and waits, so that nothing has to be built for it.
+//! This program plays all parts: the test, the process that dies, and the guard between it and the plugin. The plugin
+//! is a script that just waits, so that nothing has to be built for it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

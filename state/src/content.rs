@@ -1,14 +1,14 @@
 //! Content as bytes: digests, revisions from content, and the check of records before they reach a store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::json::canonical;
 use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson, instance_address};
-use crate::run::Digest;
+use crate::run::{Digest, OpIndex};
 use crate::snapshot::{Revision, Subject};
-use crate::step::{Claim, ClaimMode, Outcome, StoreStep, Writes};
+use crate::step::{Claim, ClaimMode, Outcome, StoreAnswer, StoreStep, Writes};
 use crate::store::StoreError;
 
 /// The bytes of plain data, by which it is compared, hashed and kept.
@@ -75,8 +75,7 @@ fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
             write.record = None;
         }
         let Some(record) = &mut write.record else { continue };
-        let composed =
-            instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
+        let composed = instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
         if record.address != write.address || composed != write.address {
             return Err(StoreError::Record {
                 name: write.address.clone(),
@@ -119,6 +118,23 @@ fn prepare_json(name: &str, json: &mut RawJson) -> Result<(), StoreError> {
         }
         Err(error) => Err(StoreError::Record { name: name.to_owned(), what: error.to_string() }),
     }
+}
+
+/// Positions of steps that are refused only because the same batch, sent before, had already taken their operation
+/// further: a later step of the same operation is known as repeated. They too are repeated ones.
+pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usize> {
+    let mut repeated: BTreeSet<OpIndex> = BTreeSet::new();
+    let mut found = Vec::new();
+    for (position, (step, answer)) in steps.iter().zip(answers).enumerate().rev() {
+        match answer {
+            StoreAnswer::Ok { repeated: true, .. } => {
+                repeated.insert(step.op());
+            }
+            StoreAnswer::Illegal { .. } if repeated.contains(&step.op()) => found.push(position),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Claims in order of subject, each subject once: the stronger mode wins, the first expectation stands.

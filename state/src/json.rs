@@ -335,8 +335,25 @@ mod tests {
     #[test]
     fn canonical_refuses_what_is_not_json() {
         for text in [
-            "", "{", "[1,]", "{\"a\":}", "01", "1.", "nul", "\"a", "\"\\x\"", "1 2", "{1:2}", "[}", "]", "\"\u{1}\"",
-            "{\"a\" 1}", "-", "+1", "{\"a\":1,}", ",",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":}",
+            "01",
+            "1.",
+            "nul",
+            "\"a",
+            "\"\\x\"",
+            "1 2",
+            "{1:2}",
+            "[}",
+            "]",
+            "\"\u{1}\"",
+            "{\"a\" 1}",
+            "-",
+            "+1",
+            "{\"a\":1,}",
+            ",",
         ] {
             assert!(canonical(text).is_err(), "{text:?}");
         }
@@ -356,7 +373,18 @@ mod tests {
     fn layout() {
         let mut out = String::new();
         push_indented(&mut out, "{\"a\":[],\"b\":{},\"c\":[1,{\"d\":\"<\"}]}", 1);
-        let expected = "{\n    \"a\": [],\n    \"b\": {},\n    \"c\": [\n      1,\n      {\n        \"d\": \"\\u003c\"\n      }\n    ]\n  }";
-        assert_eq!(out, expected);
+        let expected = [
+            "{",
+            "    \"a\": [],",
+            "    \"b\": {},",
+            "    \"c\": [",
+            "      1,",
+            "      {",
+            "        \"d\": \"\\u003c\"",
+            "      }",
+            "    ]",
+            "  }",
+        ];
+        assert_eq!(out, expected.join("\n"));
     }
 }

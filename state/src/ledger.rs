@@ -3,18 +3,18 @@
 //! No clock, no file, no randomness: everything comes in through arguments. The model store is this alone; the
 //! embedded store is this behind a journal; the Redis store's scripts are held against it by test.
 
-mod leases;
-mod steps;
+pub(crate) mod leases;
+pub(crate) mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::content::{content_revision, digest_of};
 use crate::record::{CheckRecord, InstanceRecord, Opaque};
+use crate::run::LeaseView;
 use crate::run::{
     Digest, Holder, Incarnation, OpCounts, OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, Stray,
     Token,
 };
-use crate::run::LeaseView;
 use crate::snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
 use crate::step::{ClaimMode, OutputWrite};
 use crate::tfstate::StateFile;

@@ -140,14 +140,12 @@ impl RunStore for ModelStore {
     async fn step_batch(&self, lease: &Lease, mut steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError> {
         prepare(&mut steps)?;
         let mut held = self.held();
-        let mut answers = Vec::with_capacity(steps.len());
-        for step in steps {
-            let answer = held.ledger.step(lease, &step);
-            if let StoreAnswer::Ok { repeated: false, revisions } = &answer {
+        let answers = held.ledger.steps(lease, &steps);
+        for (step, answer) in steps.into_iter().zip(&answers) {
+            if let StoreAnswer::Ok { repeated: false, revisions } = answer {
                 held.ledger.serial += u64::from(!revisions.is_empty());
                 held.append(&lease.run, Event::Step(step));
             }
-            answers.push(answer);
         }
         Ok(answers)
     }

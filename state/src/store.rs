@@ -80,7 +80,7 @@ pub enum StoreError {
     /// The state is not the one that the journal began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
-         was neither replayed nor discarded: put the state file back, or give the run up with `weft runs abandon {run}`",
+         was neither replayed nor discarded: put the state file back, or set the run aside",
         differ = .instances.join(", ")
     )]
     StateMismatch {
@@ -91,6 +91,9 @@ pub enum StoreError {
         /// Each instance that differs.
         instances: Vec<String>,
     },
+    /// Nothing was ever kept under this name.
+    #[error("{0} holds no state yet")]
+    NoState(String),
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),

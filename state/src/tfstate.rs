@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use digit::{FORMAT, GUARDED_FORMAT, FormatDigit, find_format_digit};
+pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
 
 use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
 

@@ -267,6 +267,12 @@ async fn damage_before_the_end_freezes() {
     let error = EmbeddedStore::open(crashed.options()).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
+    // The way out: set the run aside, with what it touched (as far as can be read) named and the file free again.
+    let touched = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
+    assert_eq!(touched, [address(0)]);
+    assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
+    assert!(crashed.text().contains("\"version\": 4"));
+    assert!(crashed.open().runs().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -283,6 +289,25 @@ async fn a_state_that_changed_under_a_journal_is_named() {
         error => panic!("{error}"),
     }
     assert_eq!(crashed.text(), altered);
+}
+
+#[tokio::test]
+async fn readers_see_a_live_run_without_the_lock() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 2, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    // In the process that holds the lock a second descriptor would drop it: refused.
+    assert!(matches!(place.read().snapshot().await.unwrap_err(), StoreError::Locked { .. }));
+    let copied = place.copy();
+    let seen = copied.read();
+    assert_eq!(seen.snapshot().await.unwrap().instances.len(), 5);
+    let view = seen.run(&run_id("run-a")).await.unwrap().unwrap();
+    assert_eq!((view.header.counts.done, view.header.counts.pending), (1, 1));
+    let error = seen.step_batch(&lease, vec![intent(1, 1, 0)]).await.unwrap_err();
+    assert_eq!(error, StoreError::ReadOnly);
+    let exported = tfstate::StateFile::parse(&seen.export().await.unwrap().unwrap(), "x").unwrap();
+    assert_eq!((exported.instances.len(), exported.serial), (5, 6));
 }
 
 #[tokio::test]
@@ -337,11 +362,8 @@ async fn terraform_refuses_a_guarded_file() {
 #[tokio::test]
 async fn backup_and_state_out() {
     let place = Place::with(RECORDED);
-    let options = EmbeddedOptions {
-        state_out: Some(place.path().join("out.tfstate")),
-        backup: Backup::Never,
-        ..place.options()
-    };
+    let options =
+        EmbeddedOptions { state_out: Some(place.path().join("out.tfstate")), backup: Backup::Never, ..place.options() };
     let store = EmbeddedStore::open(options.clone()).unwrap();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
     let lease = started(&store, "run-a", 1, &[0]).await;
@@ -378,7 +400,9 @@ async fn a_failed_run_goes_on() {
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0, 1]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(4))]).await.unwrap());
-    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1), StoreStep::Fail(failure_record(1, 1))]).await.unwrap());
+    assert_all_ok(
+        &store.step_batch(&lease, vec![intent(1, 1, 1), StoreStep::Fail(failure_record(1, 1))]).await.unwrap(),
+    );
     store.release(&lease, Ending::Finished).await.unwrap();
     drop(store);
     let store = place.open();

@@ -3,7 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Attempt, OpStatus, Opaque, StoreAnswer};
 
-use super::{Coordinator, Phase, Position};
+use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::event::{FinishReason, ProgressKind};
 use crate::result::{JournalledResult, encode_diagnostics};
 use crate::status::{Happening, Status};
@@ -14,6 +14,8 @@ use crate::worker::{Order, Task};
 pub(super) struct Kept {
     pub(super) result: JournalledResult,
     pub(super) diagnostics: Opaque,
+    /// The worker that brought it about and has the values already.
+    pub(super) by: Option<WorkerIndex>,
 }
 
 /// What a step in the store is about.
@@ -185,7 +187,7 @@ impl Coordinator {
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, ProgressKind::Done, kept.diagnostics);
-        self.keep_result(position, kept.result);
+        self.keep_result(position, kept.result, kept.by);
         for freed in self.nodes.done(position) {
             self.ready_if_free(freed);
         }
@@ -221,6 +223,7 @@ impl Coordinator {
                 self.happen(position, Happening::SettlePending);
                 self.let_go(position);
                 self.ops[position as usize].tried = true;
+                self.tell(position, ProgressKind::Returned, Opaque::default());
                 self.mend(position);
                 let late = self.late.remove(&position);
                 if let Some((worker, attempt, result)) = late {

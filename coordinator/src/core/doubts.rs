@@ -177,7 +177,7 @@ impl Coordinator {
             None => Evidence::Probe,
         };
         match verdict {
-            Verdict::Applied(done) => self.resolve_done(position, *done, evidence),
+            Verdict::Applied(done) => self.resolve_done(position, *done, evidence, Some(worker)),
             Verdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
                 self.unsettled(position, "no object with the id that was given was found".to_owned());
             }
@@ -199,7 +199,10 @@ impl Coordinator {
     /// The late word of the worker that made the attempt.
     pub(super) fn worker_settles(&mut self, position: Position, result: TaskResult) {
         match result {
-            TaskResult::Done(done) => self.resolve_done(position, done, Evidence::Worker),
+            TaskResult::Done(done) => {
+                let by = self.ops[position as usize].holder;
+                self.resolve_done(position, done, Evidence::Worker, by);
+            }
             TaskResult::Failed { writes, diagnostics, absence_unproven } => match self.records.write(writes) {
                 Ok(writes) => {
                     let failure = self.failure(position, writes, diagnostics.clone(), absence_unproven, true);
@@ -230,11 +233,11 @@ impl Coordinator {
         }
     }
 
-    fn resolve_done(&mut self, position: Position, done: TaskDone, evidence: Evidence) {
+    fn resolve_done(&mut self, position: Position, done: TaskDone, evidence: Evidence, by: Option<WorkerIndex>) {
         let TaskDone { writes, local, exports, diagnostics } = done;
         match self.records.write(writes) {
             Ok(writes) => {
-                let kept = Kept { result: JournalledResult { local, exports }, diagnostics };
+                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, by };
                 let commit = self.commit_record(position, writes, &kept, true);
                 self.resolve(position, evidence, Outcome::Done(commit), Resolved::Done(Box::new(kept)));
             }

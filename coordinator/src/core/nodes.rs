@@ -217,7 +217,7 @@ mod tests {
         let mut nodes = Nodes::new(&outline).unwrap();
         assert_eq!((nodes.height(0), nodes.height(3), nodes.height(4)), (3, 1, 1));
         assert!(nodes.done(0).is_empty());
-        assert_eq!(nodes.spoil(1), vec![2, 4, 3]);
+        assert_eq!(nodes.spoil(1), vec![2, 3, 4]);
         assert!(nodes.is_blocked(4));
         assert_eq!(nodes.mend(1).len(), 3);
         assert_eq!(nodes.done(1), vec![2, 3]);

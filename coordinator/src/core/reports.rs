@@ -153,7 +153,8 @@ impl Coordinator {
 
     fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
         let TaskDone { writes, local, exports, diagnostics } = done;
-        let kept = Kept { result: JournalledResult { local, exports }, diagnostics };
+        let by = self.ops[position as usize].holder;
+        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, by };
         if self.ops[position as usize].live {
             self.done(position, kept);
             return;

@@ -1,0 +1,315 @@
+//! Single decisions, one by one; the simulation has the rest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_state::{
+    Attempt, Digest, Opaque, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, StoreAnswer,
+    StoreStep,
+};
+
+use super::*;
+use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
+use crate::worker::{FromWorker, Hello, Task, TaskDone};
+
+fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
+    RunView {
+        header: RunHeader {
+            id: RunId::parse("run").unwrap(),
+            plan: Digest::default(),
+            started_unix_ms: 0,
+            status: RunStatus::Running,
+            counts: OpCounts { pending: operations as u32, ..OpCounts::default() },
+            claimed: true,
+            lease: None,
+        },
+        ops: ops.into_iter().map(|(op, record)| (OpIndex(op), record)).collect(),
+        written: BTreeMap::new(),
+        claims: BTreeMap::new(),
+        strays: Vec::new(),
+    }
+}
+
+/// A chain or a heap of operations of one kind, numbered from 0.
+fn outline(kind: OperationKind, needs: &[&[u32]], shards: u32) -> Outline {
+    let operations = needs.iter().enumerate().map(|(index, needs)| {
+        let shard = index as u32 % shards;
+        let mut operation = OutlineOperation::new(index as u32, kind, format!("a.b{index}"), "act", shard);
+        operation.needs = needs.iter().map(|need| Need::Operation(*need)).collect();
+        operation
+    });
+    Outline {
+        operations: operations.collect(),
+        shards: (0..shards).map(|shard| OutlineShard::new(ShardKey::Provider(format!("p{shard}")))).collect(),
+        ..Outline::default()
+    }
+}
+
+fn hello(name: &str) -> Event {
+    Event::Joined(Hello {
+        worker: WorkerId(format!("{name}/1")),
+        labels: BTreeMap::new(),
+        capacity: 10,
+        packages: Vec::new(),
+        held: Vec::new(),
+    })
+}
+
+fn said(name: &str, message: FromWorker) -> Event {
+    Event::Said(WorkerId(format!("{name}/1")), message)
+}
+
+fn begin(outline: Outline, options: RunOptions, ops: Vec<(u32, OpRecord)>) -> (Coordinator, Vec<Command>) {
+    let view = view(outline.operations.len(), ops);
+    let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new() };
+    Coordinator::begin(0, Arc::new(outline), options, beginning).unwrap()
+}
+
+fn orders(commands: &[Command]) -> Vec<Order> {
+    let sent = commands.iter().filter_map(|command| match command {
+        Command::Send { orders, .. } => Some(orders.clone()),
+        _ => None,
+    });
+    sent.flatten().collect()
+}
+
+fn started(commands: &[Command]) -> Vec<Task> {
+    let tasks = orders(commands).into_iter().filter_map(|order| match order {
+        Order::Start { task, .. } => Some(task),
+        _ => None,
+    });
+    tasks.collect()
+}
+
+fn steps(commands: &[Command]) -> Vec<StoreStep> {
+    let given = commands.iter().filter_map(|command| match command {
+        Command::Store(steps) => Some(steps.clone()),
+        _ => None,
+    });
+    given.flatten().collect()
+}
+
+fn ok(count: usize) -> Event {
+    Event::Stored(vec![StoreAnswer::Ok { revisions: Vec::new(), repeated: false }; count])
+}
+
+fn done(task: Task) -> FromWorker {
+    let result = TaskResult::Done(TaskDone { local: Arc::from([1]), ..TaskDone::default() });
+    FromWorker::Result { task, result }
+}
+
+fn finish(commands: &[Command]) -> Option<Finish> {
+    commands.iter().find_map(|command| match command {
+        Command::Finish(finish) => Some(finish.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_call_is_granted_when_its_intent_is_durable_and_acknowledged_when_its_commit_is() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let commands = core.step(1, hello("w"));
+    let [task] = started(&commands)[..] else { panic!("one task") };
+    assert_eq!(task.attempt, Attempt(1));
+    let commands = core.step(2, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    assert!(orders(&commands).is_empty());
+    assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]));
+    let commands = core.step(3, ok(1));
+    assert_eq!(orders(&commands), vec![Order::Granted(task)]);
+    let commands = core.step(4, said("w", done(task)));
+    assert!(orders(&commands).is_empty());
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Commit(commit)] if commit.intended));
+    let commands = core.step(5, ok(1));
+    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
+    let end = finish(&commands).unwrap();
+    assert_eq!((end.reason, end.release, end.counts.done), (FinishReason::Complete, Some(Ending::Finished), 1));
+}
+
+#[test]
+fn parallelism_bounds_what_is_under_way() {
+    let needs: Vec<&[u32]> = vec![&[]; 20];
+    let options = RunOptions { parallelism: Some(3), ..RunOptions::in_process() };
+    let (mut core, _) = begin(outline(OperationKind::Read, &needs, 4), options, Vec::new());
+    let mut commands = core.step(0, hello("w"));
+    commands.extend(core.step(0, hello("v")));
+    let tasks = started(&commands);
+    assert_eq!(tasks.len(), 3);
+    core.step(1, said("w", done(tasks[0])));
+    core.step(1, said("v", done(tasks[0])));
+    assert_eq!(started(&core.step(2, ok(1))).len(), 1);
+}
+
+#[test]
+fn the_longest_way_goes_first() {
+    let (mut core, _) =
+        begin(outline(OperationKind::Read, &[&[], &[], &[1], &[2]], 1), RunOptions::in_process(), Vec::new());
+    let tasks = started(&core.step(0, hello("w")));
+    assert_eq!(tasks.iter().map(|task| task.operation).collect::<Vec<_>>(), vec![1, 0]);
+}
+
+#[test]
+fn a_drained_run_ends_when_nothing_is_under_way() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
+    let tasks = started(&core.step(0, hello("w")));
+    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, ok(1));
+    let commands = core.step(1, Event::Cancel(Cancel::Drain));
+    assert!(orders(&commands).contains(&Order::Drain));
+    assert!(finish(&core.step(1, said("w", FromWorker::Returned(tasks[1])))).is_none());
+    core.step(2, said("w", done(tasks[0])));
+    let end = finish(&core.step(3, ok(1))).unwrap();
+    assert_eq!((end.reason, end.release, end.unfinished), (FinishReason::Drained, Some(Ending::Stopped), vec![1]));
+}
+
+#[test]
+fn the_second_signal_leaves_at_once() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let tasks = started(&core.step(0, hello("w")));
+    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, ok(1));
+    core.step(1, Event::Cancel(Cancel::Drain));
+    let end = finish(&core.step(1, Event::Cancel(Cancel::Leave))).unwrap();
+    assert_eq!((end.reason, end.unfinished), (FinishReason::Left, vec![0]));
+}
+
+#[test]
+fn no_call_is_granted_while_the_lease_is_not_renewed() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
+    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, Event::Paused(true));
+    let commands = core.step(0, ok(1));
+    assert_eq!(orders(&commands), vec![Order::IntentRefused(task)]);
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }, StoreStep::Resolve(_)]));
+    core.step(0, ok(2));
+    assert_eq!(started(&core.step(1, Event::Paused(false)))[0].attempt, Attempt(2));
+}
+
+#[test]
+fn a_live_result_is_computed_anew_without_a_second_commit() {
+    let mut plan = outline(OperationKind::Evaluate, &[&[], &[0]], 1);
+    plan.operations[0].journalled = false;
+    let record = OpRecord { status: OpStatus::Done, attempt: Attempt(1), ..OpRecord::default() };
+    let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
+    let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
+    assert_eq!((task.operation, task.attempt), (0, Attempt(2)));
+    let commands = core.step(0, said("w", done(task)));
+    assert!(steps(&commands).is_empty());
+    assert_eq!(started(&commands)[0].operation, 1);
+}
+
+#[test]
+fn results_travel_once_to_each_shard_that_reads_them() {
+    let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
+    plan.operations[0].exports = vec![Export { paths: Vec::new(), readers: vec![1] }];
+    let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
+    let commands = core.step(0, hello("w"));
+    let task = started(&commands)[0];
+    let result = TaskDone { local: Arc::from([1]), exports: vec![Arc::from([2])], ..TaskDone::default() };
+    core.step(0, said("w", FromWorker::Result { task, result: TaskResult::Done(result) }));
+    let sent = orders(&core.step(0, ok(1)));
+    let foreign = sent.iter().filter(|order| matches!(order, Order::Foreign { shard: 1, operation: 0, .. })).count();
+    assert_eq!(foreign, 1);
+    assert!(!sent.iter().any(|order| matches!(order, Order::Restored { .. })), "its own worker has it");
+}
+
+#[test]
+fn a_shard_that_nobody_can_open_fails_with_what_was_said() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0]], 1), RunOptions::in_process(), Vec::new());
+    core.step(0, hello("w"));
+    let refused = FromWorker::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
+    let commands = core.step(0, said("w", refused));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![9])));
+    let commands = core.step(0, ok(1));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Skip { .. }]));
+    let end = finish(&core.step(0, ok(1))).unwrap();
+    assert_eq!((end.reason, end.counts.failed, end.counts.skipped), (FinishReason::Complete, 1, 1));
+}
+
+#[test]
+fn a_run_without_a_fitting_worker_ends_or_waits() {
+    let mut plan = outline(OperationKind::Update, &[&[]], 1);
+    plan.shards[0].labels.insert("region".to_owned(), "eu".to_owned());
+    let (mut core, _) = begin(plan.clone(), RunOptions::in_process(), Vec::new());
+    assert_eq!(finish(&core.step(0, hello("w"))).unwrap().reason, FinishReason::NoWorker);
+    let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
+    let commands = core.step(0, hello("w"));
+    assert!(finish(&commands).is_none());
+    let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == ProgressKind::Waiting);
+    assert_eq!(commands.iter().filter(waiting).count(), 1);
+}
+
+#[test]
+fn a_create_without_look_up_waits_for_the_user_and_one_with_it_settles() {
+    for probe in [false, true] {
+        let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
+        plan.operations[0].probe_by_identity = probe;
+        let worker = WorkerId("gone/1".to_owned());
+        let record = OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() };
+        let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
+        let gone = core.absent_holders().remove(0);
+        core.step(0, hello("w"));
+        let commands = core.step(1, Event::Dead(gone));
+        assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }]));
+        let commands = core.step(1, ok(1));
+        let settle = orders(&commands).iter().any(|order| matches!(order, Order::Settle { holder_dead: true, .. }));
+        assert_eq!(settle, probe);
+        if !probe {
+            core.step(1, ok(1));
+            let task = Task { operation: 0, attempt: Attempt(1) };
+            assert_eq!(core.status(task.operation), Some(Status::InDoubt));
+            assert_eq!(core.status(1), Some(Status::Skipped));
+        }
+    }
+}
+
+#[test]
+fn the_whole_of_a_large_plan_takes_linear_work() {
+    const COUNT: usize = 100_000;
+    let mut plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], 4);
+    plan.waiters.push(crate::outline::Waiter { needs: (0..50_000).map(Need::Operation).collect() });
+    for operation in &mut plan.operations[50_000..] {
+        operation.needs.push(Need::Waiter(0));
+    }
+    let begun = std::time::Instant::now();
+    let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
+    let mut commands = core.step(0, hello("w"));
+    let mut finished = 0;
+    while finish(&commands).is_none() {
+        let tasks = started(&commands);
+        finished += tasks.len();
+        let mut next = Vec::new();
+        for task in &tasks {
+            next.extend(core.step(1, said("w", done(*task))));
+        }
+        next.extend(core.step(1, ok(tasks.len())));
+        assert!(!tasks.is_empty(), "stuck after {finished}");
+        commands = next;
+    }
+    assert_eq!(finished, COUNT);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_late_result_of_a_superseded_attempt_is_a_stray() {
+    // A worker's late result from an earlier term, of an operation that was done by another since, is acknowledged and,
+    // where its object differs, kept.
+    let worker = WorkerId("other/1".to_owned());
+    let record = OpRecord { status: OpStatus::Done, attempt: Attempt(2), worker, ..OpRecord::default() };
+    let plan = outline(OperationKind::Update, &[&[], &[0]], 1);
+    let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
+    core.step(0, hello("w"));
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new("{}"));
+    let write = crate::worker::ObjectWrite {
+        address: "a.b0".to_owned(),
+        provider: String::new(),
+        deposed: None,
+        change: crate::worker::ObjectChange::Put(Box::new(object)),
+    };
+    let writes = crate::worker::TaskWrites { objects: vec![write], outputs: Vec::new() };
+    let late = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
+    let commands = core.step(1, said("w", FromWorker::Result { task, result: late }));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Stray(_)]));
+    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::type_constraint::variable_type;
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
@@ -152,8 +153,8 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let content = compiling.content(block, &VARIABLE);
     let (ty, defaults, typed) = match content.get("type") {
-        Some(expression) => match type_constraint(expression) {
-            Ok((ty, defaults)) => (ty, defaults, true),
+        Some(expression) => match variable_type(expression) {
+            Ok(constraint) => (constraint.ty, constraint.defaults, true),
             Err(problems) => {
                 compiling.diagnostics.extend(problems);
                 (Type::Dynamic, TypeDefaults::default(), true)
@@ -505,8 +506,4 @@ impl Repetition {
     pub fn is_count(&self) -> bool {
         matches!(self, Repetition::Count(_))
     }
-}
-
-fn type_constraint(_: &Expression) -> Result<(Type, TypeDefaults), Vec<Diagnostic>> {
-    Ok((Type::Dynamic, TypeDefaults::default()))
 }

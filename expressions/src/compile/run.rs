@@ -81,7 +81,7 @@ impl<'p> Run<'p> {
     fn step(&mut self, node: &Node) -> Step {
         match &node.action {
             Action::Constant(value) => Step::Done(Ok(value.clone())),
-            Action::Parameter(_) => Step::Done(Err(Arc::new(Fault::Skipped))),
+            Action::Parameter => Step::Done(Err(Arc::new(Fault::Skipped))),
             Action::Strict(compute) => {
                 let mut values = Vec::with_capacity(node.operands.len());
                 let mut faults: Vec<&Arc<Fault>> = Vec::new();

@@ -39,7 +39,11 @@ enum Arguments {
 
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, call: &Call, id: ExprId) -> Value {
-        if let Some(function) = self.built_in(&call.name) {
+        if !self.scope.functions_allowed() {
+            let problem = Diagnostic::error("Function calls not allowed", "Functions may not be called here.");
+            return self.fail(problem, call.name_span, id);
+        }
+        if let Some(function) = self.scope.function(&call.name) {
             return self.built_in_call(function, call, id);
         }
         if call.name.starts_with("provider::") {
@@ -74,10 +78,6 @@ impl Evaluator<'_> {
             format!("There is no function named {:?}.{hint}", call.name.as_str()),
         );
         self.fail(problem, call.name_span, id)
-    }
-
-    fn built_in(&self, name: &str) -> Option<&'static Function> {
-        self.scope.function(name)
     }
 
     fn arguments(&mut self, call: &Call, id: ExprId) -> Arguments {
@@ -153,17 +153,15 @@ impl Evaluator<'_> {
                 self.try_each(&arguments, id)
             };
         }
-        let Some((values, failure)) = self.argument_values(&arguments, |index, value| {
-            function.convert_argument(index, value).err().map(|error| {
-                let parameter = function.parameter_at(index).map(|p| p.name);
-                (functions::call_diagnostic(function.name, parameter, &error), index)
-            })
-        }, id) else {
-            return Value::unknown(Type::Dynamic);
+        let check = |index: usize, value: &Value| {
+            let error = function.convert_argument(index, value).err()?;
+            let parameter = function.parameter_at(index).map(|p| p.name);
+            Some(functions::call_diagnostic(function.name, parameter, &error))
         };
-        if let Some(failure) = failure {
-            return failure;
-        }
+        let values = match self.argument_values(&arguments, check, id) {
+            Ok(values) => values,
+            Err(failure) => return failure,
+        };
         let context = self.scope.context();
         let occurrence = (function.symbolic == Symbolic::Impure).then(|| context.next_occurrence());
         let formula = |ty: Type| {
@@ -187,14 +185,13 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The values of the arguments, and what stands for the call when there was an error in one.
-    #[allow(clippy::type_complexity, reason = "values and failure belong together, and nowhere else")]
+    /// The values of the arguments, or what stands for the call when there was an error in one.
     fn argument_values(
         &mut self,
         arguments: &[Argument],
-        check: impl Fn(usize, &Value) -> Option<(Diagnostic, usize)>,
+        check: impl Fn(usize, &Value) -> Option<Diagnostic>,
         id: ExprId,
-    ) -> Option<(Vec<Value>, Option<Value>)> {
+    ) -> Result<Vec<Value>, Value> {
         let mut values = Vec::with_capacity(arguments.len());
         let mut failure = None;
         for (index, argument) in arguments.iter().enumerate() {
@@ -210,13 +207,13 @@ impl Evaluator<'_> {
                     value
                 }
             };
-            if let Some((problem, _)) = check(index, &value) {
+            if let Some(problem) = check(index, &value) {
                 let value = self.fail(problem, self.span(argument.place()), id);
                 failure.get_or_insert(value);
             }
             values.push(value);
         }
-        Some((values, failure))
+        failure.map_or(Ok(values), Err)
     }
 
     fn formula_arguments(&self, values: &[Value], sequence: Option<&Value>, call: &Call) -> (Vec<Formula>, bool) {
@@ -294,17 +291,16 @@ impl Evaluator<'_> {
             return self.count_problem(&error, &arguments, call, id);
         }
         let name = |index: usize| provider_call::parameter_at(signature, index).map(|p| p.name.clone());
-        let Some((values, failure)) = self.argument_values(&arguments, |index, value| {
+        let check = |index: usize, value: &Value| {
             let parameter = provider_call::parameter_at(signature, index)?;
             let error = crate::convert::convert(value, &parameter.ty).err()?;
             let error = FunctionError::argument(index, error.to_string());
-            Some((functions::call_diagnostic(&call.name, Some(&parameter.name), &error), index))
-        }, id) else {
-            return Value::unknown(Type::Dynamic);
+            Some(functions::call_diagnostic(&call.name, Some(&parameter.name), &error))
         };
-        if let Some(failure) = failure {
-            return failure;
-        }
+        let values = match self.argument_values(&arguments, check, id) {
+            Ok(values) => values,
+            Err(failure) => return failure,
+        };
         let formula = |ty: Type| {
             let (arguments, expand_final) = self.formula_arguments(&values, live_sequence.as_ref(), call);
             let op = FormulaOp::ProviderCall {

@@ -1,121 +1,260 @@
-//! What may come of a plan: of the reviewed plan at the final plan, of the final plan at the apply.
+//! In what a result may differ from what was planned. Source of the rules: the reference page on providers, section 8.
+
+use std::collections::BTreeMap;
 
 use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Block, NestedBlock, Nesting};
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
-use super::Violation;
+use super::RuleProblem;
+use super::sets::unmatched;
+use crate::operators::equal;
+use crate::refine::length_bounds;
+use crate::stack;
 
-/// What differs between what was planned and what came of it where it must not: known parts are the same, unknown
-/// ones are anything of their type and refinement, containers keep their keys and lengths. Values without marks.
-pub fn check_applied(planned: &Value, actual: &Value) -> Vec<Violation> {
-    let mut found = Vec::new();
-    compare(planned, actual, &Path::ROOT, &mut found);
-    found
+/// Everything in an object after apply, or in a second plan for it, that contradicts the planned one. Sensitive
+/// content is left out of the messages: of attributes that the schema calls so, and of marked values.
+pub fn result_problems(block: &Block, planned: &Value, actual: &Value) -> Vec<RuleProblem> {
+    let mut problems = Vec::new();
+    check_block(block, planned, actual, &Path::ROOT, &mut problems);
+    problems
 }
 
-/// The same between a reviewed plan and the final one, in which unknown parts may still be unknown.
-pub fn check_final_plan(reviewed: &Value, last: &Value) -> Vec<Violation> {
-    check_applied(reviewed, last)
+/// The same for values without a schema.
+pub fn value_problems(planned: &Value, actual: &Value) -> Vec<RuleProblem> {
+    let mut problems = Vec::new();
+    check_value(planned, actual, &Path::ROOT, &mut problems);
+    problems
 }
 
-fn compare(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Violation>) {
-    let mut wrong = |message: String| found.push(Violation::new(path, message));
-    match (planned.open().1, actual.open().1) {
-        (Kind::Unknown(p), Kind::Unknown(_)) if p.refinement.is_empty() => {}
-        (Kind::Unknown(_), Kind::Unknown(_)) => {}
-        (Kind::Unknown(p), _) => {
-            if let Some(message) = broken_promise(&p.refinement, actual) {
-                wrong(message);
-            }
-        }
-        (_, Kind::Unknown(_)) => wrong(String::from("was known, but now unknown")),
-        (Kind::Null(_), Kind::Null(_)) => {}
-        (Kind::Null(_), _) => wrong(format!("was null, but now {}", shown(actual))),
-        (_, Kind::Null(_)) => wrong(format!("was {}, but now null", shown(planned))),
-        (Kind::List(p), Kind::List(a)) | (Kind::Tuple(p), Kind::Tuple(a)) | (Kind::List(p), Kind::Tuple(a))
-        | (Kind::Tuple(p), Kind::List(a)) => {
-            if p.len() != a.len() {
-                wrong(format!("had {} elements, but now {}", p.len(), a.len()));
-                return;
-            }
-            for (i, (p, a)) in p.items().iter().zip(a.items()).enumerate() {
-                compare(p, a, &path.with(Step::Index(i as u64)), found);
-            }
-        }
-        (Kind::Set(p), Kind::Set(a)) => sets(p.items(), a.items(), path, found),
-        (Kind::Map(p) | Kind::Object(p), Kind::Map(a) | Kind::Object(a)) => {
-            let is_object = matches!(planned.open().1, Kind::Object(_));
-            for (key, p) in p.iter() {
-                let step = if is_object { Step::Attribute(key.clone()) } else { Step::Key(key.clone()) };
-                match a.get(key) {
-                    Some(a) => compare(p, a, &path.with(step), found),
-                    None => found.push(Violation::new(path, format!("element {key:?} has vanished"))),
-                }
-            }
-            for key in a.entries().keys().filter(|k| p.get(k).is_none()) {
-                found.push(Violation::new(path, format!("new element {key:?} has appeared")));
-            }
-        }
-        _ if planned.same_unmarked(actual) => {}
-        _ => wrong(format!("was {}, but now {}", shown(planned), shown(actual))),
+fn part(value: &Value, name: &str, ty: &Type) -> Value {
+    value.step(&Step::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
+}
+
+fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<RuleProblem>) {
+    let what = if path.0.is_empty() { "Root object " } else { "" };
+    match (planned.is_null(), actual.is_null()) {
+        (true, false) => return problems.push(RuleProblem::new(path, format!("{what}was absent, but now present"))),
+        (false, true) => return problems.push(RuleProblem::new(path, format!("{what}was present, but now absent"))),
+        (true, true) => return,
+        (false, false) => {}
     }
+    stack::guarded(|| {
+        for (name, attribute) in &block.attributes {
+            if attribute.write_only {
+                continue;
+            }
+            let (planned, actual) = (part(planned, name, &attribute.ty), part(actual, name, &attribute.ty));
+            let path = path.attribute(name.clone());
+            let mut found = Vec::new();
+            let sensitive = attribute.sensitive || planned.contains_sensitive() || actual.contains_sensitive();
+            check_value(&planned, &actual, &path, &mut found);
+            if sensitive && !found.is_empty() {
+                problems.push(RuleProblem::new(&path, "inconsistent values for sensitive attribute"));
+            } else {
+                problems.append(&mut found);
+            }
+        }
+        for (name, nested) in &block.blocks {
+            let ty = nested.implied_type();
+            let path = path.attribute(name.clone());
+            check_nested_block(nested, &part(planned, name, &ty), &part(actual, name, &ty), &path, problems);
+        }
+    });
 }
 
-/// Sets: each known planned element must be there, and as many unknown ones as are needed may become others.
-fn sets(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
-    if planned.iter().all(Value::is_wholly_known) && planned.len() != actual.len() {
-        found.push(Violation::new(path, format!("set length changed from {} to {}", planned.len(), actual.len())));
+fn check_nested_block(
+    nested: &NestedBlock,
+    planned: &Value,
+    actual: &Value,
+    path: &Path,
+    problems: &mut Vec<RuleProblem>,
+) {
+    if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
+        // A dynamic block over an unknown collection may have come to nothing.
+        if planned.is_known() || !actual.is_null() {
+            check_block(&nested.block, planned, actual, path, problems);
+        }
         return;
     }
-    if actual.len() > planned.len() {
-        found.push(Violation::new(path, format!("set length changed from {} to {}", planned.len(), actual.len())));
+    if !planned.is_known() || !actual.is_known() || planned.is_null() || actual.is_null() {
+        return;
     }
-    let fits = |p: &Value, a: &Value| {
-        let mut problems = Vec::new();
-        compare(p, a, &Path::ROOT, &mut problems);
-        problems.is_empty()
-    };
-    for p in planned {
-        if !actual.iter().any(|a| fits(p, a)) {
-            found.push(Violation::new(path, String::from("a planned set element is not there")));
+    let none = BTreeMap::new();
+    match nested.nesting {
+        Nesting::Map => {
+            let (before, after) = (planned.as_fields().unwrap_or(&none), actual.as_fields().unwrap_or(&none));
+            for (key, planned) in before {
+                match after.get(key) {
+                    Some(actual) => {
+                        let path = path.with(Step::Key(key.clone()));
+                        check_block(&nested.block, planned, actual, &path, problems);
+                    }
+                    None => {
+                        let message = format!("block key {:?} has vanished", key.as_str());
+                        problems.push(RuleProblem::new(path, message));
+                    }
+                }
+            }
+            for key in after.keys().filter(|key| !before.contains_key(*key)) {
+                let message = format!("new block key {:?} has appeared", key.as_str());
+                problems.push(RuleProblem::new(path, message));
+            }
         }
-    }
-    for a in actual {
-        if !planned.iter().any(|p| fits(p, a)) {
-            found.push(Violation::new(path, String::from("a set element is there that was not planned")));
+        Nesting::Set => {
+            let fits = |planned: &Value, actual: &Value| {
+                let mut inner = Vec::new();
+                check_block(&nested.block, planned, actual, path, &mut inner);
+                inner.is_empty()
+            };
+            check_set("block set length", planned, actual, path, problems, &fits);
+        }
+        _ => {
+            let (before, after) = (planned.as_items().unwrap_or_default(), actual.as_items().unwrap_or_default());
+            if before.len() != after.len() {
+                let message = format!("block count changed from {} to {}", before.len(), after.len());
+                problems.push(RuleProblem::new(path, message));
+                return;
+            }
+            for (place, (planned, actual)) in before.iter().zip(after).enumerate() {
+                check_block(&nested.block, planned, actual, &path.with(Step::Index(place as u64)), problems);
+            }
         }
     }
 }
 
-/// How a value breaks what was known of it before.
-fn broken_promise(refinement: &Refinement, actual: &Value) -> Option<String> {
-    if actual.is_null() {
-        return refinement.not_null.then(|| String::from("was promised not to be null, but is"));
+/// Fewer elements are fine, as unknown ones may turn out equal; more are not.
+fn check_set(
+    what: &str,
+    planned: &Value,
+    actual: &Value,
+    path: &Path,
+    problems: &mut Vec<RuleProblem>,
+    fits: &dyn Fn(&Value, &Value) -> bool,
+) {
+    let (before, after) = (planned.as_items().unwrap_or_default(), actual.as_items().unwrap_or_default());
+    let (vanished, appeared) = unmatched(before, after, fits);
+    if !vanished.is_empty() {
+        let message = "a planned set element does not correlate with any element in actual";
+        problems.push(RuleProblem::new(path, message));
     }
-    if let Some(text) = actual.as_str()
-        && !text.starts_with(refinement.prefix.as_str())
-    {
-        return Some(format!("was promised to begin with {:?}, but does not", refinement.prefix.as_str()));
+    if !appeared.is_empty() {
+        let message = "an actual set element does not correlate with any element in plan";
+        problems.push(RuleProblem::new(path, message));
     }
-    if let Some(number) = actual.as_number() {
-        let below = refinement.min.as_ref().is_some_and(|(min, inclusive)| number < min || (!inclusive && number == min));
-        let above = refinement.max.as_ref().is_some_and(|(max, inclusive)| number > max || (!inclusive && number == max));
-        if below || above {
-            return Some(format!("was promised to be within bounds, but is {number}"));
-        }
+    if before.len() < after.len() {
+        let message = format!("{what} changed from {} to {}", before.len(), after.len());
+        problems.push(RuleProblem::new(path, message));
     }
-    let length = actual.as_items().map(<[Value]>::len).or_else(|| actual.as_fields().map(|f| f.len()));
-    let length = length.map(|l| l as u64)?;
-    let out = length < refinement.length_min || refinement.length_max.is_some_and(|max| length > max);
-    out.then(|| format!("was promised another number of elements than {length}"))
 }
 
-/// A value in a message: primitive ones as they are, others by their type.
-fn shown(value: &Value) -> String {
+fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<RuleProblem>) {
+    stack::guarded(|| {
+        if !conforms(&actual.ty(), &planned.ty()) {
+            let (have, want) = (actual.ty().friendly_name(), planned.ty().friendly_name());
+            let message = if have == want {
+                "wrong final value type: it differs inside".to_owned()
+            } else {
+                format!("wrong final value type: {want} required, but have {have}")
+            };
+            problems.push(RuleProblem::new(path, message));
+            return;
+        }
+        match (planned.open().1, actual.open().1) {
+            (Kind::Unknown(u), _) => {
+                if !allowed(&u.refinement, actual) {
+                    let message = "final value does not conform to the planning placeholder";
+                    problems.push(RuleProblem::new(path, message));
+                }
+            }
+            (Kind::Null(_), Kind::Null(_)) => {}
+            (_, Kind::Null(_)) => problems.push(RuleProblem::new(path, format!("was {planned:?}, but now null"))),
+            (Kind::Null(_), _) => problems.push(RuleProblem::new(path, format!("was null, but now {actual:?}"))),
+            (_, Kind::Unknown(_)) => problems.push(RuleProblem::new(path, "was known, but now unknown")),
+            (Kind::List(p), Kind::List(a)) | (Kind::Tuple(p), Kind::Tuple(a)) => {
+                for (place, (planned, actual)) in p.items().iter().zip(a.items()).enumerate() {
+                    check_value(planned, actual, &path.with(Step::Index(place as u64)), problems);
+                }
+                for place in a.len()..p.len() {
+                    problems.push(RuleProblem::new(path, format!("element {place} has vanished")));
+                }
+                for place in p.len()..a.len() {
+                    problems.push(RuleProblem::new(path, format!("new element {place} has appeared")));
+                }
+            }
+            (Kind::Map(p), Kind::Map(a)) => {
+                for (key, planned) in p.iter() {
+                    match a.get(key) {
+                        Some(actual) => check_value(planned, actual, &path.with(Step::Key(key.clone())), problems),
+                        None => {
+                            let message = format!("element {:?} has vanished", key.as_str());
+                            problems.push(RuleProblem::new(path, message));
+                        }
+                    }
+                }
+                for (key, _) in a.iter().filter(|(key, _)| p.get(key).is_none()) {
+                    let message = format!("new element {:?} has appeared", key.as_str());
+                    problems.push(RuleProblem::new(path, message));
+                }
+            }
+            (Kind::Object(p), Kind::Object(a)) => {
+                for (name, planned) in p.iter() {
+                    if let Some(actual) = a.get(name) {
+                        check_value(planned, actual, &path.attribute(name.clone()), problems);
+                    }
+                }
+            }
+            (Kind::Set(_), Kind::Set(_)) => {
+                let fits = |planned: &Value, actual: &Value| {
+                    let mut inner = Vec::new();
+                    check_value(planned, actual, path, &mut inner);
+                    inner.is_empty()
+                };
+                check_set("length", planned, actual, path, problems, &fits);
+            }
+            _ => {
+                if equal(planned, actual) != Some(true) {
+                    problems.push(RuleProblem::new(path, format!("was {planned:?}, but now {actual:?}")));
+                }
+            }
+        }
+    });
+}
+
+/// Whether a type is the wanted one, where dynamic stands for any.
+fn conforms(have: &Type, want: &Type) -> bool {
+    match (have, want) {
+        (_, Type::Dynamic) | (Type::Dynamic, _) => true,
+        (Type::List(h), Type::List(w)) | (Type::Set(h), Type::Set(w)) | (Type::Map(h), Type::Map(w)) => conforms(h, w),
+        (Type::Tuple(h), Type::Tuple(w)) => h.len() == w.len() && h.iter().zip(w.iter()).all(|(h, w)| conforms(h, w)),
+        (Type::Object(h), Type::Object(w)) => {
+            h.attributes.len() == w.attributes.len()
+                && h.attributes.iter().all(|(name, have)| w.attributes.get(name).is_some_and(|w| conforms(have, w)))
+        }
+        _ => have == want,
+    }
+}
+
+/// Whether a value is one of those that an unknown with these facts may become.
+fn allowed(known: &Refinement, value: &Value) -> bool {
+    if !value.is_known() {
+        return true;
+    }
+    if value.is_null() {
+        return !known.not_null;
+    }
     match value.open().1 {
-        Kind::String(s) => format!("{:?}", s.as_str()),
-        Kind::Number(n) => format!("{n}"),
-        Kind::Bool(b) => format!("{b}"),
-        _ => value.ty().friendly_name(),
+        Kind::String(text) => text.starts_with(known.prefix.as_str()),
+        Kind::Number(number) => {
+            let above = known.min.as_ref().is_none_or(|(min, included)| number > min || (*included && number == min));
+            let below = known.max.as_ref().is_none_or(|(max, included)| number < max || (*included && number == max));
+            above && below
+        }
+        Kind::List(_) | Kind::Set(_) | Kind::Map(_) => {
+            let (low, high) = length_bounds(value);
+            high.is_none_or(|high| high >= known.length_min) && known.length_max.is_none_or(|max| low <= max)
+        }
+        _ => true,
     }
 }

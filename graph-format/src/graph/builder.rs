@@ -122,8 +122,8 @@ impl Builder {
     }
 
     /// Drafts a `close_provider`.
-    pub fn close_provider(&self, provider: Ref<Provider>, shard: Shard) {
-        self.add(Operation::CloseProvider { provider: provider.id }, shard, None);
+    pub fn close_provider(&self, provider: Ref<Provider>, shard: Shard) -> OperationId {
+        self.add(Operation::CloseProvider { provider: provider.id }, shard, None)
     }
 
     /// Drafts a `prior_state`.

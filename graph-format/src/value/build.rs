@@ -27,32 +27,16 @@ impl Value {
     /// An unknown value of which something is known. A refinement that leaves one value gives that value, as cty's
     /// refinement builder does for lengths of zero and for numbers with equal inclusive bounds.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
-        if refinement.not_null {
-            match &ty {
-                Type::Number => {
-                    if let (Some((low, true)), Some((high, true))) = (&refinement.min, &refinement.max)
-                        && low == high
-                    {
-                        return Value::number(low.clone());
-                    }
+        if refinement.leaves_one_value(&ty) {
+            match (&ty, &refinement.min) {
+                (Type::Number, Some((only, _))) => return Value::number(only.clone()),
+                (Type::List(element), _) => {
+                    let length = if refinement.length_max == Some(0) { 0 } else { refinement.length_min };
+                    let items = (0..length).map(|_| Value::unknown((**element).clone())).collect();
+                    return Value::list((**element).clone(), items);
                 }
-                Type::List(element) if refinement.length_max == Some(0) => {
-                    return Value::list((**element).clone(), Vec::new());
-                }
-                Type::Set(element) if refinement.length_max == Some(0) => {
-                    return Value::set((**element).clone(), Vec::new());
-                }
-                Type::Map(element) if refinement.length_max == Some(0) => {
-                    return Value::map((**element).clone(), BTreeMap::new());
-                }
-                Type::List(element) if refinement.length_max == Some(refinement.length_min) => {
-                    /// Longest list that is made of unknown elements when only its length is known.
-                    const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
-                    if refinement.length_min <= LARGEST_LIST_FROM_LENGTH {
-                        let items = (0..refinement.length_min).map(|_| Value::unknown((**element).clone())).collect();
-                        return Value::list((**element).clone(), items);
-                    }
-                }
+                (Type::Set(element), _) => return Value::set((**element).clone(), Vec::new()),
+                (Type::Map(element), _) => return Value::map((**element).clone(), BTreeMap::new()),
                 _ => {}
             }
         }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::Error as _;
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
+use thiserror::Error;
 
 use super::{Kind, Refinement, Value};
 use crate::marks::Marks;
@@ -79,14 +82,75 @@ impl From<PlainValue> for Value {
     }
 }
 
+/// Deepest nesting of a value that is written to a file; what is deeper is refused. As deep as the codecs go.
+pub const DEEPEST_VALUE: usize = crate::codec::MAX_DEPTH;
+
+/// A value that has no written form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Unwritable {
+    /// Something known in it is ephemeral.
+    #[error("an ephemeral value is never stored")]
+    Ephemeral,
+    /// It is nested too deeply.
+    #[error("the value is nested deeper than {DEEPEST_VALUE} levels")]
+    TooDeep,
+}
+
+impl Value {
+    /// Whether known content that is ephemeral would be stored with it.
+    pub fn stores_ephemeral(&self) -> bool {
+        self.deep().ephemeral && writable(self, false, 1) == Err(Unwritable::Ephemeral)
+    }
+}
+
+/// Whether the value can be written: this is why no ephemeral value ever gets into a file.
+fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritable> {
+    let (marks, kind) = value.open();
+    let ephemeral = ephemeral || marks.is_ephemeral();
+    if depth > DEEPEST_VALUE {
+        return Err(Unwritable::TooDeep);
+    }
+    match kind {
+        // Neither says anything of what it stands for; write-only arguments are planned as null.
+        Kind::Unknown(_) | Kind::Null(_) => Ok(()),
+        _ if ephemeral => Err(Unwritable::Ephemeral),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Ok(()),
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
+            s.items().iter().try_for_each(|part| writable(part, ephemeral, depth + 1))
+        }
+        Kind::Map(f) | Kind::Object(f) => {
+            f.entries().values().try_for_each(|part| writable(part, ephemeral, depth + 1))
+        }
+    }
+}
+
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        writable(self, false, 1).map_err(S::Error::custom)?;
         PlainValue::from(self).serialize(serializer)
+    }
+}
+
+/// Whether some unknown has a refinement that leaves one value only: such ones are never written, and each could
+/// stand for a thousand elements.
+fn collapses(plain: &PlainValue) -> bool {
+    match plain {
+        PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),
+        PlainValue::Null(_) | PlainValue::Bool(_) | PlainValue::Number(_) | PlainValue::String(_) => false,
+        PlainValue::List(_, parts) | PlainValue::Set(_, parts) | PlainValue::Tuple(parts) => {
+            parts.iter().any(collapses)
+        }
+        PlainValue::Map(_, parts) | PlainValue::Object(parts) => parts.values().any(collapses),
+        PlainValue::Marked(_, inner) => collapses(inner),
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-        PlainValue::deserialize(deserializer).map(Value::from)
+        let plain = PlainValue::deserialize(deserializer)?;
+        if collapses(&plain) {
+            return Err(D::Error::custom("an unknown value that is not unknown"));
+        }
+        Ok(Value::from(plain))
     }
 }

@@ -15,6 +15,9 @@ pub struct Unknown {
     pub refinement: Refinement,
 }
 
+/// Longest list that is made of unknown elements when only its length is known.
+pub(super) const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
+
 /// Facts about an unknown value. The default says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Refinement {
@@ -41,6 +44,26 @@ impl Refinement {
     /// A string that begins with `prefix` and is not null.
     pub fn with_prefix(prefix: impl Into<SmolStr>) -> Refinement {
         Refinement { not_null: true, prefix: prefix.into(), ..Refinement::default() }
+    }
+
+    /// Whether a value of this type can be one value only, so that it is not unknown at all.
+    pub fn leaves_one_value(&self, ty: &Type) -> bool {
+        if !self.not_null {
+            return false;
+        }
+        let bounds = || match (&self.min, &self.max) {
+            (Some((low, true)), Some((high, true))) => low == high,
+            _ => false,
+        };
+        match ty {
+            Type::Number => bounds(),
+            Type::List(_) => {
+                self.length_max == Some(0)
+                    || (self.length_max == Some(self.length_min) && self.length_min <= LARGEST_LIST_FROM_LENGTH)
+            }
+            Type::Set(_) | Type::Map(_) => self.length_max == Some(0),
+            _ => false,
+        }
     }
 
     /// Whether nothing is known.

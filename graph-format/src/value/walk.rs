@@ -123,6 +123,18 @@ pub(super) fn to_formula(value: &Value) -> Formula {
 }
 
 impl Value {
+    /// The same content and marks without formulas and origins at any level. What has neither stays shared.
+    #[must_use]
+    pub fn bare(&self) -> Value {
+        let deep = self.deep();
+        if !deep.formula && !deep.origin {
+            return self.clone();
+        }
+        let here = self.without_provenance();
+        let parts: Vec<Value> = here.parts().into_iter().map(|(_, part)| part.bare()).collect();
+        if parts.is_empty() { here } else { here.rebuilt(parts) }
+    }
+
     /// The value with all marks at every level taken off, and their union.
     #[must_use]
     pub fn unmark_deep(&self) -> (Value, Marks) {

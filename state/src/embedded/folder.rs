@@ -70,7 +70,8 @@ pub(super) struct RunFolder {
 impl RunFolders {
     /// For the state file `canonical`, runs kept under `weft`.
     pub(super) fn new(weft: &Path, canonical: &Path) -> RunFolders {
-        let home = std::fs::canonicalize(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+        let home =
+            std::fs::canonicalize(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")));
         let relative = home.ok().and_then(|home| canonical.strip_prefix(home).ok().map(Path::to_owned));
         let state = relative.as_deref().unwrap_or(canonical).to_string_lossy().into_owned();
         RunFolders { runs: weft.join("runs"), state }
@@ -159,8 +160,17 @@ impl RunFolders {
         Err(StoreError::Damaged {
             place: path.display().to_string(),
             what: "its digest is not the one in the run's header".to_owned(),
-            way_out: "Put the original plan file there, or give the run up with `weft runs abandon`".to_owned(),
+            way_out: "Put the original plan file there, or set the run aside".to_owned(),
         })
+    }
+
+    /// Moves a run's folder to where nothing looks for runs.
+    pub(super) fn set_aside(&self, run: &RunId) -> Result<(), StoreError> {
+        let target = self.runs.with_file_name("set-aside");
+        std::fs::create_dir_all(&target).map_err(failed(format!("creating {}", target.display())))?;
+        let target = target.join(run.as_str());
+        std::fs::rename(self.folder(run), &target).map_err(failed(format!("moving {run} to {}", target.display())))?;
+        sync_folder(&self.runs)
     }
 
     /// Removes the oldest finished runs beyond [`KEPT_RUNS`]; what cannot be removed now goes another time.

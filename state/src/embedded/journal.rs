@@ -101,10 +101,20 @@ pub(super) fn read(path: &Path, start: Chain) -> Result<Found, StoreError> {
     parse(&content, start).map_err(|(offset, what)| StoreError::Damaged {
         place: path.display().to_string(),
         what: format!("{what} at byte {offset}, and sound records behind it"),
-        way_out: "Restore the file from a backup, or give the run up with `weft runs abandon`, which names every \
-                  operation whose outcome is then unknown"
+        way_out: "Restore the file from a backup, or set the run aside, which names every object that it touched"
             .to_owned(),
     })
+}
+
+/// The lines before the first damage, whatever comes behind it.
+pub(super) fn read_sound(path: &Path, start: Chain) -> Result<Found, StoreError> {
+    let file = File::open(path).map_err(failed(format!("reading {}", path.display())))?;
+    let content = read_all(&file).map_err(failed(format!("reading {}", path.display())))?;
+    let upto = match parse(&content, start) {
+        Ok(found) => return Ok(found),
+        Err((offset, _)) => content.get(..offset).unwrap_or_default(),
+    };
+    Ok(parse(upto, start).unwrap_or(Found { events: Vec::new(), length: 0, chain: start }))
 }
 
 /// [`read`] of bytes; the error is offset and kind of the damage.

@@ -101,8 +101,7 @@ impl StateHandle {
                 return Err(error);
             }
         };
-        let handle =
-            StateHandle { file, path: path.to_owned(), canonical, lock_info: lock_info_path(path), created };
+        let handle = StateHandle { file, path: path.to_owned(), canonical, lock_info: lock_info_path(path), created };
         handle.write_lock_info(operation, holder)?;
         Ok(handle)
     }
@@ -163,13 +162,14 @@ impl Drop for StateHandle {
     }
 }
 
-/// The path with its folder resolved; the file itself need not exist.
+/// The path with its folder resolved; neither need exist.
 pub(super) fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
     if let Ok(found) = std::fs::canonicalize(path) {
         return Ok(found);
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = std::fs::canonicalize(parent).map_err(failed(format!("looking for {}", parent.display())))?;
+    let folder = std::fs::canonicalize(parent).or_else(|_| std::path::absolute(parent));
+    let folder = folder.map_err(failed(format!("looking for {}", parent.display())))?;
     Ok(folder.join(path.file_name().unwrap_or_default()))
 }
 
@@ -204,7 +204,7 @@ fn open_locked(path: &Path, timeout: Duration) -> Result<(File, bool), StoreErro
                     return Ok((file, created));
                 }
             }
-            Err(error) if matches!(error, rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
                 if start.elapsed() + pause > timeout {
                     let holder = who_holds(path, &file);
                     return Err(StoreError::Locked { path: path.display().to_string(), holder });
@@ -237,13 +237,7 @@ fn who_holds(path: &Path, file: &File) -> String {
 
 /// The process that has the file locked, if another one has.
 pub(super) fn holding_process(file: &File) -> Option<u32> {
-    let probe = Flock {
-        start: 0,
-        length: 0,
-        pid: None,
-        typ: FlockType::WriteLock,
-        offset_type: FlockOffsetType::Set,
-    };
+    let probe = Flock { start: 0, length: 0, pid: None, typ: FlockType::WriteLock, offset_type: FlockOffsetType::Set };
     let held = fcntl_getlk(file, &probe).ok().flatten()?;
     // A lock held in another process namespace has no number here, and is held all the same.
     Some(held.pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).unwrap_or_default())
@@ -311,8 +305,7 @@ fn now_rfc3339() -> String {
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (cycle, day_of_cycle) = (shifted / 146_097, shifted % 146_097);
-    let year_of_cycle =
-        (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let year_of_cycle = (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
     let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::folder::{RunFolder, RunFolders, epochs};
-use super::journal::{Chain, Found, read};
+use super::journal::{Chain, Found, read, read_sound};
 use crate::content::content_revision;
 use crate::event::{Base, Event};
+use crate::ledger::steps::writes_of;
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunStatus};
 use crate::snapshot::Revision;
-use crate::step::{Outcome, StoreStep};
+use crate::step::StoreStep;
 use crate::store::StoreError;
 use crate::tfstate::{FORMAT, StateFile, find_format_digit};
 
@@ -84,7 +85,7 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
         let damaged = |what: &str| StoreError::Damaged {
             place: path.display().to_string(),
             what: what.to_owned(),
-            way_out: "Restore the run's folder from a backup, or give the run up with `weft runs abandon`".to_owned(),
+            way_out: "Restore the run's folder from a backup, or set the run aside".to_owned(),
         };
         let Some((Event::Began(began), _)) = found.events.first() else {
             if position + 1 == all.len() && found.events.is_empty() {
@@ -106,17 +107,8 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
 
 /// Whether a step changes the state file.
 pub(super) fn writes_state(step: &StoreStep) -> bool {
-    let writes = match step {
-        StoreStep::Commit(commit) => &commit.writes,
-        StoreStep::Fail(failure) => &failure.writes,
-        StoreStep::Resolve(resolution) => match &resolution.outcome {
-            Outcome::Done(commit) => &commit.writes,
-            Outcome::Failed(failure) => &failure.writes,
-            Outcome::Pending => return false,
-        },
-        _ => return false,
-    };
-    !(writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none())
+    writes_of(step)
+        .is_some_and(|writes| !(writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none()))
 }
 
 /// What a term left undone: its image if it had written one, or steps that the state file lacks.
@@ -244,8 +236,7 @@ fn differing(content: &[u8], base: &Base, place: &Path) -> Vec<String> {
     }
     let before: BTreeMap<String, Revision> = base.instances.iter().cloned().collect();
     let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let mut names: Vec<String> =
-        all.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect();
+    let mut names: Vec<String> = all.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect();
     if names.is_empty() {
         names.push("none, only outputs, check results, serial or lineage".to_owned());
     }
@@ -345,4 +336,23 @@ pub(super) fn guards(ledger: &Ledger) -> bool {
         let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);
         !run.status.is_final() && touched
     })
+}
+
+/// Every object that a run had an intent or a result for, as far as its journals can be read.
+pub(super) fn touched(folder: &RunFolder) -> Result<Vec<String>, StoreError> {
+    let mut names = BTreeSet::new();
+    let mut chain = Chain::default();
+    for epoch in epochs(&folder.path)? {
+        let found = read_sound(&folder.journal(epoch), chain)?;
+        chain = found.chain;
+        for (event, _) in &found.events {
+            let Event::Step(step) = event else { continue };
+            if let StoreStep::Intent(intent) = step {
+                names.insert(intent.target.to_string());
+            }
+            let instances = writes_of(step).map(|writes| writes.instances.as_slice()).unwrap_or_default();
+            names.extend(instances.iter().map(|write| write.address.clone()));
+        }
+    }
+    Ok(names.into_iter().collect())
 }

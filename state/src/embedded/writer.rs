@@ -74,21 +74,10 @@ impl Durable {
 
 impl Writer {
     /// Takes over a journal file that holds `written` sound bytes up to `chain`.
-    pub(super) fn start(
-        file: File,
-        path: &Path,
-        epoch: u64,
-        written: u64,
-        chain: Chain,
-    ) -> Result<Writer, StoreError> {
+    pub(super) fn start(file: File, path: &Path, epoch: u64, written: u64, chain: Chain) -> Result<Writer, StoreError> {
         let queue = Queue { chain, written, ..Queue::default() };
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(queue),
-            changed: Condvar::new(),
-            file,
-            path: path.to_owned(),
-            epoch,
-        });
+        let shared =
+            Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new(), file, path: path.to_owned(), epoch });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("weft-journal".to_owned()).spawn(move || run(&of_thread));
         let thread = thread.map_err(failed("starting the journal's thread"))?;

@@ -9,8 +9,7 @@ use crate::run::{
 };
 use crate::snapshot::Subject;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer,
-    RenewAnswer, Stale,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer, RenewAnswer, Stale,
 };
 
 /// Why an abandoned intent is in doubt.
@@ -21,8 +20,8 @@ impl Ledger {
     pub(crate) fn create(&mut self, run: NewRun, keep_plan: bool) -> CreateAnswer {
         let plan = Digest::of(&run.plan.0);
         if let Some(known) = self.runs.get(&run.id) {
-            let same = (known.plan, known.operations, known.started_unix_ms)
-                == (plan, run.operations, run.started_unix_ms);
+            let same =
+                (known.plan, known.operations, known.started_unix_ms) == (plan, run.operations, run.started_unix_ms);
             let untouched = known.ops.is_empty() && !known.claimed && known.status == RunStatus::Stopped;
             return if same && untouched { CreateAnswer::Created } else { CreateAnswer::Exists(known.status) };
         }
@@ -48,9 +47,8 @@ impl Ledger {
     /// ACQUIRE. `alone` says that the asker has proof that no other holder lives (the embedded store's lock).
     pub(crate) fn acquire(&mut self, request: &Acquire, alone: bool) -> AcquireAnswer {
         let Some(run) = self.runs.get_mut(&request.run) else { return AcquireAnswer::NoRun };
-        let grant = |token| {
-            AcquireAnswer::Granted(Lease { run: request.run.clone(), incarnation: self.incarnation, token })
-        };
+        let grant =
+            |token| AcquireAnswer::Granted(Lease { run: request.run.clone(), incarnation: self.incarnation, token });
         if let Some(lease) = &run.lease {
             if lease.token.term == request.term {
                 return grant(lease.token);
@@ -231,9 +229,7 @@ impl Ledger {
 
 /// The order of lists: newest first, equal times by id.
 pub(crate) fn newest_first(headers: &mut [RunHeader]) {
-    headers.sort_by(|left, right| {
-        (right.started_unix_ms, &right.id).cmp(&(left.started_unix_ms, &left.id))
-    });
+    headers.sort_by(|left, right| (right.started_unix_ms, &right.id).cmp(&(left.started_unix_ms, &left.id)));
 }
 
 fn open_intents(run: &RunState) -> Vec<(OpIndex, Attempt)> {
@@ -251,4 +247,3 @@ fn final_status(run: &RunState) -> RunStatus {
         RunStatus::Failed
     }
 }
-

@@ -1,7 +1,7 @@
 //! Steps about operations: legal or not, and what they change.
 
 use super::{Ledger, RunState};
-use crate::content::{digest_of, excludes, subjects};
+use crate::content::{digest_of, excludes, overtaken, subjects};
 use crate::run::{Attempt, Digest, Lease, OpIndex, OpStatus, RunId, WorkerId};
 use crate::snapshot::{Doubt, Revision, Subject};
 use crate::step::{
@@ -12,6 +12,15 @@ use crate::step::{
 enum Fresh {
     New,
     Repeated,
+}
+
+/// What a commit or failure says of itself.
+struct Said<'a> {
+    op: OpIndex,
+    attempt: Attempt,
+    worker: &'a WorkerId,
+    intended: bool,
+    becomes: OpStatus,
 }
 
 impl Ledger {
@@ -25,8 +34,18 @@ impl Ledger {
         if now == Some(lease.token) { Ok(run) } else { Err(Fenced::Token { now }) }
     }
 
+    /// Steps of the holder of a lease, in order.
+    pub(crate) fn steps(&mut self, lease: &Lease, steps: &[StoreStep]) -> Vec<StoreAnswer> {
+        let mut answers: Vec<StoreAnswer> = steps.iter().map(|step| self.step(lease, step)).collect();
+        for position in overtaken(steps, &answers) {
+            let revisions = self.repeated(&lease.run, &steps[position]);
+            answers[position] = StoreAnswer::Ok { revisions, repeated: true };
+        }
+        answers
+    }
+
     /// One step of the holder of a lease.
-    pub(crate) fn step(&mut self, lease: &Lease, step: &StoreStep) -> StoreAnswer {
+    fn step(&mut self, lease: &Lease, step: &StoreStep) -> StoreAnswer {
         let run = match self.check(lease) {
             Ok(run) => run,
             Err(fenced) => return StoreAnswer::Fenced(fenced),
@@ -44,15 +63,13 @@ impl Ledger {
             StoreStep::Intent(intent) => self.examine_intent(id, run, intent),
             StoreStep::Commit(commit) => {
                 let CommitRecord { op, attempt, worker, intended, writes, .. } = commit;
-                self.examine_result(id, run, (*op, *attempt, worker), *intended, writes, OpStatus::Done, || {
-                    digest_of(commit)
-                })
+                let said = Said { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Done };
+                self.examine_result(id, run, said, writes, || digest_of(commit))
             }
             StoreStep::Fail(failure) => {
                 let Failure { op, attempt, worker, intended, writes, .. } = failure;
-                self.examine_result(id, run, (*op, *attempt, worker), *intended, writes, OpStatus::Failed, || {
-                    digest_of(failure)
-                })
+                let said = Said { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Failed };
+                self.examine_result(id, run, said, writes, || digest_of(failure))
             }
             StoreStep::Doubt { op, attempt, .. } => {
                 let state = run.ops.get(op).map(|state| (state.record.status, state.record.attempt));
@@ -113,12 +130,11 @@ impl Ledger {
         &self,
         id: &RunId,
         run: &RunState,
-        (op, attempt, worker): (OpIndex, Attempt, &WorkerId),
-        intended: bool,
+        said: Said<'_>,
         writes: &Writes,
-        becomes: OpStatus,
         digest: impl FnOnce() -> Digest,
     ) -> Result<Fresh, StoreAnswer> {
+        let Said { op, attempt, worker, intended, becomes } = said;
         let known = run.ops.get(&op);
         if let Some(known) = known
             && known.record.status == becomes
@@ -150,8 +166,7 @@ impl Ledger {
                     return false;
                 }
                 let others = self.claims.get(subject).into_iter().flatten();
-                let mut taken =
-                    others.filter(|(other, mode)| *other != id && excludes(ClaimMode::Exclusive, **mode));
+                let mut taken = others.filter(|(other, mode)| *other != id && excludes(ClaimMode::Exclusive, **mode));
                 matches!(subject, Subject::Instance(_)) || taken.next().is_some()
             })
             .collect();
@@ -292,7 +307,7 @@ impl Ledger {
 }
 
 /// The writes of a step to the state, if it is of a kind that has any.
-fn writes_of(step: &StoreStep) -> Option<&Writes> {
+pub(crate) fn writes_of(step: &StoreStep) -> Option<&Writes> {
     match step {
         StoreStep::Commit(commit) => Some(&commit.writes),
         StoreStep::Fail(failure) => Some(&failure.writes),

@@ -76,10 +76,8 @@ impl Client {
         }
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        let pool = Pool::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .build(connector);
+        let pool =
+            Pool::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector);
         Ok(Client { pool, base: url.trim_end_matches('/').to_owned() })
     }
 
@@ -117,11 +115,7 @@ impl Client {
             .map_err(|_| ClientError::Url { url: format!("{}{path}", self.base) })?;
         self.pool.request(request).await.map_err(|error| {
             let what = innermost(&error);
-            if error.is_connect() {
-                ClientError::Unreachable { url: self.base.clone(), what }
-            } else {
-                self.lost(what)
-            }
+            if error.is_connect() { ClientError::Unreachable { url: self.base.clone(), what } } else { self.lost(what) }
         })
     }
 

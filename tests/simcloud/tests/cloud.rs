@@ -264,6 +264,9 @@ async fn what_was_answered_survives_the_death_of_the_server() {
     assert!(answered.len() > 50, "{}", answered.len());
 
     let process = Process::start(folder.path());
+    let second = Command::new(env!("CARGO_BIN_EXE_simcloud")).arg("-db").arg(folder.path().join("cloud.db")).output();
+    let second = second.unwrap();
+    assert!(!second.status.success() && String::from_utf8_lossy(&second.stderr).contains("locked"), "{second:?}");
     let stored = call(&process.client, Method::GET, "/regions/us-east/instance", Json::Null).await.1;
     let stored = stored["items"].as_array().unwrap().clone();
     let ids: std::collections::BTreeSet<String> = stored.iter().map(id).collect();
@@ -281,4 +284,36 @@ async fn what_was_answered_survives_the_death_of_the_server() {
     assert_eq!((status, &found["id"]), (200, &first["id"]));
     let network_path = format!("/regions/us-east/network/{}", id(&network));
     assert_eq!(call(&process.client, Method::DELETE, &network_path, Json::Null).await.0, 409);
+}
+
+/// Effects a second over HTTP, by durability. `cargo test --release -p weft-simcloud -- --ignored --nocapture`
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement"]
+async fn throughput() {
+    const EFFECTS: usize = 20_000;
+    const CLIENTS: usize = 64;
+    for durability in ["process", "machine"] {
+        let folder = tempfile::tempdir().unwrap();
+        let config: Config = serde_json::from_value(json!({"durability": durability})).unwrap();
+        let database = folder.path().join("cloud.db");
+        let server = Server::start(config, "127.0.0.1:0".parse().unwrap(), Some(&database)).await.unwrap();
+        let client = Client::new(server.url()).unwrap();
+        tokio::spawn(server.run());
+        let begun = Instant::now();
+        let senders = (0..CLIENTS).map(|sender| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                for number in 0..EFFECTS / CLIENTS {
+                    let body = json!({"name": format!("r-{sender}-{number}"), "type": "TXT", "values": ["x"]});
+                    let path = "/regions/us-east/dns_record";
+                    assert_eq!(client.send(Method::POST, path, Some(&body)).await.unwrap().status, 201);
+                }
+            })
+        });
+        for sender in join_all(senders).await {
+            sender.unwrap();
+        }
+        let rate = EFFECTS as f64 / begun.elapsed().as_secs_f64();
+        println!("{durability}: {rate:.0} effects/s over {CLIENTS} connections");
+    }
 }

@@ -239,11 +239,8 @@ impl Plugin {
     }
 
     async fn import(&mut self, kind: &str, id: &str) -> Result<Attributes, Diagnostic> {
-        let request = import_resource_state::Request {
-            type_name: kind.to_owned(),
-            id: id.to_owned(),
-            ..Default::default()
-        };
+        let request =
+            import_resource_state::Request { type_name: kind.to_owned(), id: id.to_owned(), ..Default::default() };
         let reply = self.provider.import_resource_state(request).await.unwrap().into_inner();
         match reply.diagnostics.into_iter().next() {
             Some(diagnostic) => Err(diagnostic),
@@ -318,8 +315,7 @@ fn network(cidr: &str) -> Vec<(&'static str, Value)> {
 async fn objects_live_through_the_plugin() {
     let mut plugin = Plugin::ready(json!({}), &[]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
-    let subnet_config =
-        [("name", text("s")), ("network_id", net["id"].clone()), ("cidr", text("10.0.1.0/24"))];
+    let subnet_config = [("name", text("s")), ("network_id", net["id"].clone()), ("cidr", text("10.0.1.0/24"))];
     let subnet = plugin.create("cloud_subnet", &subnet_config).await;
     let tags = Value::Map(BTreeMap::from([("role".to_owned(), text("web"))]));
     let mut machine = vec![

@@ -15,7 +15,8 @@ end
 local function op_read(ops, op)
   local value = redis.call('HGET', ops, op)
   if not value then
-    return {status = 'P', attempt = '0', worker = '-', settled = '-', planned = '-', target = '-', action = '-', rest = ''}
+    return {status = 'P', attempt = '0', worker = '-', settled = '-', planned = '-', target = '-', action = '-',
+      rest = ''}
   end
   local s, a, w, d, p, t, c, r = string.match(value, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n(.*)$')
   return {status = s, attempt = a, worker = w, settled = d, planned = p, target = t, action = c, rest = r}

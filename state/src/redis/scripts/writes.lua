@@ -8,7 +8,8 @@ local function read_writes(at)
   local count = tonumber(ARGV[at])
   at = at + 1
   for _ = 1, count do
-    table.insert(writes.instances, {name = ARGV[at], there = ARGV[at + 1] == '1', value = ARGV[at + 2], deps = ARGV[at + 3]})
+    local there = ARGV[at + 1] == '1'
+    table.insert(writes.instances, {name = ARGV[at], there = there, value = ARGV[at + 2], deps = ARGV[at + 3]})
     at = at + 4
   end
   count = tonumber(ARGV[at])

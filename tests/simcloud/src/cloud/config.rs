@@ -87,10 +87,10 @@ pub enum ConfigError {
 impl Config {
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let config: Config = serde_json::from_str(&text)
-            .map_err(|source| ConfigError::Form { path: path.to_owned(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let config: Config =
+            serde_json::from_str(&text).map_err(|source| ConfigError::Form { path: path.to_owned(), source })?;
         config.check().map_err(|what| ConfigError::Value { path: path.to_owned(), what })?;
         Ok(config)
     }

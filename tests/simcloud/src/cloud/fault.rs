@@ -230,11 +230,8 @@ impl Faults {
 
     /// The rules and their counters.
     pub fn seen(&self) -> Vec<Seen> {
-        let seen = |counted: &Counted| Seen {
-            rule: counted.rule.clone(),
-            matched: counted.matched,
-            fired: counted.fired,
-        };
+        let seen =
+            |counted: &Counted| Seen { rule: counted.rule.clone(), matched: counted.matched, fired: counted.fired };
         self.rules.iter().map(seen).collect()
     }
 
@@ -264,9 +261,7 @@ mod tests {
     }
 
     fn ends(faults: &mut Faults, requests: u64) -> Vec<u64> {
-        (1..=requests)
-            .filter(|_| faults.decide("eu", Kind::Network, Op::Create).0.end.is_some())
-            .collect()
+        (1..=requests).filter(|_| faults.decide("eu", Kind::Network, Op::Create).0.end.is_some()).collect()
     }
 
     #[test]

@@ -127,6 +127,8 @@ impl Drop for Store {
 }
 
 fn prepare(connection: &Connection, durability: Durability) -> Result<(), StoreError> {
+    // One server a file: two would each have a world of their own.
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
     if tables > 0 && id != APPLICATION_ID {
@@ -195,10 +197,8 @@ fn write_group(connection: &mut Connection, group: &[Box<Effect>]) -> Result<(),
         let mut line = transaction.prepare_cached("INSERT INTO ledger (seq, line) VALUES (?, ?)")?;
         for effect in group {
             let (object, entry) = (&effect.object, &effect.entry);
-            let broken = |error: serde_json::Error| StoreError::Object {
-                id: object.id.clone(),
-                what: error.to_string(),
-            };
+            let broken =
+                |error: serde_json::Error| StoreError::Object { id: object.id.clone(), what: error.to_string() };
             match effect.change {
                 Change::Put => {
                     let attributes = serde_json::to_string(&object.attributes).map_err(broken)?;
@@ -215,11 +215,9 @@ fn write_group(connection: &mut Connection, group: &[Box<Effect>]) -> Result<(),
 }
 
 fn read_ledger(connection: &Connection, after: u64) -> Result<Vec<(u64, String)>, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT seq, line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?")?;
+    let mut statement = connection.prepare_cached("SELECT seq, line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?")?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![after, LEDGER_PAGE as i64], |row| {
-        Ok((row.get::<_, i64>(0)?.max(0) as u64, row.get(1)?))
-    })?;
+    let rows = statement
+        .query_map(params![after, LEDGER_PAGE as i64], |row| Ok((row.get::<_, i64>(0)?.max(0) as u64, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -248,14 +248,7 @@ impl World {
         Ok(self.effect(asked, Op::Delete, object, Change::Remove, DONE))
     }
 
-    fn effect(
-        &mut self,
-        asked: Asked<'_>,
-        op: Op,
-        object: Object,
-        change: Change,
-        outcome: &'static str,
-    ) -> Effect {
+    fn effect(&mut self, asked: Asked<'_>, op: Op, object: Object, change: Change, outcome: &'static str) -> Effect {
         self.seq += 1;
         let entry = Entry {
             seq: self.seq,

@@ -154,7 +154,7 @@ impl Api {
         tokio::time::sleep(grace).await;
     }
 
-    /// Waits before a repetition: longer each time, at least as long as the cloud asks, and never just as long as others.
+    /// Waits before a repetition: longer each time, at least as long as the cloud asks, never just as long as others.
     async fn pause(&self, number: u32, at_least: Option<Duration>) -> Result<(), ApiError> {
         let doubled = FIRST_PAUSE.saturating_mul(1 << number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
         let spread = (uuid::Uuid::new_v4().as_u128() % 1000) as f64 / 1000.0;

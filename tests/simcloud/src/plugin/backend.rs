@@ -18,7 +18,7 @@ pub const NO_SUCH_IMPORT: &str = "Cannot import non-existent remote object";
 #[derive(Debug)]
 pub enum Backend {
     /// In a cloud.
-    Cloud(Api),
+    Cloud(Box<Api>),
     /// Nowhere.
     Offline,
     /// Not known yet: the provider's configuration has unknown values.
@@ -219,7 +219,7 @@ fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<At
     Ok(object)
 }
 
-/// Is it certain that the object does not exist? A 404 alone may be about the region, or from something else than a cloud.
+/// Is it certain that the object does not exist? A 404 alone may be about the region, or come from no cloud at all.
 fn is_absent(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { status: 404, code, .. } if code == "no-such-object")
 }

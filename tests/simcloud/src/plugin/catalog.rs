@@ -243,11 +243,7 @@ impl Resource {
 
     /// Its description with the look-up line, if it has one.
     pub fn full_description(&self) -> String {
-        if self.has_token() {
-            format!("{}\n\n{LOOKUP}", self.description)
-        } else {
-            self.description.to_owned()
-        }
+        if self.has_token() { format!("{}\n\n{LOOKUP}", self.description) } else { self.description.to_owned() }
     }
 }
 

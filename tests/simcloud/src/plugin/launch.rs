@@ -170,7 +170,10 @@ async fn serve(listener: UnixListener, acceptor: Option<TlsAcceptor>) -> Result<
     Ok(())
 }
 
-async fn handshake(accepted: std::io::Result<UnixStream>, acceptor: Option<TlsAcceptor>) -> std::io::Result<Connection> {
+async fn handshake(
+    accepted: std::io::Result<UnixStream>,
+    acceptor: Option<TlsAcceptor>,
+) -> std::io::Result<Connection> {
     let stream = accepted?;
     Ok(Connection(match acceptor {
         Some(acceptor) => Box::new(acceptor.accept(stream).await?),

@@ -56,12 +56,7 @@ pub fn plan_create(resource: &Resource, outlook: &Outlook, config: &Attributes, 
 
 /// Plans a change of an object. The private data is empty: should the change turn out a replacement, its create must
 /// not find the token of the old object.
-pub fn plan_update(
-    resource: &Resource,
-    prior: &Attributes,
-    proposed: Attributes,
-    config: &Attributes,
-) -> Planned {
+pub fn plan_update(resource: &Resource, prior: &Attributes, proposed: Attributes, config: &Attributes) -> Planned {
     let mut state = proposed;
     let mut replace = Vec::new();
     for attribute in resource.attributes {

@@ -121,7 +121,7 @@ impl CloudProvider {
                     .map_err(|error| Problem::new("Invalid address of the cloud", format!("{error}.")).at("url"))?;
                 let timeout = Duration::from_secs_f64(number("timeout", DEFAULT_TIMEOUT));
                 let retries = number("retries", DEFAULT_RETRIES) as u32;
-                Backend::Cloud(Api::new(client, retries, timeout, self.stop.subscribe()))
+                Backend::Cloud(Box::new(Api::new(client, retries, timeout, self.stop.subscribe())))
             }
         };
         Ok(Setup { region, plan_tokens, backend })
@@ -328,14 +328,12 @@ impl Provider for CloudProvider {
             upgrade(resource, request.version, raw)
         });
         Ok(Response::new(match upgraded {
-            Ok(object) => upgrade_resource_state::Response {
-                upgraded_state: Some(write(Some(&object))),
-                diagnostics: Vec::new(),
-            },
-            Err(problem) => upgrade_resource_state::Response {
-                upgraded_state: None,
-                diagnostics: vec![problem.to_diagnostic()],
-            },
+            Ok(object) => {
+                upgrade_resource_state::Response { upgraded_state: Some(write(Some(&object))), diagnostics: Vec::new() }
+            }
+            Err(problem) => {
+                upgrade_resource_state::Response { upgraded_state: None, diagnostics: vec![problem.to_diagnostic()] }
+            }
         }))
     }
 

@@ -80,9 +80,7 @@ pub fn conform(mut object: Attributes, attributes: &[Attribute]) -> Result<Attri
 /// Numbers that no float holds travel as decimal strings.
 fn number_from_text(value: Value, attribute: &Attribute) -> Value {
     match &value {
-        Value::Text(text) if attribute.ty == super::value::Type::Number => {
-            text.parse().map_or(value, Value::Number)
-        }
+        Value::Text(text) if attribute.ty == super::value::Type::Number => text.parse().map_or(value, Value::Number),
         _ => value,
     }
 }

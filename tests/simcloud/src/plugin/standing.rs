@@ -56,10 +56,7 @@ pub struct Broker;
 impl GrpcBroker for Broker {
     type StartStreamStream = Answers<ConnInfo>;
 
-    async fn start_stream(
-        &self,
-        _: Request<Streaming<ConnInfo>>,
-    ) -> Result<Response<Self::StartStreamStream>, Status> {
+    async fn start_stream(&self, _: Request<Streaming<ConnInfo>>) -> Result<Response<Self::StartStreamStream>, Status> {
         Ok(Response::new(silence()))
     }
 }

@@ -1,0 +1,26 @@
+//! Exit codes: scripts rely on them.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl Exit {
+    /// Everything was done.
+    pub const DONE: Exit = Exit(0);
+    /// Something went wrong, and was said.
+    pub const FAILED: Exit = Exit(1);
+    /// `plan -detailed-exitcode`: there are changes.
+    pub const CHANGES: Exit = Exit(2);
+    /// `fmt`: a file cannot be read or has errors.
+    pub const UNREADABLE: Exit = Exit(2);
+    /// `fmt -check`: a file is not in the canonical form.
+    pub const UNFORMATTED: Exit = Exit(3);
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.0)
+    }
+}

@@ -1,0 +1,242 @@
+//! The objects of the event stream (`-json`), without `@timestamp`, which whoever prints them adds.
+
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::address::{InstanceKey, ResourceInstance};
+use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, ResourceChange};
+use weft_graph_format::codec;
+use weft_graph_format::graph::Action;
+use weft_state::OutputRecord;
+
+/// Version of the stream's format.
+const UI_VERSION: &str = "1.2";
+/// The version of OpenTofu whose stream this is.
+const TOFU_VERSION: &str = "1.12.6";
+
+/// How many objects an operation adds, changes and so on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Created.
+    pub add: usize,
+    /// Updated in place.
+    pub change: usize,
+    /// Imported.
+    pub import: usize,
+    /// Destroyed.
+    pub remove: usize,
+    /// Taken out of state.
+    pub forget: usize,
+}
+
+impl Counts {
+    /// Of a plan.
+    pub fn of_plan(changes: &Changes) -> Counts {
+        let mut counts = Counts::default();
+        for change in &changes.resources {
+            if change.address.resource.mode != weft_graph_format::address::ResourceMode::Managed {
+                continue;
+            }
+            match change.action {
+                ChangeAction::Only(Action::Create) => counts.add += 1,
+                ChangeAction::Only(Action::Update) => counts.change += 1,
+                ChangeAction::Only(Action::Delete) => counts.remove += 1,
+                ChangeAction::Only(Action::Forget) => counts.forget += 1,
+                ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete => {
+                    counts.add += 1;
+                    counts.remove += 1;
+                }
+                ChangeAction::ForgetThenCreate => {
+                    counts.add += 1;
+                    counts.forget += 1;
+                }
+                ChangeAction::Only(Action::NoOp | Action::Read) => {}
+            }
+        }
+        counts
+    }
+}
+
+fn event(kind: &str, level: &str, message: String, rest: &[(&str, Json)]) -> Json {
+    let mut object = Map::new();
+    object.insert("@level".into(), level.into());
+    object.insert("@message".into(), message.into());
+    object.insert("@module".into(), "tofu.ui".into());
+    for (name, value) in rest {
+        object.insert((*name).to_owned(), value.clone());
+    }
+    object.insert("type".into(), kind.into());
+    Json::Object(object)
+}
+
+/// The first event.
+pub fn version() -> Json {
+    let message = format!("Weft {}", env!("CARGO_PKG_VERSION"));
+    event("version", "info", message, &[("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
+}
+
+/// Something to tell, without a type of its own.
+pub fn log(message: &str) -> Json {
+    event("log", "info", message.to_owned(), &[])
+}
+
+/// A problem; `object` is what [`super::diagnostics::object`] gives.
+pub fn diagnostic(object: Json) -> Json {
+    let severity = object.get("severity").and_then(Json::as_str).unwrap_or("error").to_owned();
+    let summary = object.get("summary").and_then(Json::as_str).unwrap_or_default();
+    let (level, title) = if severity == "warning" { ("warn", "Warning") } else { ("error", "Error") };
+    event("diagnostic", level, format!("{title}: {summary}"), &[("diagnostic", object)])
+}
+
+/// A resource instance as events name it.
+pub fn resource(address: &ResourceInstance) -> Json {
+    let key = match &address.key {
+        InstanceKey::None => Json::Null,
+        InstanceKey::Int(i) => (*i).into(),
+        InstanceKey::String(s) => s.as_str().into(),
+    };
+    let text = address.to_string();
+    let module = address.module.to_string();
+    let local = text.strip_prefix(&format!("{module}.")).unwrap_or(&text).to_owned();
+    let type_name = address.resource.type_name.as_str();
+    json!({
+        "addr": text,
+        "module": module,
+        "resource": local,
+        "implied_provider": type_name.split('_').next().unwrap_or(type_name),
+        "resource_type": type_name,
+        "resource_name": address.resource.name.as_str(),
+        "resource_key": key,
+    })
+}
+
+fn change_word(change: &ResourceChange) -> &'static str {
+    match change.action {
+        ChangeAction::Only(Action::NoOp) if change.previous_address.is_some() => "move",
+        ChangeAction::Only(Action::NoOp) => "noop",
+        ChangeAction::Only(Action::Forget) => "remove",
+        ChangeAction::Only(action) => action.word(),
+        _ => "replace",
+    }
+}
+
+fn change_object(change: &ResourceChange) -> Json {
+    let mut object = Map::new();
+    object.insert("resource".into(), resource(&change.address));
+    if let Some(previous) = &change.previous_address {
+        object.insert("previous_resource".into(), resource(previous));
+    }
+    object.insert("action".into(), change_word(change).into());
+    if let Some(reason) = change.reason.event_word() {
+        object.insert("reason".into(), reason.into());
+    }
+    Json::Object(object)
+}
+
+/// A change of a plan.
+pub fn planned_change(change: &ResourceChange) -> Json {
+    let message = format!("{}: Plan to {}", change.address, change_word(change));
+    event("planned_change", "info", message, &[("change", change_object(change))])
+}
+
+/// Something found to be other than state has it.
+pub fn resource_drift(change: &ResourceChange) -> Json {
+    let message = format!("{}: Drift detected ({})", change.address, change_word(change));
+    event("resource_drift", "info", message, &[("change", change_object(change))])
+}
+
+/// The sums at the end of a plan (`plan`), an apply (`apply`) or a destruction (`destroy`).
+pub fn change_summary(counts: &Counts, operation: &str) -> Json {
+    let Counts { add, change, import, remove, forget } = *counts;
+    let message = match operation {
+        "plan" => super::plan::plan_line(counts),
+        "destroy" => super::plan::destroyed_line(counts),
+        _ => super::plan::applied_line(counts),
+    };
+    let changes = json!({
+        "add": add, "change": change, "import": import, "remove": remove, "forget": forget, "operation": operation,
+    });
+    event("change_summary", "info", message, &[("changes", changes)])
+}
+
+/// What a plan does to outputs.
+pub fn planned_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputChange)>) -> Json {
+    let mut object = Map::new();
+    for (name, output) in outputs {
+        let action = if output.action == Action::NoOp { "noop" } else { output.action.word() };
+        let sensitive = output.sensitive_before || output.sensitive_after;
+        object.insert(name.to_owned(), json!({"sensitive": sensitive, "action": action}));
+    }
+    let message = format!("Outputs: {}", object.len());
+    event("outputs", "info", message, &[("outputs", Json::Object(object))])
+}
+
+/// Outputs as stored.
+pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputRecord)>) -> Json {
+    let mut object = Map::new();
+    for (name, output) in outputs {
+        let parse = |raw: &weft_state::RawJson| serde_json::from_str::<Json>(raw.as_str()).unwrap_or(Json::Null);
+        let mut one = Map::new();
+        one.insert("sensitive".into(), output.sensitive.into());
+        one.insert("type".into(), parse(&output.value_type));
+        if !output.sensitive {
+            one.insert("value".into(), parse(&output.value));
+        }
+        object.insert(name.to_owned(), Json::Object(one));
+    }
+    let message = format!("Outputs: {}", object.len());
+    event("outputs", "info", message, &[("outputs", Json::Object(object))])
+}
+
+/// What an operation of an apply is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// `create`, `update`, `delete`, `read`...
+    pub action: String,
+    /// `id` or `name` and its value, where the object has one that is not sensitive.
+    pub id: Option<(String, String)>,
+    /// Seconds since it began.
+    pub elapsed_seconds: u64,
+}
+
+impl Hook {
+    fn object(&self, elapsed: bool) -> Json {
+        let mut object = Map::new();
+        object.insert("resource".into(), resource(&self.address));
+        object.insert("action".into(), self.action.clone().into());
+        if let Some((key, value)) = &self.id {
+            object.insert("id_key".into(), key.clone().into());
+            object.insert("id_value".into(), value.clone().into());
+        }
+        if elapsed {
+            object.insert("elapsed_seconds".into(), self.elapsed_seconds.into());
+        }
+        Json::Object(object)
+    }
+}
+
+/// An operation begins.
+pub fn apply_start(hook: &Hook) -> Json {
+    event("apply_start", "info", super::plan::started_line(hook), &[("hook", hook.object(false))])
+}
+
+/// An operation takes long.
+pub fn apply_progress(hook: &Hook) -> Json {
+    event("apply_progress", "info", super::plan::progress_line(hook), &[("hook", hook.object(true))])
+}
+
+/// An operation is done.
+pub fn apply_complete(hook: &Hook) -> Json {
+    event("apply_complete", "info", super::plan::done_line(hook), &[("hook", hook.object(true))])
+}
+
+/// An operation failed.
+pub fn apply_errored(hook: &Hook) -> Json {
+    let message = format!("{}: {} errored after {}s", hook.address, hook.action, hook.elapsed_seconds);
+    event("apply_errored", "info", message, &[("hook", hook.object(true))])
+}
+
+/// The type of a value in its JSON form; for objects of the stream that show values.
+pub fn type_object(ty: &weft_graph_format::types::Type) -> Json {
+    serde_json::from_str(&codec::type_json::encode(ty)).unwrap_or(Json::Null)
+}

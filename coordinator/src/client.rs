@@ -1,0 +1,390 @@
+//! The other side of [`crate::server`]: what command lines ask of a coordinator, and how a worker connects to one.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status, Streaming};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_proto::cluster as proto;
+use weft_state::Opaque;
+
+use crate::event::Decision;
+use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
+use crate::process::is_dead;
+use crate::result::decode_diagnostics;
+use crate::service::{Resumption, Submission};
+use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
+use crate::transport::{Frame, WorkerEnd, pair};
+
+/// How long a connection may take: the other side is on this machine.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a coordinator did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is not one.
+    #[error("{0:?} is not the address of a coordinator: give HOST:PORT")]
+    Address(String),
+    /// Nobody answers there.
+    #[error("the coordinator at {address} does not answer: {error}")]
+    Unreachable {
+        /// Where.
+        address: String,
+        /// What went wrong.
+        error: String,
+    },
+    /// It refused.
+    #[error("{message}")]
+    Refused {
+        /// Its words.
+        message: String,
+        /// More of them, where a plan was refused.
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+/// A connection to a coordinator.
+#[derive(Clone, Debug)]
+pub struct Client {
+    runs: proto::runs_client::RunsClient<Channel>,
+    address: String,
+}
+
+/// What happens in a run that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchEvent {
+    /// Where the run stands.
+    Summary(RunListing),
+    /// Something happened to an operation.
+    Operation(OperationEvent),
+    /// Something to tell.
+    Notice(String),
+    /// The run's term ended.
+    End(WatchEnd),
+}
+
+/// Something that happened to an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationEvent {
+    /// Its number in the plan.
+    pub operation: u32,
+    /// What it is about.
+    pub address: String,
+    /// The deposed object that it is about.
+    pub deposed: Option<String>,
+    /// `create`, `update`...
+    pub action: String,
+    /// As text; empty where there is none.
+    pub provider_instance: String,
+    /// Name of the worker.
+    pub worker: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Milliseconds since a worker got it.
+    pub elapsed_ms: u64,
+    /// `started returned done failed skipped settling in-doubt stray waiting`.
+    pub status: String,
+    /// Why it is in doubt, or the number of the operation that it was skipped for.
+    pub reason: String,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// How a watched run's term ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchEnd {
+    /// Where the run stands.
+    pub run: Option<RunListing>,
+    /// Addresses in doubt.
+    pub in_doubt: Vec<String>,
+    /// Addresses of what is not finished.
+    pub unfinished: Vec<String>,
+    /// Addresses with objects of superseded attempts.
+    pub strays: Vec<String>,
+    /// It ended before everything was done.
+    pub stopped: bool,
+    /// Why, where the store failed it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl WatchEnd {
+    /// Exit code of `apply` and `resume`: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    pub fn exit_code(&self) -> u8 {
+        let counts = self.run.as_ref().map(|run| run.counts).unwrap_or_default();
+        let failed = counts.failed > 0 || counts.skipped > 0 || self.stopped || self.run.is_none();
+        match (counts.in_doubt > 0 || !self.in_doubt.is_empty(), failed || !self.strays.is_empty()) {
+            (true, _) => 3,
+            (false, true) => 1,
+            (false, false) => 0,
+        }
+    }
+}
+
+/// Events of a watched run.
+#[derive(Debug)]
+pub struct Watch {
+    stream: Streaming<proto::RunEvent>,
+    address: String,
+}
+
+impl Watch {
+    /// The next event; `None` after the end.
+    ///
+    /// # Errors
+    /// When the connection breaks: the run goes on without being watched.
+    pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
+        use proto::run_event::Event;
+        loop {
+            let received = self.stream.message().await.map_err(|status| refused(&self.address, status))?;
+            let Some(event) = received else { return Ok(None) };
+            return Ok(Some(match event.event {
+                Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),
+                Some(Event::Operation(event)) => WatchEvent::Operation(operation_event(event)),
+                Some(Event::Notice(text)) => WatchEvent::Notice(text),
+                Some(Event::End(end)) => WatchEvent::End(WatchEnd {
+                    run: end.summary.map(listing),
+                    in_doubt: end.in_doubt,
+                    unfinished: end.unfinished,
+                    strays: end.strays,
+                    stopped: end.stopped,
+                    diagnostics: decode_diagnostics(&Opaque(end.diagnostics)),
+                }),
+                // Of a later version.
+                None => continue,
+            }));
+        }
+    }
+}
+
+/// Connects to `HOST:PORT`.
+async fn channel(address: &str) -> Result<Channel, ClientError> {
+    let bare = address.strip_prefix("http://").unwrap_or(address);
+    let endpoint = Endpoint::from_shared(format!("http://{bare}")).map_err(|_| ClientError::Address(address.into()))?;
+    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+    endpoint.connect().await.map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        ClientError::Unreachable { address: bare.to_owned(), error: cause.unwrap_or_else(|| error.to_string()) }
+    })
+}
+
+fn refused(address: &str, status: Status) -> ClientError {
+    if status.code() == Code::Unavailable && status.details().is_empty() && status.message().is_empty() {
+        return ClientError::Unreachable { address: address.to_owned(), error: "the connection broke".to_owned() };
+    }
+    let diagnostics = match status.details() {
+        [] => Vec::new(),
+        bytes => decode_diagnostics(&Opaque(bytes.to_vec())),
+    };
+    ClientError::Refused { message: status.message().to_owned(), diagnostics }
+}
+
+impl Client {
+    /// Connects to a coordinator at `HOST:PORT`.
+    ///
+    /// # Errors
+    /// When the address makes no sense or nobody answers.
+    pub async fn connect(address: &str) -> Result<Client, ClientError> {
+        let runs = proto::runs_client::RunsClient::new(channel(address).await?)
+            .max_decoding_message_size(FRAME_BYTES)
+            .max_encoding_message_size(FRAME_BYTES);
+        Ok(Client { runs, address: address.to_owned() })
+    }
+
+    /// Sends a plan to be carried out; gives the run's id.
+    ///
+    /// # Errors
+    /// What the coordinator refuses: a bad plan, claims that others hold, a stale plan.
+    pub async fn submit(&mut self, submission: Submission) -> Result<String, ClientError> {
+        let request = proto::SubmitRunRequest {
+            plan: submission.plan,
+            inputs: submission.inputs.into_iter().collect(),
+            parallelism: submission.parallelism.unwrap_or_default(),
+            placement: submission.placement.into_iter().map(placement_rule).collect(),
+            detach: submission.detach,
+            ..Default::default()
+        };
+        let response = self.runs.submit_run(request).await;
+        Ok(response.map_err(|status| refused(&self.address, status))?.into_inner().run)
+    }
+
+    /// Watches a run (the newest without a name) from now on.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub async fn watch(&mut self, run: Option<&str>) -> Result<Watch, ClientError> {
+        let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
+        let response = self.runs.watch_run(request).await.map_err(|status| refused(&self.address, status))?;
+        Ok(Watch { stream: response.into_inner(), address: self.address.clone() })
+    }
+
+    /// All runs, newest first.
+    ///
+    /// # Errors
+    /// When the coordinator or its store does not answer.
+    pub async fn list(&mut self) -> Result<Vec<RunListing>, ClientError> {
+        let response = self.runs.list_runs(proto::ListRunsRequest {}).await;
+        let runs = response.map_err(|status| refused(&self.address, status))?.into_inner().runs;
+        Ok(runs.into_iter().map(listing).collect())
+    }
+
+    /// One run (the newest without a name) with its operations.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub async fn show(&mut self, run: Option<&str>) -> Result<RunDetails, ClientError> {
+        let request = proto::ShowRunRequest { run: run.unwrap_or_default().to_owned() };
+        let response = self.runs.show_run(request).await.map_err(|status| refused(&self.address, status))?.into_inner();
+        let operations = response.operations.into_iter().map(|operation| OperationListing {
+            address: operation.address,
+            action: operation.action,
+            status: operation.status,
+            provider_instance: operation.provider_instance,
+            worker: operation.worker,
+            attempt: operation.attempt,
+            deposed: (!operation.deposed.is_empty()).then_some(operation.deposed),
+            absence_unproven: operation.absence_unproven,
+            operation: operation.operation,
+            diagnostics: Opaque(operation.diagnostics),
+        });
+        let operations = operations.collect();
+        Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
+    }
+
+    /// Goes on with a run (the newest unfinished one without a name); `None` when there is nothing to go on with.
+    ///
+    /// # Errors
+    /// When it cannot be begun.
+    pub async fn resume(&mut self, run: Option<&str>, how: Resumption) -> Result<Option<String>, ClientError> {
+        let request = proto::ResumeRunRequest {
+            run: run.unwrap_or_default().to_owned(),
+            inputs: how.inputs.into_iter().collect(),
+            parallelism: how.parallelism.unwrap_or_default(),
+            placement: how.placement.into_iter().map(placement_rule).collect(),
+        };
+        let response = self.runs.resume_run(request).await.map_err(|status| refused(&self.address, status))?;
+        Ok(Some(response.into_inner().run).filter(|run| !run.is_empty()))
+    }
+
+    /// Says what became of an operation in doubt. Gives the status word and, where it is still in doubt, why.
+    ///
+    /// # Errors
+    /// When nothing at the address is in doubt.
+    pub async fn resolve(
+        &mut self,
+        run: &str,
+        address: &str,
+        decision: Decision,
+    ) -> Result<(String, String), ClientError> {
+        use proto::resolve_doubt_request::Decision as D;
+        let decision = match decision {
+            Decision::Adopt(id) => D::Adopt(id),
+            Decision::Absent => D::Absent(true),
+            Decision::Retry => D::Retry(true),
+            Decision::Forget => D::Forget(true),
+        };
+        let (run, address) = (run.to_owned(), address.to_owned());
+        let request = proto::ResolveDoubtRequest { run, address, decision: Some(decision) };
+        let response = self.runs.resolve_doubt(request).await.map_err(|status| refused(&self.address, status))?;
+        let response = response.into_inner();
+        Ok((response.status, response.reason))
+    }
+
+    /// Drains a run; with `now` leaves it at once.
+    ///
+    /// # Errors
+    /// When the coordinator does not answer.
+    pub async fn cancel(&mut self, run: &str, now: bool) -> Result<(), ClientError> {
+        let request = proto::CancelRunRequest { run: run.to_owned(), now };
+        self.runs.cancel_run(request).await.map_err(|status| refused(&self.address, status))?;
+        Ok(())
+    }
+}
+
+/// Opens a worker's stream. The two ends are closed when the connection breaks; the worker then calls this again and
+/// greets anew. Orders to settle are completed on the way: whether their holder is dead is looked up on this machine.
+///
+/// # Errors
+/// When the coordinator does not answer.
+pub async fn connect_worker(address: &str) -> Result<WorkerEnd, ClientError> {
+    let mut workers = proto::workers_client::WorkersClient::new(channel(address).await?)
+        .max_decoding_message_size(FRAME_BYTES)
+        .max_encoding_message_size(FRAME_BYTES);
+    let (ours, theirs) = pair();
+    let (frames, outgoing) = mpsc::channel::<proto::WorkerFrame>(CHANNEL_FRAMES);
+    let response = workers.work(ReceiverStream::new(outgoing)).await;
+    let mut stream = response.map_err(|status| refused(address, status))?.into_inner();
+    let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);
+    let sending = tokio::spawn(async move {
+        while let Some(bytes) = from_worker.recv().await {
+            let Ok(frame) = proto::WorkerFrame::decode(bytes.as_slice()) else { return };
+            if frames.send(frame).await.is_err() {
+                return;
+            }
+        }
+    });
+    tokio::spawn(async move {
+        while let Some(Ok(mut frame)) = stream.next().await {
+            look_for_the_dead(&mut frame);
+            let bytes: Frame = frame.encode_to_vec();
+            if to_worker.send(bytes).await.is_err() {
+                break;
+            }
+        }
+        sending.abort();
+    });
+    Ok(theirs)
+}
+
+fn look_for_the_dead(frame: &mut proto::CoordinatorFrame) {
+    let orders = frame.orders.iter_mut().flat_map(|orders| &mut orders.orders);
+    for order in orders {
+        if let Some(proto::order::Order::Settle(settle)) = &mut order.order {
+            settle.holder_dead |= is_dead(&weft_state::WorkerId(settle.holder.clone()));
+        }
+    }
+}
+
+fn placement_rule(rule: crate::plan::PlacementRule) -> proto::PlacementRule {
+    proto::PlacementRule { provider_instance: rule.provider_instance, labels: rule.labels.into_iter().collect() }
+}
+
+fn listing(summary: proto::RunSummary) -> RunListing {
+    let counts = summary.counts.unwrap_or_default();
+    RunListing {
+        id: summary.run,
+        status: summary.status,
+        plan: summary.plan,
+        started: rfc3339(summary.started_unix_ms),
+        counts: Counts {
+            pending: counts.pending,
+            running: counts.running,
+            done: counts.done,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            in_doubt: counts.in_doubt,
+        },
+        holder: summary.holder,
+        started_unix_ms: summary.started_unix_ms,
+    }
+}
+
+fn operation_event(event: proto::OperationEvent) -> OperationEvent {
+    OperationEvent {
+        operation: event.operation,
+        address: event.address,
+        deposed: (!event.deposed.is_empty()).then_some(event.deposed),
+        action: event.action,
+        provider_instance: event.provider_instance,
+        worker: event.worker,
+        attempt: event.attempt,
+        elapsed_ms: event.elapsed_ms,
+        status: event.status,
+        reason: event.reason,
+        diagnostics: decode_diagnostics(&Opaque(event.diagnostics)),
+    }
+}
+

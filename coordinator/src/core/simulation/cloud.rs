@@ -1,0 +1,93 @@
+//! A cloud that remembers every call and every effect.
+
+use std::collections::BTreeMap;
+
+use weft_state::WorkerId;
+
+use super::Random;
+use crate::worker::Task;
+
+/// How a call ends for its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The result came.
+    Success,
+    /// The provider returned an error; nothing happened.
+    Error,
+    /// The provider crashed.
+    Crash,
+    /// A deadline passed; the call may still take effect.
+    Deadline,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) task: Task,
+    pub(super) caller: WorkerId,
+    /// When it takes effect, if it lives until then.
+    pub(super) effect_at: Option<u64>,
+    pub(super) ends_at: u64,
+    pub(super) ending: Ending,
+    pub(super) effect: bool,
+    /// The caller knows the result.
+    pub(super) proven: bool,
+    /// Nothing more can come of it.
+    pub(super) over: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cloud {
+    pub(super) calls: Vec<Call>,
+    pub(super) effects: BTreeMap<u32, u32>,
+}
+
+impl Cloud {
+    /// A call begins. Every earlier call of the operation must be proven, or its process dead.
+    pub(super) fn call(&mut self, task: Task, caller: WorkerId, now: u64, calm: bool, random: &mut Random) -> usize {
+        for call in self.calls.iter().filter(|call| call.task.operation == task.operation) {
+            assert!(call.proven || call.over, "a second call of {task:?} while {call:?} is unproven");
+            assert!(!call.effect, "a second call of {task:?} after {call:?} took effect");
+        }
+        let ending = match random.below(if calm { 1 } else { 20 }) {
+            0..=14 => Ending::Success,
+            15..=16 => Ending::Error,
+            17..=18 => Ending::Crash,
+            _ => Ending::Deadline,
+        };
+        let length = 1 + random.below(120);
+        let effect_at = match ending {
+            Ending::Success => Some(now + random.below(length)),
+            Ending::Error => None,
+            Ending::Crash => random.chance(50).then(|| now + random.below(length)),
+            Ending::Deadline => random.chance(70).then(|| now + random.below(length * 3)),
+        };
+        let ends_at = now + length;
+        let call = Call { task, caller, effect_at, ends_at, ending, effect: false, proven: false, over: false };
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    /// Effects that are due happen.
+    pub(super) fn pass(&mut self, now: u64) {
+        for call in &mut self.calls {
+            if !call.over && !call.effect && call.effect_at.is_some_and(|at| at <= now) {
+                call.effect = true;
+                let count = self.effects.entry(call.task.operation).or_default();
+                *count += 1;
+                assert_eq!(*count, 1, "{:?} took effect twice", call.task);
+            }
+        }
+    }
+
+    /// A process is dead, and with it every call of its.
+    pub(super) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
+        self.pass(now);
+        for call in self.calls.iter_mut().filter(|call| call.caller == *caller) {
+            call.over = true;
+        }
+    }
+
+    pub(super) fn has(&self, operation: u32) -> bool {
+        self.effects.contains_key(&operation)
+    }
+}

@@ -1,0 +1,81 @@
+//! Random plans.
+
+use weft_graph_format::path::Path;
+use weft_state::{Claim, ClaimMode, Revision, Subject};
+
+use super::Random;
+use crate::outline::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
+
+/// Numbers of operations leave gaps, as in a graph with operations that are not tracked.
+const STRIDE: u32 = 3;
+
+pub(super) fn random_plan(random: &mut Random) -> Outline {
+    let shards = 1 + random.index(4);
+    let count = 1 + random.index(24);
+    let mut outline = Outline::default();
+    outline.shards = (0..shards).map(|shard| OutlineShard::new(ShardKey::Provider(format!("p{shard}")))).collect();
+    outline.shards.push(OutlineShard::new(ShardKey::Unplaced));
+    for position in 0..count {
+        let kind = match random.below(10) {
+            0..=3 => OperationKind::Create,
+            4..=5 => OperationKind::Update,
+            6 => OperationKind::Delete,
+            7 => OperationKind::Read,
+            8 => OperationKind::Evaluate,
+            _ => OperationKind::Output,
+        };
+        let index = position as u32 * STRIDE + 1;
+        let mut operation = OutlineOperation::new(index, kind, format!("a.b{position}"), "act", 0);
+        operation.shard = match kind {
+            OperationKind::Output | OperationKind::Evaluate => shards as u32,
+            _ => random.index(shards) as u32,
+        };
+        operation.probe_by_identity = kind == OperationKind::Create && random.chance(60);
+        operation.journalled = !(kind == OperationKind::Evaluate && random.chance(40));
+        for _ in 0..random.below(3) {
+            if position == 0 {
+                break;
+            }
+            if random.chance(25) && !outline.waiters.is_empty() {
+                operation.needs.push(Need::Waiter(random.index(outline.waiters.len()) as u32));
+            } else {
+                let need = random.index(position);
+                operation.needs.push(Need::Operation(outline.operations[need].index));
+                export(&mut outline, need, operation.shard);
+            }
+        }
+        if operation.changes_world {
+            outline.claims.push(Claim {
+                subject: Subject::Instance(operation.address.clone()),
+                mode: ClaimMode::Exclusive,
+                expected: Revision::NEVER,
+            });
+        }
+        outline.operations.push(operation);
+        if random.chance(15) {
+            let members = (0..1 + random.index(3)).map(|_| random.index(outline.operations.len()));
+            let mut needs: Vec<Need> =
+                members.map(|member| Need::Operation(outline.operations[member].index)).collect();
+            if !outline.waiters.is_empty() && random.chance(30) {
+                needs.push(Need::Waiter(random.index(outline.waiters.len()) as u32));
+            }
+            outline.waiters.push(Waiter { needs });
+        }
+    }
+    outline
+}
+
+/// The result of an operation is read in a shard.
+fn export(outline: &mut Outline, source: usize, reader: u32) {
+    let operation = &mut outline.operations[source];
+    if operation.shard == reader || operation.exports.iter().any(|export| export.readers.contains(&reader)) {
+        return;
+    }
+    match operation.exports.first_mut() {
+        Some(export) if reader % 2 == 0 => {
+            export.readers.push(reader);
+            export.readers.sort_unstable();
+        }
+        _ => operation.exports.push(Export { paths: vec![Path::ROOT], readers: vec![reader] }),
+    }
+}

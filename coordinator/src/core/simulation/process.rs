@@ -1,0 +1,354 @@
+//! A worker that keeps the rules.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use weft_state::{Digest, InstanceObject, Opaque, RawJson, WorkerId};
+
+use super::Random;
+use super::cloud::{Cloud, Ending};
+use crate::outline::{Need, OperationKind, Outline, OutlineOperation};
+use crate::worker::{
+    FromWorker, HeldPhase, HeldTask, Hello, ObjectChange, ObjectWrite, Order, Task, TaskDone, TaskResult, TaskWrites,
+    Verdict,
+};
+
+/// Age beyond which a granted intent is not acted on.
+const INTENT_AGE: u64 = 80;
+
+#[derive(Clone, Debug)]
+struct Held {
+    shard: u32,
+    phase: HeldPhase,
+    asked: u64,
+    read_first: bool,
+    call: Option<usize>,
+    result: Option<TaskResult>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OpenShard {
+    locals: BTreeSet<u32>,
+    foreign: BTreeSet<(u32, u32)>,
+}
+
+#[derive(Clone, Debug)]
+struct Settle {
+    task: Task,
+    holder_dead: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    pub(super) name: String,
+    pub(super) id: WorkerId,
+    pub(super) alive: bool,
+    /// The coordinator that it is connected to.
+    pub(super) connection: Option<usize>,
+    pub(super) inbox: VecDeque<Order>,
+    pub(super) outbox: VecDeque<FromWorker>,
+    held: BTreeMap<Task, Held>,
+    settles: VecDeque<Settle>,
+    shards: BTreeMap<u32, OpenShard>,
+    draining: bool,
+}
+
+/// What a process needs of the world around it.
+pub(super) struct Around<'world> {
+    pub(super) now: u64,
+    pub(super) calm: bool,
+    pub(super) outline: &'world Outline,
+    pub(super) cloud: &'world mut Cloud,
+    pub(super) random: &'world mut Random,
+    /// Operations that the store has as done.
+    pub(super) done: &'world BTreeSet<u32>,
+    pub(super) strays: &'world BTreeSet<u32>,
+}
+
+impl Process {
+    pub(super) fn new(name: &str, birth: u64) -> Process {
+        Process {
+            name: name.to_owned(),
+            id: WorkerId(format!("{name}/{birth}")),
+            alive: true,
+            connection: None,
+            inbox: VecDeque::new(),
+            outbox: VecDeque::new(),
+            held: BTreeMap::new(),
+            settles: VecDeque::new(),
+            shards: BTreeMap::new(),
+            draining: false,
+        }
+    }
+
+    /// Connects: the greeting, and what has no answer yet.
+    pub(super) fn connect(&mut self, coordinator: usize) -> Hello {
+        self.connection = Some(coordinator);
+        self.inbox.clear();
+        self.outbox.clear();
+        self.settles.clear();
+        self.draining = false;
+        for (task, held) in &self.held {
+            match (&held.result, held.phase) {
+                (Some(result), _) => {
+                    self.outbox.push_back(FromWorker::Result { task: *task, result: result.clone() });
+                }
+                (None, HeldPhase::Asked) => {
+                    self.outbox.push_back(FromWorker::Intent { task: *task, planned: Digest::default() });
+                }
+                _ => {}
+            }
+        }
+        Hello {
+            worker: self.id.clone(),
+            labels: BTreeMap::new(),
+            capacity: 6,
+            packages: Vec::new(),
+            held: self.held.iter().map(|(task, held)| HeldTask { task: *task, phase: held.phase }).collect(),
+        }
+    }
+
+    pub(super) fn disconnect(&mut self) {
+        self.connection = None;
+        self.inbox.clear();
+        self.outbox.clear();
+    }
+
+    /// Takes one order.
+    pub(super) fn obey(&mut self, around: &mut Around<'_>) {
+        let Some(order) = self.inbox.pop_front() else { return };
+        match order {
+            Order::Open { shard, restored } => {
+                let open = self.shards.entry(shard).or_default();
+                open.locals.extend(restored.into_iter().map(|(operation, _)| operation));
+            }
+            Order::Restored { shard, operation, .. } => {
+                self.shards.entry(shard).or_default().locals.insert(operation);
+            }
+            Order::Close(shard) => {
+                self.shards.remove(&shard);
+            }
+            Order::Foreign { shard, operation, export, .. } => {
+                let open = self.shards.get_mut(&shard).expect("a foreign result came to a shard that is not open");
+                open.foreign.insert((operation, export));
+            }
+            Order::Start { shard, task, read_first } => {
+                self.check_inputs(shard, task, around);
+                let held =
+                    Held { shard, phase: HeldPhase::Preparing, asked: 0, read_first, call: None, result: None };
+                self.held.entry(task).or_insert(held);
+            }
+            Order::Granted(task) => match self.held.get_mut(&task) {
+                Some(held) if held.phase == HeldPhase::Asked => {
+                    if self.draining || around.now - held.asked > INTENT_AGE {
+                        let reason = "too late".to_owned();
+                        self.finish(task, TaskResult::NotCalled { reason });
+                    } else {
+                        held.phase = HeldPhase::Called;
+                        let (id, random) = (self.id.clone(), &mut *around.random);
+                        held.call = Some(around.cloud.call(task, id, around.now, around.calm, random));
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    let held = Held {
+                        shard: 0,
+                        phase: HeldPhase::Asked,
+                        asked: 0,
+                        read_first: false,
+                        call: None,
+                        result: None,
+                    };
+                    self.held.insert(task, held);
+                    self.finish(task, TaskResult::NotCalled { reason: "unknown".to_owned() });
+                }
+            },
+            Order::IntentRefused(task) | Order::Drop(task) => {
+                if self.held.get(&task).is_some_and(|held| held.phase < HeldPhase::Called) {
+                    self.held.remove(&task);
+                }
+            }
+            Order::Acknowledged(task) => {
+                let Some(held) = self.held.get(&task).filter(|held| held.phase == HeldPhase::Finished) else { return };
+                let called = held.call.is_some();
+                if called && matches!(held.result, Some(TaskResult::Done(_))) {
+                    let kept = around.done.contains(&task.operation) || around.strays.contains(&task.operation);
+                    assert!(kept, "the result of {task:?} was acknowledged and is not in the store");
+                }
+                self.held.remove(&task);
+            }
+            Order::Settle { task, holder_dead, .. } => self.settles.push_back(Settle { task, holder_dead }),
+            Order::Drain => self.draining = true,
+            Order::Leave => {
+                self.held.retain(|_, held| held.phase >= HeldPhase::Called);
+                self.settles.clear();
+                self.shards.clear();
+                self.draining = false;
+            }
+        }
+    }
+
+    /// Everything that a task may read must be there before it.
+    fn check_inputs(&self, shard: u32, task: Task, around: &Around<'_>) {
+        let outline = around.outline;
+        let operation = outline.operation(task.operation).expect("an operation of the plan");
+        let open = self.shards.get(&shard).expect("a task came to a shard that is not open");
+        for need in &operation.needs {
+            check_done(outline, *need, around.done);
+            let Need::Operation(need) = need else { continue };
+            let source = outline.operation(*need).expect("an operation of the plan");
+            if source.shard == shard {
+                assert!(open.locals.contains(need), "{task:?} reads {need}, which is not there");
+            }
+            for (export, _) in
+                source.exports.iter().enumerate().filter(|(_, export)| export.readers.contains(&shard))
+            {
+                assert!(open.foreign.contains(&(*need, export as u32)), "{task:?} reads {need} from elsewhere");
+            }
+        }
+    }
+
+    /// Goes on with something.
+    pub(super) fn work(&mut self, around: &mut Around<'_>) {
+        self.end_calls(around);
+        if let Some(settle) = self.settles.pop_front() {
+            self.settle(settle, around);
+        }
+        let preparing = self.held.iter().find(|(_, held)| held.phase == HeldPhase::Preparing).map(|(task, _)| *task);
+        if let Some(task) = preparing {
+            self.prepare(task, around);
+        }
+    }
+
+    fn prepare(&mut self, task: Task, around: &mut Around<'_>) {
+        if self.draining {
+            self.held.remove(&task);
+            self.say(FromWorker::Returned(task));
+            return;
+        }
+        let Some(operation) = around.outline.operation(task.operation) else { return };
+        let read_first = self.held.get(&task).is_some_and(|held| held.read_first);
+        let fails = !around.calm && around.random.chance(4);
+        if fails {
+            self.finish(task, failed());
+        } else if !operation.changes_world {
+            self.finish(task, TaskResult::Done(result_of(operation)));
+        } else if read_first && around.cloud.has(task.operation) {
+            self.finish(task, TaskResult::Done(result_of(operation)));
+        } else if let Some(held) = self.held.get_mut(&task) {
+            held.phase = HeldPhase::Asked;
+            held.asked = around.now;
+            self.say(FromWorker::Intent { task, planned: Digest::default() });
+        }
+    }
+
+    fn end_calls(&mut self, around: &mut Around<'_>) {
+        around.cloud.pass(around.now);
+        let called: Vec<(Task, usize)> = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.phase == HeldPhase::Called)
+            .filter_map(|(task, held)| Some((*task, held.call?)))
+            .collect();
+        for (task, call) in called {
+            let call = &mut around.cloud.calls[call];
+            if call.ends_at > around.now {
+                continue;
+            }
+            let Some(operation) = around.outline.operation(task.operation) else { continue };
+            let doubt = |provider_dead| TaskResult::InDoubt {
+                reason: "no reply".to_owned(),
+                provider_dead,
+                diagnostics: Opaque::default(),
+            };
+            let result = match call.ending {
+                Ending::Success => {
+                    call.proven = true;
+                    TaskResult::Done(result_of(operation))
+                }
+                Ending::Error => {
+                    call.proven = true;
+                    failed()
+                }
+                Ending::Crash => {
+                    call.over = true;
+                    doubt(true)
+                }
+                Ending::Deadline => doubt(false),
+            };
+            self.finish(task, result);
+        }
+    }
+
+    fn settle(&mut self, settle: Settle, around: &mut Around<'_>) {
+        let Some(operation) = around.outline.operation(settle.task.operation) else { return };
+        let verdict = if !around.calm && around.random.chance(10) {
+            Verdict::Unknown("the cloud does not answer".to_owned())
+        } else if around.cloud.has(settle.task.operation) {
+            let open = self.shards.entry(operation.shard).or_default();
+            open.locals.insert(operation.index);
+            Verdict::Applied(Box::new(result_of(operation)))
+        } else {
+            Verdict::NotApplied { holder_dead: settle.holder_dead }
+        };
+        self.say(FromWorker::Settled { task: settle.task, verdict });
+    }
+
+    fn finish(&mut self, task: Task, result: TaskResult) {
+        if let Some(held) = self.held.get_mut(&task) {
+            held.phase = HeldPhase::Finished;
+            held.result = Some(result.clone());
+            if matches!(result, TaskResult::Done(_))
+                && let Some(open) = self.shards.get_mut(&held.shard)
+            {
+                open.locals.insert(task.operation);
+            }
+        }
+        self.say(FromWorker::Result { task, result });
+    }
+
+    fn say(&mut self, message: FromWorker) {
+        if self.connection.is_some() {
+            self.outbox.push_back(message);
+        }
+    }
+}
+
+fn check_done(outline: &Outline, need: Need, done: &BTreeSet<u32>) {
+    match need {
+        Need::Operation(operation) => assert!(done.contains(&operation), "started before {operation} was done"),
+        Need::Waiter(waiter) => {
+            for need in &outline.waiters[waiter as usize].needs {
+                check_done(outline, *need, done);
+            }
+        }
+    }
+}
+
+fn failed() -> TaskResult {
+    TaskResult::Failed { writes: TaskWrites::default(), diagnostics: Opaque(vec![1]), absence_unproven: false }
+}
+
+/// What a worker says of an operation that took place.
+fn result_of(operation: &OutlineOperation) -> TaskDone {
+    let change = match operation.kind {
+        OperationKind::Create | OperationKind::Update => {
+            let text = format!("{{\"id\":\"{}\"}}", operation.address);
+            Some(ObjectChange::Put(Box::new(InstanceObject::new(0, RawJson::new(text)))))
+        }
+        OperationKind::Delete => Some(ObjectChange::Remove),
+        _ => None,
+    };
+    let objects = change.into_iter().map(|change| ObjectWrite {
+        address: operation.address.clone(),
+        provider: "provider[\"h/n/t\"]".to_owned(),
+        deposed: None,
+        change,
+    });
+    TaskDone {
+        writes: TaskWrites { objects: objects.collect(), outputs: Vec::new() },
+        local: Arc::from([1]),
+        exports: operation.exports.iter().map(|_| Arc::from([2])).collect(),
+        diagnostics: Opaque::default(),
+    }
+}

@@ -1,0 +1,179 @@
+//! What `weft runs list` and `weft runs show` say, with the names that scripts rely on.
+
+use serde::Serialize;
+use weft_state::{Doubt, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
+
+use crate::outline::Outline;
+use crate::process::worker_name;
+
+/// How many operations stand where; the sum is all operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Not begun, or handed to a worker.
+    pub pending: u32,
+    /// With an open intent.
+    pub running: u32,
+    /// Committed.
+    pub done: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Not done because of an input.
+    pub skipped: u32,
+    /// In doubt.
+    pub in_doubt: u32,
+}
+
+impl From<OpCounts> for Counts {
+    fn from(counts: OpCounts) -> Counts {
+        let OpCounts { pending, running, done, failed, skipped, in_doubt } = counts;
+        Counts { pending, running, done, failed, skipped, in_doubt }
+    }
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunListing {
+    /// Its id.
+    pub id: String,
+    /// `running stopped done failed in-doubt`.
+    pub status: String,
+    /// blake3 of the plan file in hex.
+    pub plan: String,
+    /// RFC 3339 in UTC.
+    pub started: String,
+    /// Where the operations stand.
+    pub counts: Counts,
+    /// Who holds it, for people.
+    #[serde(skip)]
+    pub holder: String,
+    /// Milliseconds since 1970.
+    #[serde(skip)]
+    pub started_unix_ms: u64,
+}
+
+impl RunListing {
+    /// From what the store says.
+    pub fn new(header: &RunHeader) -> RunListing {
+        RunListing {
+            id: header.id.to_string(),
+            status: header.status.word().to_owned(),
+            plan: header.plan.hex(),
+            started: rfc3339(header.started_unix_ms),
+            counts: header.counts.into(),
+            holder: header.lease.as_ref().map(|lease| lease.holder.to_string()).unwrap_or_default(),
+            started_unix_ms: header.started_unix_ms,
+        }
+    }
+}
+
+/// Milliseconds since 1970 as text.
+pub(crate) fn rfc3339(unix_ms: u64) -> String {
+    let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// An operation of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OperationListing {
+    /// What it is about.
+    pub address: String,
+    /// `create`, `update`...
+    pub action: String,
+    /// `pending intended done failed skipped in-doubt`.
+    pub status: String,
+    /// As text; empty where there is none.
+    pub provider_instance: String,
+    /// Name of the worker that made the last attempt; empty before the first.
+    pub worker: String,
+    /// The last attempt; 0 before the first.
+    pub attempt: u32,
+    /// The deposed object that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deposed: Option<String>,
+    /// A create that failed without proof that nothing was created.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub absence_unproven: bool,
+    /// Its number in the plan.
+    #[serde(skip)]
+    pub operation: u32,
+    /// Encoded diagnostics of a failure.
+    #[serde(skip)]
+    pub diagnostics: Opaque,
+}
+
+/// A run with its operations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunDetails {
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunListing,
+    /// Its operations, in the plan's order.
+    pub operations: Vec<OperationListing>,
+}
+
+impl RunDetails {
+    /// From what the store says and what the plan says.
+    pub fn new(view: &RunView, outline: &Outline) -> RunDetails {
+        let operations = outline.operations.iter().map(|operation| {
+            let record = view.ops.get(&weft_state::OpIndex(operation.index));
+            let failure = record.and_then(|record| record.failure.as_ref());
+            let status = record.map(|record| record.status).unwrap_or(OpStatus::Pending);
+            let provider_instance =
+                outline.shards.get(operation.shard as usize).map(|shard| shard.key.provider_instance());
+            OperationListing {
+                address: operation.address.clone(),
+                action: operation.action.clone(),
+                status: status.word().to_owned(),
+                provider_instance: provider_instance.unwrap_or_default().to_owned(),
+                worker: record.map(|record| worker_name(&record.worker).to_owned()).unwrap_or_default(),
+                attempt: record.map(|record| record.attempt.0).unwrap_or_default(),
+                deposed: operation.deposed.clone(),
+                absence_unproven: failure.is_some_and(|failure| failure.absence_unproven),
+                operation: operation.index,
+                diagnostics: failure.map(|failure| failure.diagnostics.clone()).unwrap_or_default(),
+            }
+        });
+        RunDetails { operations: operations.collect(), run: RunListing::new(&view.header) }
+    }
+}
+
+/// The run that `weft runs resume` goes on with: the newest that is not done. (`runs` is newest first.)
+pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
+    runs.iter().find(|run| run.status != RunStatus::Done)
+}
+
+/// Operations of a plan that are in doubt and match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.
+pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
+    let (instance, key) = address.split_once(" (deposed object ").unwrap_or((address, ""));
+    let key = key.trim_end_matches(')');
+    let matches = |operation: &&crate::outline::OutlineOperation| {
+        let record = view.ops.get(&weft_state::OpIndex(operation.index));
+        let open = record.is_some_and(|record| matches!(record.status, OpStatus::InDoubt | OpStatus::Intended));
+        let deposed = operation.deposed.as_deref().unwrap_or_default();
+        open && operation.address == instance && (key.is_empty() || key == deposed)
+    };
+    outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
+}
+
+/// A line for each stalled run: who held it, since when, and the two ways on.
+pub fn stalled(header: &RunHeader, doubts: &[Doubt]) -> String {
+    let id: &RunId = &header.id;
+    let holder = match &header.lease {
+        Some(lease) => match lease.age_ms {
+            Some(age) => format!("held by {}, last heard of {} s ago", lease.holder, age / 1000),
+            None => format!("held by {}", lease.holder),
+        },
+        None => "held by nobody".to_owned(),
+    };
+    let doubts = match doubts.len() {
+        0 => String::new(),
+        1 => ", 1 object in doubt".to_owned(),
+        many => format!(", {many} objects in doubt"),
+    };
+    let started = rfc3339(header.started_unix_ms);
+    format!(
+        "run {id} ({}, started {started}, {holder}{doubts}): go on with `weft runs resume {id}`, or give it up with \
+         `weft runs abandon {id}`",
+        header.status.word()
+    )
+}

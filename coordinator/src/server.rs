@@ -1,0 +1,347 @@
+//! A coordinator on the network: `weft.cluster.v1` over HTTP/2 on a loopback address.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
+use tokio::net::TcpListener;
+use tokio::sync::{broadcast, mpsc};
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tonic::transport::Server as Tonic;
+use tonic::{Code, Request, Response, Status, Streaming};
+use weft_proto::cluster as proto;
+use weft_state::RunId;
+
+use crate::driver::{Notice, RunOutcome};
+use crate::event::{Cancel, Decision, FinishReason, Progress, ProgressKind};
+use crate::hub::Link;
+use crate::listing::{Counts, RunDetails, RunListing};
+use crate::plan::PlacementRule;
+use crate::process::worker_name;
+use crate::result::encode_diagnostics;
+use crate::service::{Resumption, Service, Submission};
+use crate::term::RunError;
+use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
+use crate::wire::FrameError;
+
+/// Why a coordinator does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// There is no TLS yet, so nobody beyond this machine may connect.
+    #[error(
+        "{0} is not a loopback address: connections between machines are not encrypted yet, so a coordinator listens on \
+         127.0.0.1 or [::1] only. Reach it from other machines through a tunnel (ssh -L)"
+    )]
+    NotLoopback(SocketAddr),
+    /// The operating system refuses.
+    #[error("cannot listen on {address}: {error}")]
+    Refused {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system said.
+        error: std::io::Error,
+    },
+    /// The server failed.
+    #[error("the coordinator's server failed: {0}")]
+    Failed(#[from] tonic::transport::Error),
+}
+
+/// A coordinator that listens.
+#[derive(Debug)]
+pub struct Server {
+    service: Arc<Service>,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens on an address of this machine; port 0 takes any free one.
+    ///
+    /// # Errors
+    /// When the address is not a loopback address, or in use.
+    pub async fn bind(service: Arc<Service>, address: SocketAddr) -> Result<Server, ListenError> {
+        if !address.ip().is_loopback() {
+            return Err(ListenError::NotLoopback(address));
+        }
+        let refused = |error| ListenError::Refused { address, error };
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Server { service, listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the future ends. Runs that others left are taken over meanwhile.
+    ///
+    /// # Errors
+    /// When the server fails.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), ListenError> {
+        let take_over = tokio::spawn(Arc::clone(&self.service).take_over_runs());
+        let workers = proto::workers_server::WorkersServer::new(Edge(Arc::clone(&self.service)))
+            .max_decoding_message_size(FRAME_BYTES)
+            .max_encoding_message_size(FRAME_BYTES);
+        let runs = proto::runs_server::RunsServer::new(Edge(self.service))
+            .max_decoding_message_size(FRAME_BYTES)
+            .max_encoding_message_size(FRAME_BYTES);
+        let server = Tonic::builder().tcp_nodelay(true).add_service(workers).add_service(runs);
+        let incoming = TcpListenerStream::new(self.listener);
+        // Streams of workers do not end by themselves, so nothing is waited for at the end.
+        let served = tokio::select! {
+            served = server.serve_with_incoming(incoming) => served,
+            () = shutdown => Ok(()),
+        };
+        take_over.abort();
+        Ok(served?)
+    }
+}
+
+/// The generated services on our own.
+struct Edge(Arc<Service>);
+
+type Answer<T> = Result<Response<T>, Status>;
+type Frames<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl proto::workers_server::Workers for Edge {
+    type WorkStream = Frames<proto::CoordinatorFrame>;
+
+    async fn work(&self, request: Request<Streaming<proto::WorkerFrame>>) -> Answer<Self::WorkStream> {
+        let mut stream = request.into_inner();
+        let (outgoing, frames) = mpsc::channel(CHANNEL_FRAMES);
+        let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
+        tokio::spawn(async move {
+            while let Some(frame) = stream.next().await {
+                let frame = frame.map_err(|_| FrameError::Undecodable);
+                let broken = frame.is_err();
+                if sender.send(frame).await.is_err() || broken {
+                    return;
+                }
+            }
+        });
+        let hub = self.0.hub().clone();
+        tokio::spawn(async move { hub.serve(Link { outgoing, incoming }).await });
+        Ok(Response::new(Box::pin(ReceiverStream::new(frames).map(Ok))))
+    }
+}
+
+#[tonic::async_trait]
+impl proto::runs_server::Runs for Edge {
+    type WatchRunStream = Frames<proto::RunEvent>;
+
+    async fn submit_run(&self, request: Request<proto::SubmitRunRequest>) -> Answer<proto::SubmitRunResponse> {
+        let request = request.into_inner();
+        let submission = Submission {
+            plan: request.plan,
+            inputs: request.inputs.into_iter().collect(),
+            parallelism: (request.parallelism > 0).then_some(request.parallelism),
+            placement: request.placement.into_iter().map(placement_rule).collect(),
+            detach: request.detach,
+        };
+        let run = self.0.submit(submission).await.map_err(refuse)?;
+        Ok(Response::new(proto::SubmitRunResponse { run: run.to_string() }))
+    }
+
+    async fn watch_run(&self, request: Request<proto::WatchRunRequest>) -> Answer<Self::WatchRunStream> {
+        let run = self.0.named(optional_run(&request.into_inner().run)?).await.map_err(refuse)?;
+        let run = run.ok_or_else(|| Status::not_found("there are no runs"))?;
+        // First the notices, then where it stands: nothing falls between.
+        let watch = self.0.watch(&run);
+        let header = self.0.header(&run).await.map_err(refuse)?;
+        let (sender, events) = mpsc::channel(CHANNEL_FRAMES);
+        let service = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let listing = RunListing::new(&header);
+            let _ = sender.send(event(proto::run_event::Event::Summary(summary(&listing)))).await;
+            match watch {
+                Some(watch) => follow(service, run, watch, sender).await,
+                None => {
+                    let stopped = !header.status.is_final();
+                    let end = proto::RunEnd { summary: Some(summary(&listing)), stopped, ..Default::default() };
+                    let _ = sender.send(event(proto::run_event::Event::End(end))).await;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(events).map(Ok))))
+    }
+
+    async fn list_runs(&self, _: Request<proto::ListRunsRequest>) -> Answer<proto::ListRunsResponse> {
+        let runs = self.0.list().await.map_err(refuse)?;
+        Ok(Response::new(proto::ListRunsResponse { runs: runs.iter().map(summary).collect() }))
+    }
+
+    async fn show_run(&self, request: Request<proto::ShowRunRequest>) -> Answer<proto::ShowRunResponse> {
+        let run = optional_run(&request.into_inner().run)?;
+        let details = self.0.show(run).await.map_err(refuse)?;
+        let RunDetails { run, operations } = details.ok_or_else(|| Status::not_found("there are no runs"))?;
+        let operations = operations.into_iter().map(|operation| proto::OperationView {
+            operation: operation.operation,
+            address: operation.address,
+            action: operation.action,
+            status: operation.status,
+            provider_instance: operation.provider_instance,
+            worker: operation.worker,
+            attempt: operation.attempt,
+            deposed: operation.deposed.unwrap_or_default(),
+            diagnostics: operation.diagnostics.0,
+            absence_unproven: operation.absence_unproven,
+        });
+        Ok(Response::new(proto::ShowRunResponse { summary: Some(summary(&run)), operations: operations.collect() }))
+    }
+
+    async fn resume_run(&self, request: Request<proto::ResumeRunRequest>) -> Answer<proto::ResumeRunResponse> {
+        let request = request.into_inner();
+        let how = Resumption {
+            inputs: request.inputs.into_iter().collect(),
+            parallelism: (request.parallelism > 0).then_some(request.parallelism),
+            placement: request.placement.into_iter().map(placement_rule).collect(),
+        };
+        let run = self.0.resume(optional_run(&request.run)?, how).await.map_err(refuse)?;
+        let run = run.map(|run| run.to_string()).unwrap_or_default();
+        Ok(Response::new(proto::ResumeRunResponse { run }))
+    }
+
+    async fn resolve_doubt(&self, request: Request<proto::ResolveDoubtRequest>) -> Answer<proto::ResolveDoubtResponse> {
+        use proto::resolve_doubt_request::Decision as D;
+        let request = request.into_inner();
+        let run = optional_run(&request.run)?.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        let decision = match request.decision {
+            Some(D::Adopt(id)) => Decision::Adopt(id),
+            Some(D::Absent(_)) => Decision::Absent,
+            Some(D::Retry(_)) => Decision::Retry,
+            Some(D::Forget(_)) => Decision::Forget,
+            None => return Err(Status::invalid_argument("one of -adopt, -absent, -retry, -forget must be given")),
+        };
+        let resolved = self.0.resolve(&run, &request.address, decision).await.map_err(refuse)?;
+        let status = resolved.status.word().to_owned();
+        Ok(Response::new(proto::ResolveDoubtResponse { status, reason: resolved.reason }))
+    }
+
+    async fn cancel_run(&self, request: Request<proto::CancelRunRequest>) -> Answer<proto::CancelRunResponse> {
+        let request = request.into_inner();
+        let run = optional_run(&request.run)?.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        self.0.cancel(&run, if request.now { Cancel::Leave } else { Cancel::Drain }).await;
+        Ok(Response::new(proto::CancelRunResponse {}))
+    }
+}
+
+/// Passes notices on until the run ends or nobody listens.
+async fn follow(
+    service: Arc<Service>,
+    run: RunId,
+    mut watch: broadcast::Receiver<Notice>,
+    sender: mpsc::Sender<proto::RunEvent>,
+) {
+    use proto::run_event::Event;
+    loop {
+        let item = match watch.recv().await {
+            Ok(Notice::Progress(progress)) => Event::Operation(operation_event(progress)),
+            Ok(Notice::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
+            Ok(Notice::StoreBack) => Event::Notice("the store answers again".to_owned()),
+            Ok(Notice::Ended(outcome)) => {
+                let listing = service.header(&run).await.map(|header| RunListing::new(&header)).ok();
+                let _ = sender.send(event(Event::End(run_end(*outcome, listing.as_ref())))).await;
+                return;
+            }
+            Ok(Notice::Counts(_)) | Err(broadcast::error::RecvError::Lagged(_)) => match service.header(&run).await {
+                Ok(header) => Event::Summary(summary(&RunListing::new(&header))),
+                Err(_) => continue,
+            },
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        if sender.send(event(item)).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn event(event: proto::run_event::Event) -> proto::RunEvent {
+    proto::RunEvent { event: Some(event) }
+}
+
+fn operation_event(progress: Progress) -> proto::OperationEvent {
+    let status = progress.what.word().to_owned();
+    let reason = match progress.what {
+        ProgressKind::Settling { reason } | ProgressKind::InDoubt { reason } => reason,
+        ProgressKind::Skipped { because } => because.to_string(),
+        _ => String::new(),
+    };
+    proto::OperationEvent {
+        operation: progress.operation,
+        address: progress.address,
+        action: progress.action,
+        provider_instance: progress.provider_instance,
+        worker: worker_name(&progress.worker).to_owned(),
+        elapsed_ms: progress.elapsed_ms,
+        status,
+        diagnostics: progress.diagnostics.0,
+        deposed: progress.deposed.unwrap_or_default(),
+        attempt: progress.attempt,
+        reason,
+    }
+}
+
+fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
+    let diagnostics = outcome.store_error.map(|error| {
+        let words = weft_graph_format::diagnostic::Diagnostic::error("The store failed the run", error.to_string());
+        encode_diagnostics(&[words]).0
+    });
+    proto::RunEnd {
+        summary: listing.map(|listing| proto::RunSummary { counts: Some(counts(&outcome.counts.into())), ..summary(listing) }),
+        in_doubt: outcome.in_doubt,
+        stopped: outcome.reason != FinishReason::Complete,
+        diagnostics: diagnostics.unwrap_or_default(),
+        unfinished: outcome.unfinished,
+        strays: outcome.strays,
+        reason: format!("{:?}", outcome.reason).to_lowercase(),
+    }
+}
+
+fn counts(counts: &Counts) -> proto::Counts {
+    let Counts { pending, running, done, failed, skipped, in_doubt } = *counts;
+    proto::Counts { pending, running, done, failed, skipped, in_doubt }
+}
+
+fn summary(listing: &RunListing) -> proto::RunSummary {
+    proto::RunSummary {
+        run: listing.id.clone(),
+        status: listing.status.clone(),
+        plan: listing.plan.clone(),
+        started_unix_ms: listing.started_unix_ms,
+        counts: Some(counts(&listing.counts)),
+        holder: listing.holder.clone(),
+    }
+}
+
+fn placement_rule(rule: proto::PlacementRule) -> PlacementRule {
+    PlacementRule { provider_instance: rule.provider_instance, labels: rule.labels.into_iter().collect() }
+}
+
+fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
+}
+
+/// An error as a status: the words for people, diagnostics of a plan as details.
+fn refuse(error: RunError) -> Status {
+    let code = match &error {
+        RunError::Store(_) => Code::Unavailable,
+        RunError::NoRun(_) => Code::NotFound,
+        RunError::Exists(_) => Code::AlreadyExists,
+        RunError::Outline(_) | RunError::Plan(_) => Code::InvalidArgument,
+        RunError::Held { .. } | RunError::Refused { .. } | RunError::Fenced(_) | RunError::Placement(_) => {
+            Code::FailedPrecondition
+        }
+    };
+    match &error {
+        RunError::Plan(diagnostics) => {
+            Status::with_details(code, error.to_string(), encode_diagnostics(diagnostics).0.into())
+        }
+        _ => Status::new(code, error.to_string()),
+    }
+}

@@ -1,0 +1,351 @@
+//! Many runs at a time on one store: submit, watch, resume, resolve, cancel, and take over what others left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tracing::{info, warn};
+use weft_state::{Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
+
+use crate::core::RunOptions;
+use crate::driver::{Notice, RunOutcome, begin_term};
+use crate::event::{Cancel, Decision, Event, UserResolution};
+use crate::hub::Hub;
+use crate::listing::{RunDetails, RunListing, doubtful, resumable};
+use crate::plan::{PlacementRule, PlanReader, RunPlan};
+use crate::term::{self, RunError};
+use crate::timing::{LEASE_TTL, RENEW_INTERVAL};
+
+/// How long `resolve` waits for what comes of it: adopting reads from a provider.
+const RESOLVE_WAIT: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+struct Active {
+    events: mpsc::Sender<Vec<Event>>,
+    watchers: broadcast::Sender<Notice>,
+}
+
+/// A coordinator process: its store, its workers, the runs that it carries out.
+pub struct Service {
+    store: Arc<dyn RunStore>,
+    reader: Arc<dyn PlanReader>,
+    holder: Holder,
+    hub: Hub,
+    active: Mutex<BTreeMap<RunId, Active>>,
+    /// Runs whose term is being begun.
+    beginning: Mutex<BTreeSet<RunId>>,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Service({}, {} runs)", self.store.place(), self.active.lock().len())
+    }
+}
+
+/// A run that is to be begun.
+#[derive(Clone, Debug, Default)]
+pub struct Submission {
+    /// The plan file, whole.
+    pub plan: Vec<u8>,
+    /// Inputs that the plan does not carry.
+    pub inputs: BTreeMap<String, Vec<u8>>,
+    /// Most operations at once.
+    pub parallelism: Option<u32>,
+    /// Which labels provider instances want.
+    pub placement: Vec<PlacementRule>,
+    /// Nobody watches, so there is no worker at home.
+    pub detach: bool,
+}
+
+/// How a run is to be gone on with.
+#[derive(Clone, Debug, Default)]
+pub struct Resumption {
+    /// Inputs that the plan does not carry.
+    pub inputs: BTreeMap<String, Vec<u8>>,
+    /// Most operations at once.
+    pub parallelism: Option<u32>,
+    /// Which labels provider instances want.
+    pub placement: Vec<PlacementRule>,
+}
+
+/// What came of a user's resolution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Where the operation stands now.
+    pub status: OpStatus,
+    /// Why it is still in doubt; empty when it is not.
+    pub reason: String,
+}
+
+impl Service {
+    /// A coordinator on this store.
+    pub fn new(store: Arc<dyn RunStore>, reader: Arc<dyn PlanReader>, holder: Holder) -> Arc<Service> {
+        Arc::new(Service {
+            store,
+            reader,
+            holder,
+            hub: Hub::new(),
+            active: Mutex::default(),
+            beginning: Mutex::default(),
+        })
+    }
+
+    /// Its workers.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Stores a plan as a new run and begins it.
+    ///
+    /// # Errors
+    /// When the plan cannot be read, wants workers that cannot come, or its claims are refused.
+    pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
+        let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;
+        plan.inputs = submission.inputs;
+        plan.place(&submission.placement);
+        let homeless = plan.homeless();
+        if submission.detach && !homeless.is_empty() {
+            return Err(RunError::Placement(format!(
+                "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or name \
+                 a worker with the label home=NAME for them",
+                homeless.join(", ")
+            )));
+        }
+        let run = RunId::random().map_err(StoreError::from)?;
+        let bytes = Opaque(submission.plan);
+        term::create(self.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await?;
+        let options = RunOptions { parallelism: submission.parallelism, gather_ms: 0, ..RunOptions::default() };
+        self.start(&run, plan, options, None).await?;
+        Ok(run)
+    }
+
+    /// Goes on with a run, or with the newest unfinished one; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be begun.
+    pub async fn resume(self: &Arc<Self>, run: Option<RunId>, how: Resumption) -> Result<Option<RunId>, RunError> {
+        let run = match run {
+            Some(run) => run,
+            None => match resumable(&self.store.runs().await?) {
+                Some(header) => header.id.clone(),
+                None => return Ok(None),
+            },
+        };
+        if self.active.lock().contains_key(&run) {
+            return Ok(Some(run));
+        }
+        if self.header(&run).await?.status == RunStatus::Done {
+            return Ok(None);
+        }
+        let mut plan = self.plan(&run).await?;
+        plan.inputs = how.inputs;
+        plan.place(&how.placement);
+        let options = RunOptions { parallelism: how.parallelism, ..RunOptions::default() };
+        self.start(&run, plan, options, None).await?;
+        Ok(Some(run))
+    }
+
+    /// Begins a term and lets it go on by itself. A term of this run that is being begun already is left to it.
+    async fn start(
+        self: &Arc<Self>,
+        run: &RunId,
+        mut plan: RunPlan,
+        options: RunOptions,
+        unmoved: Option<LeaseView>,
+    ) -> Result<(), RunError> {
+        if !self.beginning.lock().insert(run.clone()) {
+            return Ok(());
+        }
+        plan.keep_home(run.as_str());
+        let begun = begin_term(&self.store, run, plan, options, &self.holder, unmoved, self.hub.clone()).await;
+        self.beginning.lock().remove(run);
+        let (driver, inbox, events, watchers) = begun?;
+        self.active.lock().insert(run.clone(), Active { events, watchers });
+        let (service, run) = (Arc::clone(self), run.clone());
+        tokio::spawn(async move {
+            driver.run(inbox).await;
+            service.active.lock().remove(&run);
+        });
+        Ok(())
+    }
+
+    /// All runs, newest first.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn list(&self) -> Result<Vec<RunListing>, RunError> {
+        Ok(self.store.runs().await?.iter().map(RunListing::new).collect())
+    }
+
+    /// One run with its operations; the newest without a name.
+    ///
+    /// # Errors
+    /// When there is none, or its plan cannot be read.
+    pub async fn show(&self, run: Option<RunId>) -> Result<Option<RunDetails>, RunError> {
+        let Some(run) = self.named(run).await? else { return Ok(None) };
+        let view = self.store.run(&run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
+        Ok(Some(RunDetails::new(&view, &self.plan(&run).await?.outline)))
+    }
+
+    /// Notices of a run that goes on here; `None` when it does not.
+    pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<Notice>> {
+        self.active.lock().get(run).map(|active| active.watchers.subscribe())
+    }
+
+    /// The run that is meant: this one, or the newest.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn named(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
+        match run {
+            Some(run) => Ok(Some(run)),
+            None => Ok(self.store.runs().await?.first().map(|header| header.id.clone())),
+        }
+    }
+
+    /// What the store says of a run.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
+        let runs = self.store.runs().await?;
+        runs.into_iter().find(|header| header.id == *run).ok_or_else(|| RunError::NoRun(run.clone()))
+    }
+
+    async fn plan(&self, run: &RunId) -> Result<RunPlan, RunError> {
+        let bytes = self.store.plan(run).await?;
+        self.reader.read(&bytes.0).map_err(RunError::Plan)
+    }
+
+    /// Drains a run, or leaves it at once. Nothing happens to a run that does not go on here.
+    pub async fn cancel(&self, run: &RunId, how: Cancel) {
+        let active = self.active.lock().get(run).cloned();
+        if let Some(active) = active {
+            let _ = active.events.send(vec![Event::Cancel(how)]).await;
+        }
+    }
+
+    /// Carries out what the user says of an operation in doubt, in the run that goes on or in a term of its own.
+    ///
+    /// # Errors
+    /// When there is no such run, nothing at the address is in doubt, or the store does not answer.
+    pub async fn resolve(
+        self: &Arc<Self>,
+        run: &RunId,
+        address: &str,
+        decision: Decision,
+    ) -> Result<Resolved, RunError> {
+        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
+        let plan = self.plan(run).await?;
+        let operations = doubtful(&view, &plan.outline, address);
+        let operation = match operations.as_slice() {
+            [operation] => *operation,
+            [] => return Err(RunError::Placement(format!("nothing at {address} is in doubt in run {run}"))),
+            _ => {
+                return Err(RunError::Placement(format!(
+                    "several objects of {address} are in doubt: name one, `{address} (deposed object KEY)`"
+                )));
+            }
+        };
+        let resolution = UserResolution { operation, decision };
+        if !self.active.lock().contains_key(run) {
+            let options =
+                RunOptions { resolutions: vec![resolution.clone()], only_resolve: true, ..RunOptions::default() };
+            self.start(run, plan, options, None).await?;
+        }
+        let active = self.active.lock().get(run).cloned();
+        if let Some(active) = active {
+            let watch = active.watchers.subscribe();
+            let _ = active.events.send(vec![Event::Resolve(resolution)]).await;
+            let _ = timeout(RESOLVE_WAIT, settled(watch, operation)).await;
+        }
+        let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
+        let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
+        let reason = match status {
+            OpStatus::InDoubt => "no evidence was found; see the coordinator's log".to_owned(),
+            _ => String::new(),
+        };
+        Ok(Resolved { status, reason })
+    }
+
+    /// Looks for runs whose coordinator is gone, for ever: a lease that has not moved for a TTL is taken over.
+    pub async fn take_over_runs(self: Arc<Self>) {
+        let mut looks = interval(RENEW_INTERVAL);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut seen: BTreeMap<RunId, (LeaseView, Instant)> = BTreeMap::new();
+        loop {
+            looks.tick().await;
+            let runs = match self.store.runs().await {
+                Ok(runs) => runs,
+                Err(error) => {
+                    warn!("the store does not list its runs: {error}");
+                    continue;
+                }
+            };
+            let mut known = BTreeMap::new();
+            for header in runs {
+                let Some(view) = header.lease.filter(|_| header.status == RunStatus::Running) else { continue };
+                if self.active.lock().contains_key(&header.id) {
+                    continue;
+                }
+                let same = |old: &(LeaseView, Instant)| (old.0.token, old.0.heartbeat) == (view.token, view.heartbeat);
+                let since = seen.get(&header.id).filter(|old| same(old)).map_or_else(Instant::now, |old| old.1);
+                if since.elapsed() >= LEASE_TTL {
+                    self.take_over(&header.id, view).await;
+                } else {
+                    known.insert(header.id, (view, since));
+                }
+            }
+            seen = known;
+        }
+    }
+
+    async fn take_over(self: &Arc<Self>, run: &RunId, view: LeaseView) {
+        info!(%run, holder = %view.holder, "taking the run over: its coordinator is gone");
+        let begun = match self.plan(run).await {
+            Ok(plan) => self.start(run, plan, RunOptions::default(), Some(view)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = begun {
+            warn!(%run, "the run was not taken over: {error}");
+        }
+    }
+
+    /// Ends everything here: runs are drained for a moment, then left for others to take over.
+    pub async fn stop(&self) {
+        let active: Vec<Active> = self.active.lock().values().cloned().collect();
+        for run in &active {
+            let _ = run.events.send(vec![Event::Cancel(Cancel::Drain)]).await;
+        }
+    }
+
+    /// Whether no run goes on here.
+    pub fn is_idle(&self) -> bool {
+        self.active.lock().is_empty()
+    }
+}
+
+/// Waits until something came of a resolution.
+async fn settled(mut watch: broadcast::Receiver<Notice>, operation: u32) -> Option<RunOutcome> {
+    use crate::event::ProgressKind as K;
+    loop {
+        match watch.recv().await {
+            Ok(Notice::Progress(progress)) if progress.operation == operation => {
+                if matches!(progress.what, K::Done | K::Failed | K::InDoubt { .. } | K::Returned | K::Started) {
+                    return None;
+                }
+            }
+            Ok(Notice::Ended(outcome)) => return Some(*outcome),
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return None,
+        }
+    }
+}
+
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,281 @@
+//! Coordinators with real frames, in one process and over the network, on the store's model.
+
+mod plan;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plan::Reader;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use weft_coordinator::client::{WatchEnd, WatchEvent, connect_worker};
+use weft_coordinator::driver::Notice;
+use weft_coordinator::server::{ListenError, Server};
+use weft_coordinator::service::{Resumption, Submission};
+use weft_coordinator::{
+    Cancel, Client, Decision, FinishReason, InProcess, PlanReader, ProgressKind, RunOptions, RunOutcome, Service, pair,
+    run_in_process, term,
+};
+use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};
+use worker::{Habits, work};
+
+fn store() -> Arc<dyn RunStore> {
+    Arc::new(ModelStore::new(RevisionRule::Sequence, 7))
+}
+
+fn holder() -> Holder {
+    Holder { machine: "here".to_owned(), process: 1, user: "me".to_owned() }
+}
+
+fn habits(name: &str) -> Habits {
+    Habits { name: name.to_owned(), ..Habits::default() }
+}
+
+/// Carries a plan out (or goes on with it) with these workers in this process.
+async fn carry_out(
+    store: &Arc<dyn RunStore>,
+    run: &str,
+    text: &str,
+    workers: Vec<Habits>,
+    options: RunOptions,
+) -> (RunOutcome, Vec<Notice>) {
+    let run = RunId::parse(run).unwrap();
+    let plan = Reader.read(text.as_bytes()).unwrap();
+    let bytes = Opaque(text.as_bytes().to_vec());
+    // Created before in a resume.
+    let _ = term::create(store.as_ref(), run.clone(), 5, &plan.outline, bytes).await;
+    let mut ends = Vec::new();
+    for habits in workers {
+        let (ours, theirs) = pair();
+        ends.push(ours);
+        tokio::spawn(work(theirs, habits));
+    }
+    let (notices, mut heard) = mpsc::channel(1024);
+    let (_cancel, cancelled) = mpsc::channel::<Cancel>(2);
+    let listening = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while let Some(notice) = heard.recv().await {
+            all.push(notice);
+        }
+        all
+    });
+    let request = InProcess {
+        store: Arc::clone(store),
+        run,
+        plan,
+        options,
+        holder: holder(),
+        workers: ends,
+        notices,
+        cancel: cancelled,
+    };
+    let outcome = run_in_process(request).await.unwrap();
+    (outcome, listening.await.unwrap())
+}
+
+#[tokio::test]
+async fn one_process_carries_a_plan_out() {
+    let store = store();
+    let (outcome, notices) = carry_out(&store, "r", "3 20", vec![habits("me")], RunOptions::in_process()).await;
+    assert_eq!((outcome.reason, outcome.status), (FinishReason::Complete, Some(RunStatus::Done)));
+    assert_eq!((outcome.counts.done, outcome.exit_code()), (40, 0));
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 40);
+    let done = |notice: &&Notice| matches!(notice, Notice::Progress(progress) if progress.what == ProgressKind::Done);
+    assert_eq!(notices.iter().filter(done).count(), 40);
+    assert!(matches!(notices.last(), Some(Notice::Ended(_))));
+}
+
+#[tokio::test]
+async fn a_failure_skips_what_depends_on_it_and_a_resume_goes_on() {
+    let store = store();
+    let failing = Habits { failing: vec!["a.b[1]".to_owned()], ..habits("me") };
+    let (outcome, _) = carry_out(&store, "r", "2 3", vec![failing], RunOptions::in_process()).await;
+    assert_eq!((outcome.counts.done, outcome.counts.failed, outcome.counts.skipped), (4, 1, 1));
+    assert_eq!((outcome.status, outcome.exit_code()), (Some(RunStatus::Failed), 1));
+    let (outcome, notices) = carry_out(&store, "r", "2 3", vec![habits("me")], RunOptions::in_process()).await;
+    assert_eq!((outcome.counts.done, outcome.exit_code()), (6, 0));
+    let started = |notice: &&Notice| matches!(notice, Notice::Progress(p) if p.what == ProgressKind::Started);
+    assert_eq!(notices.iter().filter(started).count(), 2, "what was done is not done again");
+}
+
+#[tokio::test]
+async fn a_doubt_is_named_and_resolved() {
+    let store = store();
+    let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
+    let (outcome, _) = carry_out(&store, "r", "1 2", vec![doubtful.clone()], RunOptions::in_process()).await;
+    assert_eq!(outcome.in_doubt, vec!["a.b[0]"]);
+    assert_eq!((outcome.exit_code(), outcome.status), (3, Some(RunStatus::InDoubt)));
+    let plan = Reader.read(b"1 2").unwrap();
+    let view = store.run(&RunId::parse("r").unwrap()).await.unwrap().unwrap();
+    let operations = weft_coordinator::listing::doubtful(&view, &plan.outline, "a.b[0]");
+    let resolution = weft_coordinator::UserResolution { operation: operations[0], decision: Decision::Adopt("x".into()) };
+    let options = RunOptions { resolutions: vec![resolution], only_resolve: true, ..RunOptions::in_process() };
+    let (outcome, _) = carry_out(&store, "r", "1 2", vec![doubtful], options).await;
+    assert_eq!((outcome.reason, outcome.counts.done, outcome.counts.skipped), (FinishReason::Resolved, 3, 1));
+    let (outcome, _) = carry_out(&store, "r", "1 2", vec![habits("me")], RunOptions::in_process()).await;
+    assert_eq!((outcome.counts.done, outcome.exit_code()), (4, 0));
+}
+
+#[tokio::test]
+async fn a_worker_that_ends_leaves_the_rest_to_another() {
+    let store = store();
+    let options = RunOptions { grace_ms: 100, fixed_workers: false, ..RunOptions::in_process() };
+    let short = Habits { calls_left: Some(5), ..habits("a") };
+    let (outcome, _) = carry_out(&store, "r", "2 40", vec![short, habits("b")], options).await;
+    assert_eq!((outcome.counts.done, outcome.exit_code()), (80, 0));
+}
+
+struct Cluster {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+async fn cluster(store: &Arc<dyn RunStore>) -> Cluster {
+    let service = Service::new(Arc::clone(store), Arc::new(Reader), holder());
+    let server = Server::bind(service, "127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.address();
+    let serving = tokio::spawn(async move { server.serve(std::future::pending()).await.unwrap() });
+    Cluster { address, serving }
+}
+
+/// A worker that comes back whenever its connection ends.
+fn faithful(address: SocketAddr, habits: Habits) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            if let Ok(end) = connect_worker(&address.to_string()).await {
+                work(end, habits.clone()).await;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+}
+
+async fn until_end(client: &mut Client, run: &str) -> WatchEnd {
+    let mut watch = client.watch(Some(run)).await.unwrap();
+    while let Some(event) = watch.next().await.unwrap() {
+        if let WatchEvent::End(end) = event {
+            return end;
+        }
+    }
+    panic!("no end");
+}
+
+#[tokio::test]
+async fn a_cluster_carries_runs_out_side_by_side() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    for name in ["a", "b"] {
+        faithful(cluster.address, habits(name));
+    }
+    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let plan = Submission { plan: b"4 300".to_vec(), ..Submission::default() };
+    let run = client.submit(plan.clone()).await.unwrap();
+    let second = client.submit(plan).await;
+    assert!(second.unwrap_err().to_string().contains("is held by run"), "disjoint runs only");
+    let end = until_end(&mut client, &run).await;
+    assert_eq!((end.exit_code(), end.run.unwrap().counts.done), (0, 600));
+    let details = client.show(Some(&run)).await.unwrap();
+    assert_eq!((details.run.status.as_str(), details.operations.len()), ("done", 600));
+    let workers: std::collections::BTreeSet<&str> =
+        details.operations.iter().map(|operation| operation.worker.as_str()).collect();
+    assert_eq!(workers.len(), 2, "{workers:?}");
+    assert_eq!(details.operations[0].provider_instance, "provider[\"h/n/t\"].by_region[\"r0\"]");
+    assert_eq!(client.resume(Some(&run), Resumption::default()).await.unwrap(), None);
+    assert!(client.list().await.unwrap().iter().any(|listed| listed.id == run));
+    cluster.serving.abort();
+}
+
+#[tokio::test]
+async fn labels_decide_who_gets_a_shard() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    let label = |value: &str| BTreeMap::from([("region".to_owned(), value.to_owned())]);
+    faithful(cluster.address, Habits { labels: label("one"), ..habits("a") });
+    faithful(cluster.address, Habits { labels: label("two"), ..habits("b") });
+    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let rule = |text: &str, value: &str| weft_coordinator::plan::PlacementRule {
+        provider_instance: text.to_owned(),
+        labels: label(value),
+    };
+    let placement = vec![rule("*[\"r0\"]", "two"), rule("*", "one")];
+    let plan = Submission { plan: b"2 5".to_vec(), placement, ..Submission::default() };
+    let run = client.submit(plan).await.unwrap();
+    assert_eq!(until_end(&mut client, &run).await.exit_code(), 0);
+    for operation in client.show(None).await.unwrap().operations {
+        let expected = if operation.provider_instance.contains("r0") { "b" } else { "a" };
+        assert_eq!(operation.worker, expected, "{}", operation.address);
+    }
+    let detached = Submission { plan: b"home+2 5".to_vec(), detach: true, ..Submission::default() };
+    let refused = client.submit(detached).await.unwrap_err();
+    assert!(refused.to_string().contains("a.b[0]"), "{refused}");
+    cluster.serving.abort();
+}
+
+#[tokio::test]
+async fn a_doubt_is_resolved_over_the_network() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    faithful(cluster.address, Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("a") });
+    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let plan = Submission { plan: b"1 2".to_vec(), ..Submission::default() };
+    let run = client.submit(plan).await.unwrap();
+    let end = until_end(&mut client, &run).await;
+    assert_eq!((end.exit_code(), end.in_doubt.as_slice()), (3, ["a.b[0]".to_owned()].as_slice()));
+    assert!(client.resolve(&run, "a.c[1]", Decision::Retry).await.is_err());
+    let (status, _) = client.resolve(&run, "a.b[0]", Decision::Adopt("x".to_owned())).await.unwrap();
+    assert_eq!(status, "done");
+    assert_eq!(client.resume(None, Resumption::default()).await.unwrap(), Some(run.clone()));
+    assert_eq!(until_end(&mut client, &run).await.exit_code(), 0);
+    cluster.serving.abort();
+}
+
+#[tokio::test]
+async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
+    let store = store();
+    let first = cluster(&store).await;
+    let mut client = Client::connect(&first.address.to_string()).await.unwrap();
+    let plan = Submission { plan: b"2 10".to_vec(), ..Submission::default() };
+    let run = client.submit(plan).await.unwrap();
+    // Nobody works for it yet, and now it is gone. (The run's own task is not aborted with the server: a coordinator in
+    // the same process would go on renewing, so the lease is taken by its view.)
+    let header = store.runs().await.unwrap().remove(0);
+    assert_eq!(header.status, RunStatus::Running);
+    first.serving.abort();
+    let second = cluster(&store).await;
+    faithful(second.address, habits("a"));
+    let mut client = Client::connect(&second.address.to_string()).await.unwrap();
+    let held = client.resume(Some(&run), Resumption::default()).await.unwrap_err();
+    assert!(held.to_string().contains("is being carried out by me@here"), "{held}");
+    second.serving.abort();
+}
+
+#[tokio::test]
+async fn only_loopback_addresses_are_listened_on() {
+    let service = Service::new(store(), Arc::new(Reader), holder());
+    let refused = Server::bind(service, "0.0.0.0:0".parse().unwrap()).await;
+    assert!(matches!(refused, Err(ListenError::NotLoopback(_))));
+}
+
+/// The rate of intents and commits that coordinator, frames and workers allow, over a store without durability.
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_operations_a_second() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    for name in ["a", "b", "c", "d"] {
+        faithful(cluster.address, habits(name));
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let begun = Instant::now();
+    let plan = Submission { plan: b"4 5000".to_vec(), ..Submission::default() };
+    let run = client.submit(plan).await.unwrap();
+    let end = until_end(&mut client, &run).await;
+    let rate = 10_000.0 / begun.elapsed().as_secs_f64();
+    println!("{rate:.0} operations/s");
+    assert_eq!((end.exit_code(), end.run.unwrap().counts.done), (0, 10_000));
+    assert!(rate > 500.0, "{rate} operations/s");
+    cluster.serving.abort();
+}

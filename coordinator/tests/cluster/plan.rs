@@ -1,0 +1,67 @@
+//! Plans for tests: `SHARDS COUNT` is COUNT pairs, the first of each in one shard, the second in the next.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use weft_coordinator::{
+    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, PlanReader, RunPlan, ShardKey,
+};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::Path;
+use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
+
+/// Reads such plans.
+#[derive(Debug)]
+pub struct Reader;
+
+impl PlanReader for Reader {
+    fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>> {
+        let refused = || vec![Diagnostic::error("Bad plan", "It is not `SHARDS COUNT`.")];
+        let text = std::str::from_utf8(plan).map_err(|_| refused())?;
+        let (shards, count) = text.split_once(' ').ok_or_else(refused)?;
+        let count = count.parse().map_err(|_| refused())?;
+        if let Some(shards) = shards.strip_prefix("home+") {
+            return Ok(pairs(plan, shards.parse().map_err(|_| refused())?, count, true));
+        }
+        Ok(pairs(plan, shards.parse().map_err(|_| refused())?, count, false))
+    }
+}
+
+fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
+    let mut outline = Outline::default();
+    let mut fragments = vec![String::new(); shards as usize];
+    for shard in 0..shards {
+        let key = match home && shard == 0 {
+            true => ShardKey::Home,
+            false => ShardKey::Provider(format!("provider[\"h/n/t\"].by_region[\"r{shard}\"]")),
+        };
+        outline.shards.push(OutlineShard::new(key));
+    }
+    for pair in 0..count {
+        let (here, there) = (pair % shards, (pair + 1) % shards);
+        let kind = OperationKind::Update;
+        let mut first = OutlineOperation::new(pair * 2, kind, format!("a.b[{pair}]"), "update", here);
+        if here != there {
+            first.exports.push(Export { paths: vec![Path::ROOT.attribute("id")], readers: vec![there] });
+        }
+        let mut second = OutlineOperation::new(pair * 2 + 1, kind, format!("a.c[{pair}]"), "update", there);
+        second.needs.push(Need::Operation(pair * 2));
+        for operation in [first, second] {
+            let line = &mut fragments[operation.shard as usize];
+            let _ = writeln!(line, "{} {} world", operation.index, operation.address);
+            outline.claims.push(Claim {
+                subject: Subject::Instance(operation.address.clone()),
+                mode: ClaimMode::Exclusive,
+                expected: Revision::NEVER,
+            });
+            outline.operations.push(operation);
+        }
+    }
+    RunPlan {
+        outline: Arc::new(outline),
+        fragments: fragments.into_iter().map(|text| Arc::from(text.into_bytes())).collect(),
+        digest: Digest::of(plan),
+        inputs: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,404 @@
+//! The tasks that a worker holds: which phase each is in, and what follows from what a coordinator says and from what
+//! becomes of them. Plain functions over data; time comes in as milliseconds of one clock.
+//!
+//! What must hold: a task is called at most once; it is called only when granted while it waits, and young; a result
+//! stays until it is acknowledged; a called task is never forgotten before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::message::{Phase, Report, RunId, Task, TaskResult};
+
+/// All tasks of all runs.
+#[derive(Debug, Default)]
+pub(crate) struct HeldTasks {
+    runs: BTreeMap<RunId, OfRun>,
+    /// The worker as a whole takes no more work.
+    draining: bool,
+}
+
+#[derive(Debug, Default)]
+struct OfRun {
+    draining: bool,
+    tasks: BTreeMap<Task, Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    /// None for one that was granted though it was not here.
+    shard: Option<u32>,
+    phase: Phase,
+    /// A call was allowed, whatever the phase is now.
+    called: bool,
+    asked_at: u64,
+    planned: [u8; 32],
+    result: Option<Arc<TaskResult>>,
+}
+
+/// What to do about an order to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Carry it out.
+    Begin,
+    /// It is known already.
+    Known,
+    /// Give it back.
+    Return,
+    /// Keep it without beginning: the worker is about to leave.
+    Keep,
+}
+
+/// What to do about a grant.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Grant {
+    /// The call may be made now.
+    Call,
+    /// No call is made: say so, and forget what was prepared.
+    Answer(Arc<TaskResult>),
+    /// Nothing.
+    Ignore,
+}
+
+impl HeldTasks {
+    /// A task was handed over.
+    pub(crate) fn start(&mut self, run: &RunId, shard: u32, task: Task) -> Start {
+        let draining = self.draining;
+        let of_run = self.runs.entry(run.clone()).or_default();
+        if of_run.tasks.contains_key(&task) {
+            return Start::Known;
+        }
+        if of_run.draining {
+            return Start::Return;
+        }
+        of_run.tasks.insert(task, Held::new(Some(shard), Phase::Preparing));
+        if draining { Start::Keep } else { Start::Begin }
+    }
+
+    /// A task is ready for its call. False when nobody wants it any more.
+    pub(crate) fn asked(&mut self, run: &RunId, task: Task, planned: [u8; 32], now: u64) -> bool {
+        let Some(held) = self.get(run, task) else { return false };
+        if held.phase != Phase::Preparing {
+            return false;
+        }
+        (held.phase, held.planned, held.asked_at) = (Phase::Asked, planned, now);
+        true
+    }
+
+    /// The intent of a task is durable.
+    pub(crate) fn granted(&mut self, run: &RunId, task: Task, now: u64, intent_age: u64) -> Grant {
+        let worker_draining = self.draining;
+        let of_run = self.runs.entry(run.clone()).or_default();
+        let draining = of_run.draining || worker_draining;
+        let held = of_run.tasks.entry(task).or_insert_with(|| Held::new(None, Phase::Asked));
+        let reason = match held.phase {
+            Phase::Called | Phase::Finished | Phase::Preparing => return Grant::Ignore,
+            Phase::Asked if held.shard.is_none() => "the worker does not hold the task",
+            Phase::Asked if draining => "the run is being stopped",
+            Phase::Asked if now.saturating_sub(held.asked_at) >= intent_age => "the intent was granted too late",
+            Phase::Asked => {
+                (held.phase, held.called) = (Phase::Called, true);
+                return Grant::Call;
+            }
+        };
+        let result = Arc::new(TaskResult::NotCalled { reason: reason.to_owned() });
+        (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+        Grant::Answer(result)
+    }
+
+    /// No call may be made for a task. Whether it was there and is forgotten now.
+    pub(crate) fn refused(&mut self, run: &RunId, task: Task) -> bool {
+        self.forget_unless(run, task, |held| held.phase != Phase::Asked && held.phase != Phase::Preparing)
+    }
+
+    /// A task is not wanted. Whether it was there and is forgotten now.
+    pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> bool {
+        self.forget_unless(run, task, |held| held.called)
+    }
+
+    fn forget_unless(&mut self, run: &RunId, task: Task, kept: impl Fn(&Held) -> bool) -> bool {
+        let Some(of_run) = self.runs.get_mut(run) else { return false };
+        match of_run.tasks.get(&task) {
+            Some(held) if !kept(held) => of_run.tasks.remove(&task).is_some(),
+            _ => false,
+        }
+    }
+
+    /// A task came to its end. None when nobody wants its result any more.
+    pub(crate) fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) -> Option<Report> {
+        let held = self.get(run, task)?;
+        if held.phase == Phase::Finished {
+            return None;
+        }
+        let result = Arc::new(result);
+        (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+        Some(Report::Result { task, result })
+    }
+
+    /// The result of a task is durable.
+    pub(crate) fn acknowledged(&mut self, run: &RunId, task: Task) {
+        if let Some(of_run) = self.runs.get_mut(run)
+            && of_run.tasks.get(&task).is_some_and(|held| held.phase == Phase::Finished)
+        {
+            of_run.tasks.remove(&task);
+        }
+    }
+
+    /// A run is being stopped: what is given back.
+    pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
+        let of_run = self.runs.entry(run.clone()).or_default();
+        of_run.draining = true;
+        of_run.forget_all(|held| held.phase == Phase::Preparing)
+    }
+
+    /// Another term of a run has begun: an earlier one's wish to stop is not its own.
+    pub(crate) fn new_term(&mut self, run: &RunId) {
+        if let Some(of_run) = self.runs.get_mut(run) {
+            of_run.draining = false;
+        }
+    }
+
+    /// A run is over for this worker: what is forgotten. What was called stays until it is acknowledged.
+    pub(crate) fn leave(&mut self, run: &RunId) -> Vec<Task> {
+        let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
+        of_run.draining = false;
+        let gone = of_run.forget_all(|held| !held.called);
+        if of_run.tasks.is_empty() {
+            self.runs.remove(run);
+        }
+        gone
+    }
+
+    /// A shard cannot be opened: its tasks, which are forgotten.
+    pub(crate) fn shard_refused(&mut self, run: &RunId, shard: u32) -> Vec<Task> {
+        let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
+        of_run.forget_all(|held| held.shard == Some(shard) && !held.called)
+    }
+
+    /// The worker is about to leave: what has not begun its way to a call stops.
+    pub(crate) fn drain_worker(&mut self) -> Vec<(RunId, Task)> {
+        self.draining = true;
+        let mut gone = Vec::new();
+        for (run, of_run) in &mut self.runs {
+            gone.extend(of_run.forget_all(|held| held.phase == Phase::Preparing).into_iter().map(|t| (run.clone(), t)));
+        }
+        gone
+    }
+
+    /// Whether nothing is left that anybody must hear of.
+    pub(crate) fn nothing_open(&self) -> bool {
+        self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == Phase::Preparing))
+    }
+
+    /// Whether tasks of a shard are under way.
+    pub(crate) fn uses(&self, run: &RunId, shard: u32) -> bool {
+        let tasks = self.runs.get(run).into_iter().flat_map(|of_run| of_run.tasks.values());
+        tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != Phase::Finished)
+    }
+
+    /// Whether this run is being stopped.
+    pub(crate) fn is_draining(&self, run: &RunId) -> bool {
+        self.draining || self.runs.get(run).is_some_and(|of_run| of_run.draining)
+    }
+
+    /// Everything, for a greeting.
+    pub(crate) fn all(&self) -> Vec<(RunId, Task, Phase)> {
+        let of_run = |(run, of_run): (&RunId, &OfRun)| {
+            let run = run.clone();
+            of_run.tasks.iter().map(move |(task, held)| (run.clone(), *task, held.phase)).collect::<Vec<_>>()
+        };
+        self.runs.iter().flat_map(of_run).collect()
+    }
+
+    /// What is said again after a greeting: questions without an answer, results without an acknowledgement.
+    pub(crate) fn unanswered(&self) -> Vec<(RunId, Report)> {
+        let mut found = Vec::new();
+        for (run, of_run) in &self.runs {
+            for (task, held) in &of_run.tasks {
+                let report = match (held.phase, &held.result) {
+                    (Phase::Asked, _) => Report::Intent { task: *task, planned: held.planned },
+                    (Phase::Finished, Some(result)) => Report::Result { task: *task, result: result.clone() },
+                    _ => continue,
+                };
+                found.push((run.clone(), report));
+            }
+        }
+        found
+    }
+
+    /// The result of a task that has one.
+    pub(crate) fn result(&self, run: &RunId, task: Task) -> Option<Report> {
+        let held = self.runs.get(run)?.tasks.get(&task)?;
+        held.result.clone().map(|result| Report::Result { task, result })
+    }
+
+    fn get(&mut self, run: &RunId, task: Task) -> Option<&mut Held> {
+        self.runs.get_mut(run)?.tasks.get_mut(&task)
+    }
+}
+
+impl Held {
+    fn new(shard: Option<u32>, phase: Phase) -> Held {
+        Held { shard, phase, called: false, asked_at: 0, planned: [0; 32], result: None }
+    }
+}
+
+impl OfRun {
+    fn forget_all(&mut self, which: impl Fn(&Held) -> bool) -> Vec<Task> {
+        let gone: Vec<Task> = self.tasks.iter().filter(|(_, held)| which(held)).map(|(task, _)| *task).collect();
+        for task in &gone {
+            self.tasks.remove(task);
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AGE: u64 = 100;
+
+    fn run() -> RunId {
+        RunId::from("r")
+    }
+
+    fn task(operation: u32) -> Task {
+        Task { operation, attempt: 1 }
+    }
+
+    fn done() -> TaskResult {
+        TaskResult::Done(crate::message::Done::default())
+    }
+
+    #[test]
+    fn a_task_goes_its_way() {
+        let mut held = HeldTasks::default();
+        assert_eq!(held.start(&run(), 0, task(1)), Start::Begin);
+        assert_eq!(held.start(&run(), 0, task(1)), Start::Known);
+        assert!(held.asked(&run(), task(1), [7; 32], 10));
+        assert_eq!(held.all(), [(run(), task(1), Phase::Asked)]);
+        assert_eq!(held.unanswered(), [(run(), Report::Intent { task: task(1), planned: [7; 32] })]);
+        assert_eq!(held.granted(&run(), task(1), 20, AGE), Grant::Call);
+        assert_eq!(held.granted(&run(), task(1), 21, AGE), Grant::Ignore);
+        assert!(!held.dropped(&run(), task(1)) && !held.refused(&run(), task(1)));
+        assert!(held.leave(&run()).is_empty());
+        assert!(held.finished(&run(), task(1), done()).is_some());
+        assert_eq!(held.unanswered().len(), 1);
+        held.acknowledged(&run(), task(1));
+        assert!(held.all().is_empty() && held.nothing_open());
+    }
+
+    #[test]
+    fn late_and_unknown_grants_are_not_acted_on() {
+        let mut held = HeldTasks::default();
+        held.start(&run(), 0, task(1));
+        held.asked(&run(), task(1), [0; 32], 10);
+        assert!(matches!(held.granted(&run(), task(1), 10 + AGE, AGE), Grant::Answer(_)));
+        assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
+        assert_eq!(held.unanswered().len(), 2, "both answers are kept");
+        assert!(held.finished(&run(), task(1), done()).is_none(), "the answer stands");
+    }
+
+    #[test]
+    fn draining_gives_back_what_asked_for_nothing() {
+        let mut held = HeldTasks::default();
+        for operation in 1..=3 {
+            held.start(&run(), 0, task(operation));
+        }
+        held.asked(&run(), task(2), [0; 32], 0);
+        held.asked(&run(), task(3), [0; 32], 0);
+        assert_eq!(held.granted(&run(), task(3), 0, AGE), Grant::Call);
+        assert_eq!(held.drain(&run()), [task(1)]);
+        assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
+        assert_eq!(held.start(&run(), 0, task(4)), Start::Return);
+        assert!(!held.nothing_open());
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Start(u32),
+        Ask(u32),
+        Grant(u32),
+        Refuse(u32),
+        Finish(u32),
+        Acknowledge(u32),
+        Drop(u32),
+        Drain,
+        Leave,
+        Wait(u64),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let one = 0u32..4;
+        prop::collection::vec(
+            prop_oneof![
+                one.clone().prop_map(Step::Start),
+                one.clone().prop_map(Step::Ask),
+                one.clone().prop_map(Step::Grant),
+                one.clone().prop_map(Step::Refuse),
+                one.clone().prop_map(Step::Finish),
+                one.clone().prop_map(Step::Acknowledge),
+                one.prop_map(Step::Drop),
+                Just(Step::Drain),
+                Just(Step::Leave),
+                (0u64..80).prop_map(Step::Wait),
+            ],
+            0..60,
+        )
+    }
+
+    proptest! {
+        /// Under any order of events: a call is young and asked for, never made twice while held, and stays held with
+        /// its result until that is acknowledged.
+        #[test]
+        fn calls_are_kept(steps in steps()) {
+            let (mut held, mut now) = (HeldTasks::default(), 0);
+            let mut open: BTreeMap<u32, bool> = BTreeMap::new();
+            let mut asked: BTreeMap<u32, u64> = BTreeMap::new();
+            for step in steps {
+                match step {
+                    Step::Start(t) => {
+                        if held.start(&run(), 0, task(t)) == Start::Begin {
+                            prop_assert!(!open.contains_key(&t));
+                            asked.remove(&t);
+                        }
+                    }
+                    Step::Ask(t) => {
+                        if held.asked(&run(), task(t), [0; 32], now) {
+                            asked.insert(t, now);
+                        }
+                    }
+                    Step::Grant(t) => {
+                        if held.granted(&run(), task(t), now, AGE) == Grant::Call {
+                            prop_assert!(open.insert(t, false).is_none());
+                            prop_assert!(asked.get(&t).is_some_and(|at| now - at < AGE));
+                        }
+                    }
+                    Step::Refuse(t) => drop(held.refused(&run(), task(t))),
+                    Step::Finish(t) => {
+                        if held.finished(&run(), task(t), done()).is_some() && let Some(end) = open.get_mut(&t) {
+                            *end = true;
+                        }
+                    }
+                    Step::Acknowledge(t) => {
+                        held.acknowledged(&run(), task(t));
+                        if open.get(&t) == Some(&true) {
+                            open.remove(&t);
+                        }
+                    }
+                    Step::Drop(t) => drop(held.dropped(&run(), task(t))),
+                    Step::Drain => drop(held.drain(&run())),
+                    Step::Leave => drop(held.leave(&run())),
+                    Step::Wait(ms) => now += ms,
+                }
+                let phases: BTreeMap<u32, Phase> = held.all().into_iter().map(|(_, t, p)| (t.operation, p)).collect();
+                for (t, ended) in &open {
+                    let wanted = if *ended { Phase::Finished } else { Phase::Called };
+                    prop_assert_eq!(phases.get(t), Some(&wanted));
+                }
+            }
+        }
+    }
+}

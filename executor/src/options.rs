@@ -1,0 +1,54 @@
+//! What a worker's host decides.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_expressions::call_context::{Files, ForbiddenFiles};
+use weft_providers::PoolOptions;
+
+use crate::packages::Packages;
+
+/// Most tasks at once unless the host says otherwise: enough to hide the delay of a store and a network.
+pub const DEFAULT_CAPACITY: u32 = 256;
+
+/// Settings of a worker.
+#[derive(Clone)]
+pub struct WorkerOptions {
+    /// Its name among the workers of a cluster, without `/`.
+    pub name: String,
+    /// Which process it is: the coordinator's `process::incarnation()`.
+    pub incarnation: String,
+    /// What placement rules look at.
+    pub labels: BTreeMap<String, String>,
+    /// Most tasks at once, all runs together; at least 1.
+    pub capacity: u32,
+    /// Where provider packages come from.
+    pub packages: Arc<dyn Packages>,
+    /// How many provider processes may run at once, how long to wait for them, where their schemas are kept.
+    pub pool: PoolOptions,
+    /// How functions reach files. Only the worker of whoever applies has any.
+    pub files: Arc<dyn Files>,
+    /// What relative file names are relative to.
+    pub base_directory: PathBuf,
+}
+
+impl WorkerOptions {
+    /// A worker without labels and files.
+    pub fn new(
+        name: impl Into<String>,
+        incarnation: impl Into<String>,
+        packages: Arc<dyn Packages>,
+    ) -> WorkerOptions {
+        WorkerOptions {
+            name: name.into(),
+            incarnation: incarnation.into(),
+            labels: BTreeMap::new(),
+            capacity: DEFAULT_CAPACITY,
+            packages,
+            pool: PoolOptions::default(),
+            files: Arc::new(ForbiddenFiles),
+            base_directory: PathBuf::new(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Messages for what goes wrong at apply, each with the address and the place in the source that it is about.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::source::SourceRange;
+use weft_providers::{CallError, OpenError, ProviderDiagnostic};
+
+/// Errors and warnings.
+pub(crate) type Problems = Vec<Diagnostic>;
+
+/// Whom messages are about: an address, and the formula of its configuration where there is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) address: &'a str,
+    pub(crate) config: Option<&'a Formula>,
+}
+
+impl Subject<'_> {
+    /// An error about it.
+    pub(crate) fn error(&self, summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
+        self.place(Diagnostic::error(summary, detail), &Path::ROOT)
+    }
+
+    /// The same message, about this and the place that the path leads to.
+    pub(crate) fn place(&self, problem: Diagnostic, path: &Path) -> Diagnostic {
+        let problem = if problem.address.is_none() { problem.about(self.address) } else { problem };
+        match self.config.and_then(|config| range_of(config, path)) {
+            Some(range) if problem.subject.is_none() => problem.at(range),
+            _ => problem,
+        }
+    }
+
+    /// What a provider said.
+    pub(crate) fn said(&self, found: &[ProviderDiagnostic]) -> Problems {
+        found.iter().map(|d| self.place(d.to_diagnostic(), &d.path)).collect()
+    }
+
+    /// A provider that gave no proper answer to a call that changes nothing, or that was not sent.
+    pub(crate) fn call_failed(&self, error: &CallError) -> Diagnostic {
+        let summary = match error {
+            CallError::UnknownType { .. } => "Invalid resource type",
+            CallError::Crashed { .. } | CallError::NotRunning { .. } => "Plugin did not respond",
+            _ => "Plugin error",
+        };
+        self.error(summary, format!("{}: {error}.", self.address))
+    }
+
+    /// A provider that cannot be had.
+    pub(crate) fn open_failed(&self, error: &OpenError) -> Problems {
+        match error {
+            OpenError::Configure(found) => self.said(found),
+            other => {
+                vec![self.error("Failed to start provider", format!("{} cannot be started: {other}.", self.address))]
+            }
+        }
+    }
+}
+
+/// Where in the source the part of a configuration stands that the path leads to, or what holds it.
+fn range_of(config: &Formula, path: &Path) -> Option<SourceRange> {
+    let mut here = config;
+    let mut found = here.range().cloned();
+    let mut steps = path.0.iter();
+    let mut step = steps.next();
+    loop {
+        let next = match (here.op(), step) {
+            (FormulaOp::Mark(inner, _) | FormulaOp::Convert(inner, _), _) => inner,
+            (FormulaOp::Ignore { config, .. }, _) => config,
+            (FormulaOp::Object(parts) | FormulaOp::Map(_, parts), Some(Step::Attribute(name) | Step::Key(name))) => {
+                let part = parts.iter().find(|(n, _)| n == name).map(|(_, part)| part);
+                step = steps.next();
+                let Some(part) = part else { return found };
+                part
+            }
+            (FormulaOp::Tuple(parts) | FormulaOp::List(_, parts), Some(Step::Index(i))) => {
+                let part = usize::try_from(*i).ok().and_then(|i| parts.get(i));
+                step = steps.next();
+                let Some(part) = part else { return found };
+                part
+            }
+            _ => return found,
+        };
+        here = next;
+        found = here.range().cloned().or(found);
+    }
+}
+
+/// Warnings only, out of messages without an error.
+pub(crate) fn has_errors(problems: &[Diagnostic]) -> bool {
+    weft_graph_format::diagnostic::has_errors(problems)
+}

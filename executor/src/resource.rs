@@ -1,0 +1,299 @@
+//! What a worker knows of a resource type, and how objects of it are stored.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::codec::{EncodeError, json};
+use weft_graph_format::graph::StateRecord;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, ProviderSchema};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Transform, Value};
+
+use crate::message::StoredObject;
+
+/// A managed or data resource type.
+#[derive(Debug)]
+pub(crate) struct ResourceType {
+    pub(crate) name: SmolStr,
+    pub(crate) version: u64,
+    pub(crate) block: Block,
+    /// The type of its objects.
+    pub(crate) ty: Type,
+    /// The type of its identity, where it has one.
+    identity: Option<Type>,
+    has_sensitive: bool,
+    has_write_only: bool,
+}
+
+/// The resource types of a shard, each made ready once.
+#[derive(Debug, Default)]
+pub(crate) struct ResourceTypes {
+    managed: FxHashMap<ProviderSource, FxHashMap<SmolStr, Arc<ResourceType>>>,
+    data: FxHashMap<ProviderSource, FxHashMap<SmolStr, Arc<ResourceType>>>,
+}
+
+impl ResourceTypes {
+    /// Takes in all types of a provider.
+    pub(crate) fn add(&mut self, source: &ProviderSource, schema: &ProviderSchema) {
+        let managed = self.managed.entry(source.clone()).or_default();
+        for (name, found) in &schema.resources {
+            let identity = schema.identities.get(name).map(|identity| {
+                Type::object(identity.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty.clone())))
+            });
+            let made = ResourceType::new(name, found.version, found.block.clone(), identity);
+            managed.insert(name.clone(), Arc::new(made));
+        }
+        let data = self.data.entry(source.clone()).or_default();
+        for (name, found) in &schema.data_sources {
+            let made = ResourceType::new(name, found.version, found.block.clone(), None);
+            data.insert(name.clone(), Arc::new(made));
+        }
+    }
+
+    /// The type of a resource instance.
+    pub(crate) fn of(&self, source: &ProviderSource, address: &ResourceInstance) -> Option<Arc<ResourceType>> {
+        let types = match address.resource.mode {
+            ResourceMode::Managed => &self.managed,
+            ResourceMode::Data => &self.data,
+            ResourceMode::Ephemeral => return None,
+        };
+        types.get(source)?.get(&address.resource.type_name).cloned()
+    }
+}
+
+impl ResourceType {
+    fn new(name: &SmolStr, version: u64, block: Block, identity: Option<Type>) -> ResourceType {
+        ResourceType {
+            name: name.clone(),
+            version,
+            ty: block.implied_type(),
+            identity,
+            has_sensitive: any_attribute(&block, &|a| a.sensitive),
+            has_write_only: any_attribute(&block, &|a| a.write_only),
+            block,
+        }
+    }
+
+    /// No object.
+    pub(crate) fn null(&self) -> Value {
+        Value::null(self.ty.clone())
+    }
+
+    /// Where an object must not be shown: what is given, as far as it is there, and what the schema says. Ascending.
+    pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
+        let mut found: BTreeSet<Path> = given.filter(|path| object.at_path(path).is_ok()).cloned().collect();
+        if self.has_sensitive {
+            in_block(object, &self.block, &Path::ROOT, &mut found);
+        }
+        found.into_iter().collect()
+    }
+
+    /// What the provider must not have given back is null.
+    pub(crate) fn without_write_only(&self, object: &Value) -> Value {
+        if !self.has_write_only {
+            return object.clone();
+        }
+        object.transform(&mut |path, part| {
+            let hidden = weft_expressions::resource_rules::attribute_at(&self.block, path).is_some_and(|a| a.write_only);
+            match hidden {
+                true => Transform::Replace(Value::null(part.ty())),
+                false => Transform::Descend,
+            }
+        })
+    }
+
+    /// An object as state keeps it. `object` is wholly known and without marks.
+    pub(crate) fn stored(
+        &self,
+        object: &Value,
+        sensitive: Vec<Path>,
+        private: Vec<u8>,
+        record: &StateRecord,
+        tainted: bool,
+        identity: Option<&Value>,
+    ) -> Result<StoredObject, EncodeError> {
+        let attributes = json::encode(&self.without_write_only(object), &self.ty)?;
+        let given = match (identity, &self.identity) {
+            (Some(value), Some(ty)) if !value.is_null() && value.is_wholly_known() => {
+                Some(json::encode(&value.unmark_deep().0, ty)?)
+            }
+            _ => record.identity.clone(),
+        };
+        Ok(StoredObject {
+            schema_version: record.schema_version.max(self.version),
+            attributes,
+            sensitive,
+            private,
+            dependencies: record.dependencies.iter().map(SmolStr::to_string).collect(),
+            create_before_destroy: record.create_before_destroy,
+            skip_destroy: record.skip_destroy,
+            tainted,
+            identity: given,
+            identity_schema_version: record.identity_schema_version,
+        })
+    }
+
+    /// The identity that state has, as a value.
+    pub(crate) fn identity_of(&self, record: &StateRecord) -> Option<Value> {
+        let (text, ty) = (record.identity.as_ref()?, self.identity.as_ref()?);
+        json::decode(text.as_bytes(), ty).ok()
+    }
+}
+
+/// The value marked where it must not be shown.
+pub(crate) fn marked(object: &Value, sensitive: &[Path]) -> Value {
+    if sensitive.is_empty() {
+        return object.clone();
+    }
+    let marks: Vec<(Path, Marks)> = sensitive.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
+    object.mark_paths(&marks)
+}
+
+/// Unknown parts as null, and where they were.
+pub(crate) fn settle_unknowns(value: &Value) -> (Value, Vec<Path>) {
+    let mut found = Vec::new();
+    let settled = value.transform(&mut |path, part| match part.open().1 {
+        Kind::Unknown(unknown) => {
+            found.push(path.clone());
+            Transform::Replace(Value::null(unknown.ty.clone()))
+        }
+        _ => Transform::Descend,
+    });
+    (settled, found)
+}
+
+fn any_attribute(block: &Block, test: &dyn Fn(&Attribute) -> bool) -> bool {
+    fn of(attribute: &Attribute, test: &dyn Fn(&Attribute) -> bool) -> bool {
+        test(attribute)
+            || attribute.nested.as_ref().is_some_and(|nested| nested.attributes.values().any(|a| of(a, test)))
+    }
+    block.attributes.values().any(|a| of(a, test)) || block.blocks.values().any(|b| any_attribute(&b.block, test))
+}
+
+fn in_block(value: &Value, block: &Block, at: &Path, found: &mut BTreeSet<Path>) {
+    let Some(fields) = value.as_fields() else { return };
+    for (name, attribute) in &block.attributes {
+        if let Some(part) = fields.get(name) {
+            in_attribute(part, attribute, &at.attribute(name.clone()), found);
+        }
+    }
+    for (name, nested) in &block.blocks {
+        if let Some(part) = fields.get(name) {
+            in_nested(part, nested, &at.attribute(name.clone()), found);
+        }
+    }
+}
+
+fn in_nested(value: &Value, nested: &NestedBlock, at: &Path, found: &mut BTreeSet<Path>) {
+    if !any_attribute(&nested.block, &|a| a.sensitive) {
+        return;
+    }
+    if nested.nesting == Nesting::Set {
+        // Elements of a set have no paths: the set is sensitive as a whole.
+        found.insert(at.clone());
+        return;
+    }
+    each_part(value, nested.nesting, at, &mut |part, at| in_block(part, &nested.block, at, found));
+}
+
+fn in_attribute(value: &Value, attribute: &Attribute, at: &Path, found: &mut BTreeSet<Path>) {
+    if attribute.sensitive {
+        found.insert(at.clone());
+        return;
+    }
+    let Some(nested) = &attribute.nested else { return };
+    each_part(value, nested.nesting, at, &mut |part, at| {
+        let Some(fields) = part.as_fields() else { return };
+        for (name, attribute) in &nested.attributes {
+            if let Some(part) = fields.get(name) {
+                in_attribute(part, attribute, &at.attribute(name.clone()), found);
+            }
+        }
+    });
+}
+
+fn each_part(value: &Value, nesting: Nesting, at: &Path, visit: &mut dyn FnMut(&Value, &Path)) {
+    match (nesting, value.open().1) {
+        (Nesting::Single | Nesting::Group, _) => visit(value, at),
+        (_, Kind::List(items) | Kind::Tuple(items)) => {
+            for (i, part) in items.items().iter().enumerate() {
+                visit(part, &at.with(Step::Index(i as u64)));
+            }
+        }
+        (_, Kind::Map(fields) | Kind::Object(fields)) => {
+            for (key, part) in fields.iter() {
+                visit(part, &at.with(Step::Key(key.clone())));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::schema::NestedAttributes;
+
+    use super::*;
+
+    fn resource_type() -> ResourceType {
+        let secret = Attribute { sensitive: true, ..Attribute::new(Type::String) };
+        let nested = NestedAttributes {
+            attributes: [("key".into(), secret.clone())].into(),
+            nesting: Nesting::List,
+        };
+        let users = Attribute { ty: nested.implied_type(), nested: Some(Box::new(nested)), ..secret.clone() };
+        let block = Block {
+            attributes: [
+                ("name".into(), Attribute::new(Type::String)),
+                ("password".into(), secret),
+                ("users".into(), Attribute { sensitive: false, ..users }),
+                ("once".into(), Attribute { write_only: true, ..Attribute::new(Type::String) }),
+            ]
+            .into(),
+            ..Block::default()
+        };
+        ResourceType::new(&"t".into(), 3, block, None)
+    }
+
+    fn object() -> Value {
+        let user = Value::object([("key", Value::string("k"))]);
+        Value::object([
+            ("name", Value::string("n")),
+            ("password", Value::string("p")),
+            ("users", Value::list(user.ty(), vec![user])),
+            ("once", Value::string("never stored")),
+        ])
+    }
+
+    #[test]
+    fn sensitive_places_of_plan_and_schema() {
+        let name = Path::ROOT.attribute("name");
+        let absent = Path::ROOT.attribute("absent");
+        let found = resource_type().sensitive_paths(&object(), [&name, &absent].into_iter());
+        let texts: Vec<String> = found.iter().map(Path::to_string).collect();
+        assert_eq!(texts, [".name", ".password", ".users[0].key"]);
+        let marked = marked(&object(), &found);
+        assert_eq!(marked.unmark_with_paths().1.len(), 3);
+    }
+
+    #[test]
+    fn what_is_written_once_is_never_stored() {
+        let ty = resource_type();
+        let stored = ty.stored(&object(), Vec::new(), vec![1], &StateRecord::default(), false, None).unwrap();
+        let wanted = r#"{"name":"n","once":null,"password":"p","users":[{"key":"k"}]}"#;
+        assert_eq!((stored.attributes.as_str(), stored.schema_version), (wanted, 3));
+    }
+
+    #[test]
+    fn unknown_parts_become_null() {
+        let value = Value::object([("a", Value::unknown(Type::String)), ("b", Value::int(1))]);
+        let (settled, found) = settle_unknowns(&value);
+        assert!(settled.is_wholly_known());
+        assert_eq!(found, [Path::ROOT.attribute("a")]);
+    }
+}

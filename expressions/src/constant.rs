@@ -1,0 +1,51 @@
+//! Expressions in which nothing may be referred to: defaults of optional attributes, variable files.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::value::Value;
+use weft_syntax::{Expression, Traversal, Tree};
+
+use crate::call_context::{CallContext, ForbiddenFiles};
+use crate::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use crate::functions::FunctionError;
+
+/// The scope without names and functions.
+#[derive(Debug, Default)]
+struct ConstantScope {
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl Scope for ConstantScope {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let problem = Diagnostic::error("Variables not allowed", "Variables may not be used here.");
+        Err(vec![problem.at(tree.range(traversal.root.span))])
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext { files: &ForbiddenFiles, ..CallContext::new(&self.occurrences, &self.parameters) }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn functions_allowed(&self) -> bool {
+        false
+    }
+
+    fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("Function calls not allowed", "Functions may not be called here."))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("functions may not be called here"))
+    }
+}
+
+/// Evaluates an expression that may neither refer to anything nor call functions.
+pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
+    evaluate(expression, &ConstantScope::default())
+}

@@ -1,0 +1,121 @@
+//! Identifiers, password hashes and decryption.
+
+use num_bigint::BigUint;
+use uuid::Uuid;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::{text, whole_at};
+use super::encoding::{base64_bytes, lossy};
+use super::rsa_key::{PrivateKey, read_private_key};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+
+/// Cost of `bcrypt` where none is given, or one below the least.
+const DEFAULT_COST: u32 = 10;
+
+/// Least and greatest cost that bcrypt is defined for.
+const COSTS: std::ops::RangeInclusive<i64> = 4..=31;
+
+/// Longest password that bcrypt looks at; a longer one is an error rather than cut.
+const LONGEST_PASSWORD: usize = 72;
+
+pub(super) fn functions() -> Vec<Function> {
+    let string = |name, description| Parameter::new(name, Type::String, description);
+    vec![
+        Function::new("bcrypt", "A salted hash of a password, another at each call.", Symbolic::Impure)
+            .parameter(string("str", "The password."))
+            .variadic(Parameter::new("cost", Type::Number, "How much work the hash takes; 10 where not given."))
+            .returns(Type::String)
+            .not_null()
+            .calls(bcrypt_hash),
+        Function::new("uuid", "A random UUID, another at each call.", Symbolic::Impure)
+            .returns(Type::String)
+            .not_null()
+            .calls(|_, _, _| Ok(Value::string(Uuid::new_v4().to_string()))),
+        Function::new("uuidv5", "The UUID of a name in a namespace.", Symbolic::Opaque)
+            .parameter(string("namespace", "dns, url, oid, x500 or a UUID."))
+            .parameter(string("name", "The name."))
+            .returns(Type::String)
+            .not_null()
+            .calls(uuidv5),
+        Function::new("rsadecrypt", "What was encrypted with RSA for the owner of a key.", Symbolic::Opaque)
+            .parameter(string("ciphertext", "In base64."))
+            .parameter(string("privatekey", "The key, in PEM."))
+            .returns(Type::String)
+            .not_null()
+            .calls(rsadecrypt),
+    ]
+}
+
+fn bcrypt_hash(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    if arguments.len() > 2 {
+        return Err(FunctionError::new("bcrypt() takes no more than two arguments"));
+    }
+    let cost = match arguments.get(1) {
+        None => DEFAULT_COST,
+        Some(_) => match whole_at(arguments, 1)? {
+            cost if cost < *COSTS.start() => DEFAULT_COST,
+            cost if COSTS.contains(&cost) => u32::try_from(cost).unwrap_or(DEFAULT_COST),
+            cost => return Err(FunctionError::new(format!("the cost {cost} is outside of 4 to 31"))),
+        },
+    };
+    let password = text(arguments, 0)?;
+    if password.len() > LONGEST_PASSWORD {
+        return Err(FunctionError::new("the password is longer than 72 bytes"));
+    }
+    let hashed = bcrypt::hash_with_result(password, cost)
+        .map_err(|e| FunctionError::new(format!("error occurred generating password: {e}")))?;
+    Ok(Value::string(hashed.format_for_version(bcrypt::Version::TwoA)))
+}
+
+fn uuidv5(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (namespace, name) = (text(arguments, 0)?, text(arguments, 1)?);
+    let space = match namespace {
+        "dns" => Uuid::NAMESPACE_DNS,
+        "url" => Uuid::NAMESPACE_URL,
+        "oid" => Uuid::NAMESPACE_OID,
+        "x500" => Uuid::NAMESPACE_X500,
+        other => Uuid::parse_str(&other.to_ascii_lowercase()).map_err(|e| {
+            FunctionError::new(format!("uuidv5() doesn't support namespace {other} ({e})"))
+        })?,
+    };
+    Ok(Value::string(Uuid::new_v5(&space, name.as_bytes()).to_string()))
+}
+
+fn rsadecrypt(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let cipher = base64_bytes(text(arguments, 0)?)
+        .map_err(|_| FunctionError::argument(0, "failed to decode input: cipher text must be base64-encoded"))?;
+    let key = read_private_key(text(arguments, 1)?)
+        .map_err(|e| FunctionError::argument(1, format!("invalid private key: {e}")))?;
+    let plain = decrypt(&key, &cipher).ok_or_else(|| FunctionError::new("failed to decrypt: decryption error"))?;
+    Ok(Value::string(lossy(&plain)))
+}
+
+/// Fewest bytes of padding that PKCS #1 v1.5 allows (RFC 8017, section 7.2.2).
+const LEAST_PADDING: usize = 8;
+
+/// Undoes RSAES-PKCS1-v1_5 (RFC 8017, section 7.2.2).
+///
+/// Done with big numbers, because the library for cryptography refuses keys below 2048 bits, which users still have.
+/// It takes a time that depends on the key: fine for a plan that the owner of the key makes, not for a server.
+fn decrypt(key: &PrivateKey, cipher: &[u8]) -> Option<Vec<u8>> {
+    let length = usize::try_from(key.modulus.bits().div_ceil(8)).ok()?;
+    if cipher.len() > length {
+        return None;
+    }
+    let number = BigUint::from_bytes_be(cipher);
+    if number >= key.modulus {
+        return None;
+    }
+    let block = number.modpow(&key.exponent, &key.modulus).to_bytes_be();
+    // The leading zero of the block is not part of the number.
+    if block.len() + 1 != length {
+        return None;
+    }
+    let padded = block.strip_prefix(&[2])?;
+    let end = padded.iter().position(|b| *b == 0)?;
+    if end < LEAST_PADDING {
+        return None;
+    }
+    Some(padded[end + 1..].to_vec())
+}

@@ -1,0 +1,259 @@
+//! Files and their names. Names are relative to the working directory, `~` is the user's home.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::text;
+use super::encoding::BASE64;
+use super::{CallContext, FileKind, Function, FunctionError, Parameter, Symbolic, glob, hash};
+
+/// Largest file that is read: as long as the longest text that functions make.
+const LARGEST_FILE_BYTES: usize = super::string::LONGEST_TEXT_BYTES;
+
+pub(super) fn functions() -> Vec<Function> {
+    let path = || Parameter::new("path", Type::String, "The name of a file.").marked();
+    let of_path = |name, description, call| {
+        Function::new(name, description, Symbolic::Opaque)
+            .parameter(path())
+            .returns(Type::String)
+            .not_null()
+            .calls(call)
+    };
+    vec![
+        of_path("file", "The content of a file as text.", |context, a, _| {
+            let content = Content::read(context, a)?;
+            Ok(Value::string(content.text()?).mark(a[0].marks()))
+        }),
+        of_path("filebase64", "The content of a file in base64.", |context, a, _| {
+            Ok(Value::string(BASE64.encode(Content::read(context, a)?.bytes)).mark(a[0].marks()))
+        }),
+        of_path("filemd5", "The MD5 digest of a file in hexadecimal.", |c, a, _| digest(c, a, |b| hash::hex(&hash::md5(b)))),
+        of_path("filesha1", "The SHA-1 digest of a file in hexadecimal.", |c, a, _| {
+            digest(c, a, |b| hash::hex(&hash::sha1(b)))
+        }),
+        of_path("filesha256", "The SHA-256 digest of a file in hexadecimal.", |c, a, _| {
+            digest(c, a, |b| hash::hex(&hash::sha256(b)))
+        }),
+        of_path("filesha512", "The SHA-512 digest of a file in hexadecimal.", |c, a, _| {
+            digest(c, a, |b| hash::hex(&hash::sha512(b)))
+        }),
+        of_path("filebase64sha256", "The SHA-256 digest of a file in base64.", |c, a, _| {
+            digest(c, a, |b| BASE64.encode(hash::sha256(b)))
+        }),
+        of_path("filebase64sha512", "The SHA-512 digest of a file in base64.", |c, a, _| {
+            digest(c, a, |b| BASE64.encode(hash::sha512(b)))
+        }),
+        Function::new("fileexists", "Whether there is a file of this name.", Symbolic::Opaque)
+            .parameter(path())
+            .returns(Type::Bool)
+            .not_null()
+            .calls(fileexists),
+        Function::new("fileset", "The names of files below a directory that fit a pattern.", Symbolic::Opaque)
+            .parameter(Parameter::new("path", Type::String, "The directory.").marked())
+            .parameter(Parameter::new("pattern", Type::String, "With *, **, ?, [...] and {...}.").marked())
+            .returns(Type::set(Type::String))
+            .not_null()
+            .calls(fileset),
+        of_path("abspath", "The name from the root of the file system on.", abspath),
+        of_path("basename", "The last part of the name.", |_, a, _| {
+            Ok(Value::string(base(text(a, 0)?)).mark(a[0].marks()))
+        }),
+        of_path("dirname", "The name without its last part.", |_, a, _| {
+            Ok(Value::string(directory(text(a, 0)?)).mark(a[0].marks()))
+        }),
+        of_path("pathexpand", "The name with ~ replaced by the home directory.", |context, a, _| {
+            Ok(Value::string(expand_home(context, text(a, 0)?)?).mark(a[0].marks()))
+        }),
+    ]
+}
+
+/// The shortest name of the same file without looking at any: no empty parts, no `.`, `..` only at the beginning.
+pub(super) fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(last) if *last != ".." => {
+                    parts.pop();
+                }
+                _ if rooted => {}
+                _ => parts.push(".."),
+            },
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".into(),
+        (false, false) => joined,
+    }
+}
+
+fn base(path: &str) -> &str {
+    if path.is_empty() {
+        return ".";
+    }
+    match path.trim_end_matches('/') {
+        "" => "/",
+        trimmed => trimmed.rsplit('/').next().unwrap_or(trimmed),
+    }
+}
+
+fn directory(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some(("", _)) => "/".into(),
+        Some((before, _)) => clean(&format!("{before}/")),
+        None => ".".into(),
+    }
+}
+
+fn expand_home(context: &CallContext<'_>, path: &str) -> Result<String, FunctionError> {
+    let Some(rest) = path.strip_prefix('~') else { return Ok(path.into()) };
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return Err(FunctionError::new("cannot expand user-specific home dir"));
+    }
+    let home = context.files.home().and_then(|home| home.into_os_string().into_string().ok());
+    let home = home.ok_or_else(|| FunctionError::new("the home directory is not known"))?;
+    Ok(if rest.is_empty() { home } else { clean(&format!("{home}/{rest}")) })
+}
+
+fn abspath(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let path = text(arguments, 0)?;
+    let absolute = if path.starts_with('/') {
+        clean(path)
+    } else {
+        let failed = |why: String| FunctionError::new(format!("the working directory is not known: {why}"));
+        let current = context.files.current_directory().map_err(|e| failed(e.to_string()))?;
+        let current = current.to_str().ok_or_else(|| failed("its name is not UTF-8".into()))?;
+        clean(&format!("{current}/{path}"))
+    };
+    Ok(Value::string(absolute).mark(arguments[0].marks()))
+}
+
+/// The name for a message, unless it is sensitive or ephemeral.
+pub(super) fn shown(path: &str, marks: &Marks) -> String {
+    if marks.is_sensitive() {
+        "(sensitive value)".into()
+    } else if marks.is_ephemeral() {
+        "(ephemeral value)".into()
+    } else {
+        format!("{path:?}")
+    }
+}
+
+/// Where the file of this name is.
+fn located(context: &CallContext<'_>, path: &str) -> Result<PathBuf, FunctionError> {
+    Ok(context.resolve(clean(&expand_home(context, path)?)))
+}
+
+/// Why a file cannot be read, without its name.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        io::ErrorKind::IsADirectory => "is a directory".into(),
+        io::ErrorKind::NotADirectory => "not a directory".into(),
+        io::ErrorKind::PermissionDenied => error.to_string(),
+        kind => kind.to_string(),
+    }
+}
+
+/// A file that was read.
+pub(super) struct Content {
+    /// As given, not clean.
+    pub(super) name: String,
+    /// All of it.
+    pub(super) bytes: Vec<u8>,
+    marks: Marks,
+}
+
+impl Content {
+    /// Reads the file that argument 0 names; what is wrong with it is blamed on that argument.
+    pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<Content, FunctionError> {
+        let name = text(arguments, 0)?;
+        let marks = arguments[0].marks();
+        let shown = shown(name, marks);
+        let location = located(context, name)?;
+        let bytes = read_limited(context, &location).map_err(|e| {
+            let message = match e.kind() {
+                io::ErrorKind::NotFound => format!(
+                    "no file exists at {shown}; this function reads only files that are there before the plan is \
+                     made, so a file that a resource of this configuration creates must be taken from that resource"
+                ),
+                _ => format!("failed to read {shown}: {}", reason(&e)),
+            };
+            FunctionError::argument(0, message)
+        })?;
+        Ok(Content { name: name.into(), bytes, marks: marks.clone() })
+    }
+
+    /// The content as text.
+    pub(super) fn text(&self) -> Result<&str, FunctionError> {
+        std::str::from_utf8(&self.bytes).map_err(|_| {
+            FunctionError::new(format!(
+                "contents of {} are not valid UTF-8; use filebase64 for the contents in base64, or filemd5, filesha256 \
+                 and their like for a digest",
+                shown(&self.name, &self.marks)
+            ))
+        })
+    }
+}
+
+fn read_limited(context: &CallContext<'_>, path: &Path) -> io::Result<Vec<u8>> {
+    // Devices and the like may have no end.
+    match context.files.kind(path)? {
+        FileKind::Directory => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        FileKind::Other => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+        FileKind::File => {}
+    }
+    let bytes = context.files.read(path)?;
+    if bytes.len() > LARGEST_FILE_BYTES {
+        return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+    }
+    Ok(bytes)
+}
+
+fn digest(
+    context: &CallContext<'_>,
+    arguments: &[Value],
+    digest: fn(&[u8]) -> String,
+) -> Result<Value, FunctionError> {
+    let (name, marks) = (text(arguments, 0)?, arguments[0].marks());
+    let location = located(context, name)?;
+    let bytes = read_limited(context, &location)
+        .map_err(|e| FunctionError::new(format!("open {}: {}", shown(name, marks), reason(&e))))?;
+    Ok(Value::string(digest(&bytes)).mark(marks))
+}
+
+fn fileexists(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (name, marks) = (text(arguments, 0)?, arguments[0].marks());
+    let location = located(context, name)?;
+    let shown = || shown(name, marks);
+    let exists = match context.files.kind(&location) {
+        Ok(FileKind::File) => true,
+        Ok(FileKind::Directory) => {
+            return Err(FunctionError::new(format!("{} is a directory, not a file", shown())));
+        }
+        Ok(FileKind::Other) => return Err(FunctionError::new(format!("{} is not a regular file", shown()))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+        Err(e) => return Err(FunctionError::new(format!("failed to stat {}: {}", shown(), reason(&e)))),
+    };
+    Ok(Value::bool(exists).mark(marks))
+}
+
+fn fileset(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (path, pattern) = (text(arguments, 0)?, text(arguments, 1)?);
+    let marks = arguments[0].marks().union(arguments[1].marks());
+    let directory = located(context, path)?;
+    let found = glob::find(context.files, &directory, &clean(&format!("./{pattern}"))).map_err(|e| {
+        FunctionError::new(format!("failed to glob pattern {}: {e}", shown(pattern, &marks)))
+    })?;
+    Ok(Value::set(Type::String, found.into_iter().map(Value::string).collect()).mark(&marks))
+}

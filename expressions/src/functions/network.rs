@@ -1,0 +1,272 @@
+//! Addresses and prefixes of IP networks, as Go's `net` package and the libraries around it see them: an IPv6 address
+//! of the form `::ffff:a.b.c.d` counts as an IPv4 one in most places.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use num_bigint::{BigInt, Sign};
+use num_traits::{One, Signed};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::{WHOLE_NUMBER, number, text, whole, whole_at};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+
+/// Most bits by which one subnet of `cidrsubnets` may extend the prefix, as in OpenTofu.
+const LARGEST_EXTENSION: i64 = 32;
+
+pub(super) fn functions() -> Vec<Function> {
+    let prefix = || Parameter::new("prefix", Type::String, "Such as 10.0.0.0/8.");
+    let number = |name, description| Parameter::new(name, Type::Number, description);
+    let network = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
+    vec![
+        network("cidrcontains", "Whether a prefix holds an address or another prefix.")
+            .parameter(Parameter::new("containing_prefix", Type::String, "The prefix."))
+            .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "What it may hold."))
+            .returns(Type::Bool)
+            .calls(cidrcontains),
+        network("cidrhost", "The address of a host in a prefix.")
+            .parameter(prefix())
+            .parameter(number("hostnum", "Its number; negative from the end."))
+            .returns(Type::String)
+            .calls(cidrhost),
+        network("cidrnetmask", "The mask of an IPv4 prefix as an address.")
+            .parameter(prefix())
+            .returns(Type::String)
+            .calls(cidrnetmask),
+        network("cidrsubnet", "A part of a prefix.")
+            .parameter(prefix())
+            .parameter(number("newbits", "By how many bits it is longer."))
+            .parameter(number("netnum", "The number in these bits."))
+            .returns(Type::String)
+            .calls(cidrsubnet),
+        network("cidrsubnets", "Parts of a prefix, one after the other.")
+            .parameter(prefix())
+            .variadic(number("newbits", "By how many bits each is longer."))
+            .returns(Type::list(Type::String))
+            .calls(cidrsubnets),
+    ]
+}
+
+/// An address: 32 or 128 bits.
+#[derive(Clone, Copy, PartialEq)]
+struct Address {
+    bits: u32,
+    value: u128,
+}
+
+/// What IPv4 addresses in IPv6 begin with.
+const MAPPED: u128 = 0xffff << 32;
+
+impl Address {
+    fn parse(text: &str) -> Option<Address> {
+        if text.contains(':') {
+            let address: Ipv6Addr = text.parse().ok()?;
+            return Some(Address { bits: 128, value: address.into() });
+        }
+        let mut value = 0;
+        let mut count = 0;
+        for octet in text.split('.') {
+            // Leading zeros are tolerated, and mean nothing.
+            let digits = octet.trim_start_matches('0');
+            if octet.is_empty() || digits.len() > 3 || !octet.bytes().all(|b| b.is_ascii_digit()) {
+                return None;
+            }
+            let octet: u8 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+            value = value << 8 | u128::from(octet);
+            count += 1;
+        }
+        (count == 4).then_some(Address { bits: 32, value })
+    }
+
+    /// The address as IPv4, where it is one in either form.
+    fn v4(self) -> Option<Ipv4Addr> {
+        match self.bits {
+            32 => u32::try_from(self.value).ok().map(Ipv4Addr::from),
+            _ => self.value.checked_sub(MAPPED).and_then(|low| u32::try_from(low).ok()).map(Ipv4Addr::from),
+        }
+    }
+
+    /// The address with all but the first bits zero.
+    fn masked(self, prefix: u32) -> Address {
+        Address { value: self.value & mask(self.bits, prefix), ..self }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.v4() {
+            Some(v4) => fmt::Display::fmt(&v4, f),
+            None => fmt::Display::fmt(&Ipv6Addr::from(self.value), f),
+        }
+    }
+}
+
+/// The first `prefix` of `bits` bits set.
+fn mask(bits: u32, prefix: u32) -> u128 {
+    let all = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
+    let hosts = bits.saturating_sub(prefix);
+    if hosts == 128 { 0 } else { all >> hosts << hosts }
+}
+
+/// A network: an address whose bits after the prefix are zero.
+#[derive(Clone, Copy, PartialEq)]
+struct Network {
+    address: Address,
+    prefix: u32,
+}
+
+impl Network {
+    fn parse(text: &str) -> Result<Network, String> {
+        let read = || {
+            let (address, prefix) = text.split_once('/')?;
+            let address = Address::parse(address)?;
+            let digits = prefix.trim_start_matches('0');
+            if prefix.is_empty() || digits.len() > 3 || !prefix.bytes().all(|b| b.is_ascii_digit()) {
+                return None;
+            }
+            let prefix: u32 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+            (prefix <= address.bits).then(|| Network { address: address.masked(prefix), prefix })
+        };
+        read().ok_or_else(|| format!("invalid CIDR address: {text}"))
+    }
+
+    fn last(self) -> Address {
+        let bits = self.address.bits;
+        Address { value: self.address.value | (mask(bits, bits) & !mask(bits, self.prefix)), bits }
+    }
+
+    fn contains(self, address: Address) -> bool {
+        address.bits == self.address.bits && address.masked(self.prefix) == self.address
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mapped = self.address.bits == 128 && self.address.v4().is_some();
+        let prefix = if mapped { self.prefix.saturating_sub(96) } else { self.prefix };
+        write!(f, "{}/{prefix}", self.address)
+    }
+}
+
+fn network_argument(arguments: &[Value]) -> Result<Network, FunctionError> {
+    Network::parse(text(arguments, 0)?).map_err(|e| FunctionError::new(format!("invalid CIDR expression: {e}")))
+}
+
+fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (outer_text, inner_text) = (text(arguments, 0)?, text(arguments, 1)?);
+    let outer = Network::parse(outer_text).map_err(FunctionError::new)?;
+    let (first, last) = match Network::parse(inner_text) {
+        Ok(inner) => (inner.address, inner.last()),
+        Err(_) => {
+            let address = Address::parse(inner_text)
+                .ok_or_else(|| FunctionError::new(format!("invalid IP address or prefix: {inner_text}")))?;
+            (address, address)
+        }
+    };
+    if outer.address.v4().is_some() != first.v4().is_some() {
+        return Err(FunctionError::new(format!("address family mismatch: {outer_text} vs. {inner_text}")));
+    }
+    // Both in the longer form, so that an IPv4 address compares with one in IPv6.
+    let long = |address: Address| match address.v4() {
+        Some(v4) => Address { bits: 128, value: MAPPED | u128::from(u32::from(v4)) },
+        None => address,
+    };
+    let prefix = outer.prefix + (128 - outer.address.bits);
+    let outer = Network { address: long(outer.address).masked(prefix), prefix };
+    Ok(Value::bool(outer.contains(long(first)) && outer.contains(long(last))))
+}
+
+fn integer_at(arguments: &[Value], index: usize) -> Result<BigInt, FunctionError> {
+    number(arguments, index)?.to_integer().ok_or_else(|| FunctionError::new("value must be a whole number"))
+}
+
+fn cidrhost(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let host = integer_at(arguments, 1)?;
+    let network = network_argument(arguments)?;
+    let largest = (BigInt::one() << (network.address.bits - network.prefix)) - 1;
+    let from_start = if host.is_negative() { &largest + 1 + &host } else { host.clone() };
+    if from_start.is_negative() || from_start > largest {
+        let prefix = network.prefix;
+        let message = format!("prefix of {prefix} does not accommodate a host numbered {host}");
+        return Err(FunctionError::new(message));
+    }
+    let offset = u128::try_from(&from_start).map_err(|_| FunctionError::new("host number out of range"))?;
+    let address = Address { value: network.address.value | offset, ..network.address };
+    Ok(Value::string(address.to_string()))
+}
+
+fn cidrnetmask(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let network = network_argument(arguments)?;
+    if network.address.v4().is_none() {
+        return Err(FunctionError::new(format!("IPv6 addresses cannot have a netmask: {}", text(arguments, 0)?)));
+    }
+    let bits = network.address.bits;
+    Ok(Value::string(Address { bits, value: mask(bits, network.prefix) }.to_string()))
+}
+
+fn cidrsubnet(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let new_bits = whole_at(arguments, 1)?;
+    let subnet = integer_at(arguments, 2)?;
+    let network = network_argument(arguments)?;
+    let (bits, prefix) = (network.address.bits, network.prefix);
+    let new_prefix = i64::from(prefix).saturating_add(new_bits);
+    let Some(new_prefix) = u32::try_from(new_prefix).ok().filter(|p| *p <= bits) else {
+        let message = format!("insufficient address space to extend prefix of {prefix} by {new_bits}");
+        return Err(FunctionError::new(message));
+    };
+    // A negative extension is not checked by OpenTofu, apart from what a machine word holds.
+    let count_bits = u32::try_from(new_bits).unwrap_or(u64::BITS);
+    if subnet.magnitude().bits() > u64::from(count_bits) {
+        let message = format!("prefix extension of {new_bits} does not accommodate a subnet numbered {subnet}");
+        return Err(FunctionError::new(message));
+    }
+    // A negative number gives the address that the bits without their sign make: so OpenTofu does it.
+    let joined = BigInt::from_biguint(Sign::Plus, network.address.value.into()) | (subnet << (bits - new_prefix));
+    let value = joined.magnitude() & num_bigint::BigUint::from(mask(bits, bits));
+    let value = u128::try_from(value).map_err(|_| FunctionError::new("address out of range"))?;
+    Ok(Value::string(Network { address: Address { bits, value }, prefix: new_prefix }.to_string()))
+}
+
+fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let network = Network::parse(text(arguments, 0)?)
+        .map_err(|e| FunctionError::argument(0, format!("invalid CIDR expression: {e}")))?;
+    let bits = network.address.bits;
+    let mut subnets = Vec::with_capacity(arguments.len());
+    let mut previous: Option<Network> = None;
+    for index in 1..arguments.len() {
+        let failed = |message: String| FunctionError::argument(index, message);
+        let extension = whole(number(arguments, index)?).map_err(|_| failed(WHOLE_NUMBER.into()))?;
+        if extension < 1 {
+            return Err(failed("must extend prefix by at least one bit".into()));
+        }
+        if extension > LARGEST_EXTENSION {
+            return Err(failed(format!("may not extend prefix by more than {LARGEST_EXTENSION} bits")));
+        }
+        let prefix = network.prefix + u32::try_from(extension).unwrap_or(0);
+        if prefix > bits {
+            let protocol = if bits == 32 { "IPv4" } else { "IPv6" };
+            let message = format!("would extend prefix to {prefix} bits, which is too long for an {protocol} address");
+            return Err(failed(message));
+        }
+        let value = match previous {
+            None => Some(network.address.value),
+            // The block of the new size in which the previous subnet ends is used up; the next one is free.
+            Some(previous) => {
+                let used = previous.last().masked(prefix);
+                let size = 1u128.checked_shl(bits - prefix);
+                size.and_then(|size| used.value.checked_add(size))
+            }
+        };
+        let next = value.map(|value| Network { address: Address { bits, value }, prefix });
+        let Some(next) = next.filter(|next| network.contains(next.address)) else {
+            let after = previous.map_or_else(|| network.to_string(), |previous| previous.to_string());
+            return Err(failed(format!(
+                "not enough remaining address space for a subnet with a prefix of {prefix} bits after {after}"
+            )));
+        };
+        subnets.push(Value::string(next.to_string()));
+        previous = Some(next);
+    }
+    Ok(Value::list(Type::String, subnets))
+}

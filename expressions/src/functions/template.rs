@@ -1,0 +1,95 @@
+//! Templates from files and from strings.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::text;
+use super::files::Content;
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use crate::evaluate::evaluate_template;
+use crate::stack;
+
+pub(super) fn functions() -> Vec<Function> {
+    let variables = || Parameter::new("vars", Type::Dynamic, "What the template calls by name.").marked();
+    vec![
+        Function::new("templatefile", "The template in a file, with its names replaced.", Symbolic::Structural)
+            .parameter(Parameter::new("path", Type::String, "The name of the file.").marked())
+            .parameter(variables())
+            .calls(templatefile),
+        Function::new("templatestring", "A template, with its names replaced.", Symbolic::Structural)
+            .parameter(Parameter::new("data", Type::String, "The template.").marked())
+            .parameter(variables())
+            .calls(templatestring),
+    ]
+}
+
+/// What a template from a string is called in messages.
+const STRING_NAME: &str = "<templatestring argument>";
+
+/// The summary of a reference to a name that the template was not given.
+const UNKNOWN_NAME: &str = "Unknown variable";
+
+fn names(value: &Value) -> Result<BTreeMap<SmolStr, Value>, FunctionError> {
+    let wrong = |message: String| FunctionError::argument(1, message);
+    let Some(fields) = value.as_fields() else {
+        return Err(wrong("invalid vars value: must be a map".into()));
+    };
+    let mut names = BTreeMap::new();
+    for (name, value) in fields {
+        if !weft_syntax::is_identifier(name) {
+            return Err(wrong(format!(
+                "invalid template variable name {name:?}: must start with a letter, followed by zero or more letters, \
+                 digits, and underscores"
+            )));
+        }
+        names.insert(name.clone(), value.clone());
+    }
+    Ok(names)
+}
+
+fn rendered(
+    context: &CallContext<'_>,
+    name: &str,
+    text: &str,
+    variables: &BTreeMap<SmolStr, Value>,
+) -> Result<Value, FunctionError> {
+    stack::guarded(|| evaluate_template(context, name, text, variables)).map_err(|problems| {
+        let first = problems.into_iter().find(Diagnostic::is_error);
+        let Some(first) = first else { return FunctionError::new("the template cannot be rendered") };
+        let detail = first.detail.trim_end_matches('.').to_owned();
+        if first.summary == UNKNOWN_NAME {
+            return FunctionError::argument(1, detail);
+        }
+        let place = first.subject.as_ref().map_or_else(String::new, |range| {
+            format!("{}:{},{}: ", range.file, range.start.line, range.start.column)
+        });
+        FunctionError::new(format!("{place}{}; {detail}", first.summary))
+    })
+}
+
+fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let (variables, variable_marks) = arguments[1].unmark();
+    let variables = names(&variables)?;
+    let content = Content::read(context, arguments)?;
+    let template = content.text()?;
+    let template = template.strip_prefix('\u{feff}').unwrap_or(template);
+    let name = if arguments[0].marks().is_empty() { content.name.as_str() } else { "(sensitive value)" };
+    // Names in the file are compared with those of values, which are in normal form.
+    let template = Value::string(template);
+    let result = rendered(context, name, template.as_str().unwrap_or_default(), &variables)?;
+    Ok(result.mark(arguments[0].marks()).mark(&variable_marks))
+}
+
+fn templatestring(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    if !arguments[1].marks().is_empty() {
+        // OpenTofu fails here too, though less plainly.
+        return Err(FunctionError::new("the map of variables as a whole is sensitive or ephemeral; mark its values"));
+    }
+    let variables = names(&arguments[1])?;
+    let result = rendered(context, STRING_NAME, text(arguments, 0)?, &variables)?;
+    Ok(result.mark(arguments[0].marks()))
+}

@@ -1,0 +1,456 @@
+//! Points in time as RFC 3339 text, and durations as Go writes them.
+
+use std::cmp::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::arguments::text;
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+
+pub(super) fn functions() -> Vec<Function> {
+    let string = |name, description| Parameter::new(name, Type::String, description);
+    vec![
+        Function::new("formatdate", "A point in time in a format of one's own.", Symbolic::Opaque)
+            .parameter(string("format", "Letters stand for parts of the time, text in quotes for itself."))
+            .parameter(string("time", "The time, in RFC 3339."))
+            .returns(Type::String)
+            .not_null()
+            .calls(formatdate),
+        Function::new("timeadd", "A point in time moved by a duration.", Symbolic::Opaque)
+            .parameter(string("timestamp", "The time, in RFC 3339."))
+            .parameter(string("duration", "Such as 1h30m or -10s."))
+            .returns(Type::String)
+            .calls(timeadd),
+        Function::new("timecmp", "-1, 0 or 1 for a time before, at or after another.", Symbolic::Opaque)
+            .parameter(string("timestamp_a", "A time, in RFC 3339."))
+            .parameter(string("timestamp_b", "Another."))
+            .returns(Type::Number)
+            .not_null()
+            .calls(timecmp),
+        Function::new("timestamp", "The present time, another at each call.", Symbolic::Impure)
+            .returns(Type::String)
+            .not_null()
+            .calls(|_, _, _| Ok(Value::string(present().rfc3339()))),
+        Function::new("plantimestamp", "The time at which the plan was made.", Symbolic::Opaque)
+            .returns(Type::String)
+            .not_null()
+            .calls(|context, _, _| {
+                Ok(context.plan_timestamp.map_or_else(|| Value::unknown(Type::String), Value::string))
+            }),
+    ]
+}
+
+const SECONDS_PER_DAY: i64 = 86_400;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
+
+/// A point in time with the offset that it is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moment {
+    /// Since 1970 began in UTC.
+    seconds: i64,
+    /// Below a second.
+    nanos: u32,
+    /// Seconds east of UTC.
+    offset: i64,
+}
+
+/// The parts of a point in time on the clock of its offset.
+struct Clock {
+    year: i64,
+    month: i64,
+    day: i64,
+    /// From Sunday.
+    weekday: usize,
+    hour: i64,
+    minute: i64,
+    second: i64,
+}
+
+/// Days since 1970 began of a day in the Gregorian calendar. Years are counted from March on, so that the leap day
+/// comes last, in cycles of 400 years.
+fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let cycle = year.div_euclid(400);
+    let year_of_cycle = year.rem_euclid(400);
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_cycle = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year;
+    cycle * 146_097 + day_of_cycle - 719_468
+}
+
+/// The opposite of [`days_from_date`]: year, month, day.
+fn date_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let cycle = days.div_euclid(146_097);
+    let day_of_cycle = days.rem_euclid(146_097);
+    let year_of_cycle =
+        (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = cycle * 400 + year_of_cycle + i64::from(month <= 2);
+    (year, month, day)
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+fn present() -> Moment {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment { seconds: i64::try_from(since.as_secs()).unwrap_or(0), nanos: 0, offset: 0 }
+}
+
+impl Moment {
+    fn clock(self) -> Clock {
+        let local = self.seconds + self.offset;
+        let days = local.div_euclid(SECONDS_PER_DAY);
+        let rest = local.rem_euclid(SECONDS_PER_DAY);
+        let (year, month, day) = date_from_days(days);
+        Clock {
+            year,
+            month,
+            day,
+            // 1970 began on a Thursday.
+            weekday: usize::try_from((days + 4).rem_euclid(7)).unwrap_or(0),
+            hour: rest / 3600,
+            minute: rest / 60 % 60,
+            second: rest % 60,
+        }
+    }
+
+    /// The offset as `+05:30`, with what stands between hours and minutes.
+    fn offset_text(self, between: &str) -> String {
+        let sign = if self.offset < 0 { '-' } else { '+' };
+        let minutes = self.offset.abs() / 60;
+        format!("{sign}{:02}{between}{:02}", minutes / 60, minutes % 60)
+    }
+
+    fn zone(self) -> String {
+        if self.offset == 0 { "Z".into() } else { self.offset_text(":") }
+    }
+
+    /// To the second, as RFC 3339 has it.
+    fn rfc3339(self) -> String {
+        let clock = self.clock();
+        let sign = if clock.year < 0 { "-" } else { "" };
+        format!(
+            "{sign}{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}",
+            clock.year.abs(),
+            clock.month,
+            clock.day,
+            clock.hour,
+            clock.minute,
+            clock.second,
+            self.zone()
+        )
+    }
+}
+
+/// What is left to read of a time.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// A number of exactly so many digits within bounds.
+    fn number(&mut self, what: &str, digits: usize, least: i64, most: i64) -> Result<i64, String> {
+        if self.rest.is_empty() {
+            return Err(format!("end of string before {what}"));
+        }
+        let wrong = || format!("cannot use {:?} as {what}", self.rest);
+        let text = self.rest.get(..digits).ok_or_else(wrong)?;
+        if !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(wrong());
+        }
+        let number: i64 = text.parse().map_err(|_| wrong())?;
+        if !(least..=most).contains(&number) {
+            return Err(format!("{what} must be between {least} and {most} inclusive"));
+        }
+        self.rest = &self.rest[digits..];
+        Ok(number)
+    }
+
+    fn expect(&mut self, c: char) -> Result<(), String> {
+        match self.rest.strip_prefix(c) {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(())
+            }
+            None if c == 'T' => Err("missing required time introducer 'T'".into()),
+            None => Err(format!("found {:?} where {c:?} is expected", self.rest)),
+        }
+    }
+
+    /// Nanoseconds after a point, or where allowed a comma; zero where there is none.
+    fn fraction(&mut self, comma: bool) -> Result<u32, String> {
+        let after = match self.rest.strip_prefix('.') {
+            Some(after) => Some(after),
+            None if comma => self.rest.strip_prefix(','),
+            None => None,
+        };
+        let Some(after) = after else { return Ok(0) };
+        let length = after.bytes().take_while(u8::is_ascii_digit).count();
+        if length == 0 {
+            return Err(format!("cannot use {:?} as UTC offset", self.rest));
+        }
+        let (digits, rest) = after.split_at(length);
+        self.rest = rest;
+        let mut nanos = 0;
+        for place in 0..9 {
+            let digit = digits.as_bytes().get(place).map_or(0, |b| u32::from(b - b'0'));
+            nanos = nanos * 10 + digit;
+        }
+        Ok(nanos)
+    }
+
+    /// Seconds east of UTC, up to the end.
+    fn offset(&mut self) -> Result<i64, String> {
+        if self.rest.is_empty() {
+            return Err("end of string before UTC offset".into());
+        }
+        let wrong = format!("cannot use {:?} as UTC offset", self.rest);
+        if self.rest == "Z" {
+            return Ok(0);
+        }
+        let sign = match self.rest.as_bytes().first() {
+            Some(b'+') => 1,
+            Some(b'-') => -1,
+            _ => return Err(wrong),
+        };
+        let mut reader = Reader { rest: &self.rest[1..] };
+        let mut read = || -> Result<i64, String> {
+            let hours = reader.number("hour", 2, 0, 23)?;
+            reader.expect(':')?;
+            let minutes = reader.number("minute", 2, 0, 59)?;
+            if reader.rest.is_empty() { Ok(hours * 3600 + minutes * 60) } else { Err(String::new()) }
+        };
+        read().map(|seconds| sign * seconds).map_err(|_| wrong)
+    }
+}
+
+/// Reads RFC 3339; `comma` allows one before the fraction, as Go's own reader does.
+fn parse(text: &str, comma: bool) -> Result<Moment, String> {
+    let mut reader = Reader { rest: text };
+    let mut read = || -> Result<Moment, String> {
+        let year = reader.number("year", 4, 0, 9999)?;
+        reader.expect('-')?;
+        let month = reader.number("month", 2, 1, 12)?;
+        reader.expect('-')?;
+        let day = reader.number("day", 2, 0, 99)?;
+        if day < 1 || day > days_in_month(year, month) {
+            return Err("day out of range".into());
+        }
+        reader.expect('T')?;
+        let hour = reader.number("hour", 2, 0, 23)?;
+        reader.expect(':')?;
+        let minute = reader.number("minute", 2, 0, 59)?;
+        reader.expect(':')?;
+        let second = reader.number("second", 2, 0, 59)?;
+        let nanos = reader.fraction(comma)?;
+        let offset = reader.offset()?;
+        let local = days_from_date(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+        Ok(Moment { seconds: local - offset, nanos, offset })
+    };
+    read().map_err(|e| format!("not a valid RFC3339 timestamp: {e}"))
+}
+
+/// The text of a valid time to the second, as `timeadd` would give it.
+pub(super) fn to_the_second(text: &str) -> Option<String> {
+    parse(text, false).ok().map(Moment::rfc3339)
+}
+
+fn timecmp(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let moment = |index| parse(text(arguments, index)?, true).map_err(|e| FunctionError::argument(index, e));
+    let (a, b) = (moment(0)?, moment(1)?);
+    Ok(Value::int(match (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)) {
+        Ordering::Less => -1,
+        Ordering::Equal => 0,
+        Ordering::Greater => 1,
+    }))
+}
+
+fn timeadd(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let moment = parse(text(arguments, 0)?, false).map_err(FunctionError::new)?;
+    let nanos = duration(text(arguments, 1)?).map_err(FunctionError::new)?;
+    let total = i128::from(moment.seconds) * NANOS_PER_SECOND + i128::from(moment.nanos) + i128::from(nanos);
+    let seconds = i64::try_from(total.div_euclid(NANOS_PER_SECOND))
+        .map_err(|_| FunctionError::new("the result is out of range"))?;
+    Ok(Value::string(Moment { seconds, nanos: 0, offset: moment.offset }.rfc3339()))
+}
+
+/// Nanoseconds of a duration such as `1h30m`, `-1.5s` or `0`.
+fn duration(text: &str) -> Result<i64, String> {
+    let invalid = || format!("invalid duration {text:?}");
+    let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
+        Some(rest) => (text.starts_with('-'), rest),
+        None => (false, text),
+    };
+    if rest == "0" {
+        return Ok(0);
+    }
+    if rest.is_empty() {
+        return Err(invalid());
+    }
+    /// Digits after the point that are looked at: more than a nanosecond of an hour has.
+    const FRACTION_DIGITS: usize = 18;
+    let limit = i128::from(i64::MAX) + i128::from(negative);
+    let mut total: i128 = 0;
+    while !rest.is_empty() {
+        let whole_length = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (whole, after) = rest.split_at(whole_length);
+        let (fraction, after) = match after.strip_prefix('.') {
+            Some(after) => after.split_at(after.bytes().take_while(u8::is_ascii_digit).count()),
+            None => ("", after),
+        };
+        if whole.is_empty() && fraction.is_empty() {
+            return Err(invalid());
+        }
+        let unit_length = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_length);
+        let scale: i128 = match unit {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => NANOS_PER_SECOND,
+            "m" => 60 * NANOS_PER_SECOND,
+            "h" => 3600 * NANOS_PER_SECOND,
+            "" => return Err(format!("missing unit in duration {text:?}")),
+            other => return Err(format!("unknown unit {other:?} in duration {text:?}")),
+        };
+        let whole: i128 = match whole.trim_start_matches('0') {
+            "" => 0,
+            digits if digits.len() > FRACTION_DIGITS + 1 => return Err(invalid()),
+            digits => digits.parse().map_err(|_| invalid())?,
+        };
+        total += whole * scale;
+        let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS)];
+        if !fraction.is_empty() {
+            let part: i128 = fraction.parse().map_err(|_| invalid())?;
+            let places = u32::try_from(fraction.len()).map_err(|_| invalid())?;
+            total += part * scale / 10i128.pow(places);
+        }
+        if total > limit {
+            return Err(invalid());
+        }
+        rest = after;
+    }
+    i64::try_from(if negative { -total } else { total }).map_err(|_| invalid())
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let moment = parse(text(arguments, 1)?, false).map_err(|e| FunctionError::argument(1, e))?;
+    let clock = moment.clock();
+    let mut rest = text(arguments, 0)?;
+    let mut out = String::new();
+    while let Some(first) = rest.chars().next() {
+        if first == '\'' {
+            let (literal, after) = quoted(&rest[1..]).map_err(|e| FunctionError::argument(0, e))?;
+            out.push_str(&literal);
+            rest = after;
+        } else if first.is_ascii_alphabetic() {
+            let length = rest.bytes().take_while(|b| char::from(*b) == first).count();
+            let (verb, after) = rest.split_at(length);
+            out.push_str(&expanded(verb, moment, &clock).map_err(|e| FunctionError::argument(0, e))?);
+            rest = after;
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    Ok(Value::string(out))
+}
+
+/// Text up to the closing quote, two quotes standing for one, and what follows.
+fn quoted(text: &str) -> Result<(String, &str), String> {
+    let mut literal = String::new();
+    let mut rest = text;
+    loop {
+        let Some((before, after)) = rest.split_once('\'') else {
+            return Err("unterminated literal '".into());
+        };
+        literal.push_str(before);
+        match after.strip_prefix('\'') {
+            Some(more) => {
+                literal.push('\'');
+                rest = more;
+            }
+            None => return Ok((literal, after)),
+        }
+    }
+}
+
+fn expanded(verb: &str, moment: Moment, clock: &Clock) -> Result<String, String> {
+    let month = usize::try_from(clock.month - 1).ok().and_then(|m| MONTHS.get(m)).copied().unwrap_or_default();
+    let weekday = WEEKDAYS.get(clock.weekday).copied().unwrap_or_default();
+    let half_day = if clock.hour % 12 == 0 { 12 } else { clock.hour % 12 };
+    let wrong = |what: &str| Err(format!("invalid date format verb {verb:?}{what}"));
+    Ok(match verb {
+        "YYYY" => format!("{:04}", clock.year),
+        "YY" => format!("{:02}", clock.year.rem_euclid(100)),
+        "MMMM" => month.into(),
+        "MMM" => month.get(..3).unwrap_or_default().into(),
+        "MM" => format!("{:02}", clock.month),
+        "M" => clock.month.to_string(),
+        "DD" => format!("{:02}", clock.day),
+        "D" => clock.day.to_string(),
+        "EEEE" => weekday.into(),
+        "EEE" => weekday.get(..3).unwrap_or_default().into(),
+        "hh" => format!("{:02}", clock.hour),
+        "h" => clock.hour.to_string(),
+        "HH" => format!("{half_day:02}"),
+        "H" => half_day.to_string(),
+        "AA" => if clock.hour < 12 { "AM" } else { "PM" }.into(),
+        "aa" => if clock.hour < 12 { "am" } else { "pm" }.into(),
+        "mm" => format!("{:02}", clock.minute),
+        "m" => clock.minute.to_string(),
+        "ss" => format!("{:02}", clock.second),
+        "s" => clock.second.to_string(),
+        "ZZZZZ" => moment.offset_text(":"),
+        "ZZZZ" => moment.offset_text(""),
+        "ZZZ" if moment.offset == 0 => "UTC".into(),
+        "ZZZ" => moment.offset_text(""),
+        "Z" => moment.zone(),
+        verb => {
+            return wrong(match verb.chars().next() {
+                Some('Y') => ": year must either be \"YY\" or \"YYYY\"",
+                Some('M') => ": month must be \"M\", \"MM\", \"MMM\", or \"MMMM\"",
+                Some('D') => ": day of month must either be \"D\" or \"DD\"",
+                Some('E') => ": day of week must either be \"EEE\" or \"EEEE\"",
+                Some('h') => ": 24-hour must either be \"h\" or \"hh\"",
+                Some('H') => ": 12-hour must either be \"H\" or \"HH\"",
+                Some('A') => ": must be \"AA\"",
+                Some('a') => ": must be \"aa\"",
+                Some('m') => ": minute must either be \"m\" or \"mm\"",
+                Some('s') => ": second must either be \"s\" or \"ss\"",
+                Some('Z') => ": timezone must be Z, ZZZZ, or ZZZZZ",
+                _ => "",
+            });
+        }
+    })
+}

@@ -1,0 +1,50 @@
+//! From a path into an object to the attribute of the schema that it leads to.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Attribute, Block, NestedAttributes, Nesting};
+
+/// The attribute that the path leads to; none for blocks, elements, and what is inside of an attribute's value.
+pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> {
+    in_block(block, &path.0)
+}
+
+fn in_block<'s>(block: &'s Block, steps: &[Step]) -> Option<&'s Attribute> {
+    let (name, rest) = named(steps)?;
+    if block.attributes.contains_key(name) {
+        return in_attributes(&block.attributes, steps);
+    }
+    let nested = block.blocks.get(name)?;
+    in_block(&nested.block, after_element(nested.nesting, rest)?)
+}
+
+/// The attribute of a nested attribute that the path leads to.
+pub(super) fn in_nested<'s>(nested: &'s NestedAttributes, steps: &[Step]) -> Option<&'s Attribute> {
+    in_attributes(&nested.attributes, after_element(nested.nesting, steps)?)
+}
+
+fn in_attributes<'s>(attributes: &'s BTreeMap<SmolStr, Attribute>, steps: &[Step]) -> Option<&'s Attribute> {
+    let (name, rest) = named(steps)?;
+    let attribute = attributes.get(name)?;
+    if rest.is_empty() {
+        return Some(attribute);
+    }
+    in_nested(attribute.nested.as_deref()?, rest)
+}
+
+fn named(steps: &[Step]) -> Option<(&SmolStr, &[Step])> {
+    match steps.split_first()? {
+        (Step::Attribute(name) | Step::Key(name), rest) => Some((name, rest)),
+        _ => None,
+    }
+}
+
+/// The steps after the one that chooses an element. Elements of sets have no step of their own.
+fn after_element(nesting: Nesting, steps: &[Step]) -> Option<&[Step]> {
+    match nesting {
+        Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),
+        Nesting::List | Nesting::Map => steps.get(1..),
+    }
+}

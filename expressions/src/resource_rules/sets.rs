@@ -1,0 +1,52 @@
+//! Elements of two sets, matched with one another.
+
+use weft_graph_format::value::Value;
+
+/// The elements of either set that fit none of the other, in order: of the first, of the second.
+///
+/// An element without a formed counterpart of equal content is compared with each, so equal ones are taken out first.
+pub(super) fn unmatched<'v>(
+    first: &'v [Value],
+    second: &'v [Value],
+    fits: &dyn Fn(&Value, &Value) -> bool,
+) -> (Vec<&'v Value>, Vec<&'v Value>) {
+    let mut first_matched = vec![false; first.len()];
+    let mut second_matched = vec![false; second.len()];
+    // Both stand in one order, so that equal known elements are found in one walk.
+    let (mut i, mut j) = (0, 0);
+    while let (Some(a), Some(b)) = (first.get(i), second.get(j)) {
+        if a.is_wholly_known() && a.same_unmarked(b) {
+            mark(&mut first_matched, i);
+            mark(&mut second_matched, j);
+            i += 1;
+            j += 1;
+        } else if weft_graph_format::value::compare_for_set(a, b).is_lt() {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    let open: Vec<usize> = (0..first.len()).filter(|i| first_matched.get(*i) == Some(&false)).collect();
+    for i in open {
+        for j in 0..second.len() {
+            let (Some(a), Some(b)) = (first.get(i), second.get(j)) else { continue };
+            if second_matched.get(j) == Some(&true) && a.is_wholly_known() {
+                continue;
+            }
+            if fits(a, b) {
+                mark(&mut first_matched, i);
+                mark(&mut second_matched, j);
+            }
+        }
+    }
+    let left = |values: &'v [Value], matched: Vec<bool>| {
+        values.iter().zip(matched).filter(|(_, matched)| !matched).map(|(value, _)| value).collect()
+    };
+    (left(first, first_matched), left(second, second_matched))
+}
+
+fn mark(flags: &mut [bool], index: usize) {
+    if let Some(flag) = flags.get_mut(index) {
+        *flag = true;
+    }
+}

@@ -1,0 +1,296 @@
+//! Type constraints as they are written: `object({ a = optional(string, "x") })`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::TypeDefaults;
+use weft_graph_format::types::{ObjectType, Type};
+use weft_graph_format::value::Value;
+use weft_syntax::Expression;
+
+use crate::constant::evaluate_constant;
+use crate::convert::convert_with_defaults;
+use crate::stack;
+
+const INVALID: &str = "Invalid type specification";
+
+/// A type constraint with the defaults of its optional attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeConstraint {
+    /// The type; `any` is dynamic.
+    pub ty: Type,
+    /// Defaults of optional attributes.
+    pub defaults: TypeDefaults,
+}
+
+impl TypeConstraint {
+    fn plain(ty: Type) -> TypeConstraint {
+        TypeConstraint { ty, defaults: TypeDefaults::default() }
+    }
+
+    /// `any`
+    pub fn any() -> TypeConstraint {
+        TypeConstraint::plain(Type::Dynamic)
+    }
+
+    /// The value as one of this type, with defaults filled in.
+    pub fn convert(&self, value: &Value) -> Result<Value, crate::convert::ConvertError> {
+        convert_with_defaults(value, &self.ty, &self.defaults)
+    }
+}
+
+/// Reads the argument `type` of a variable: a type constraint, or the old `list` and `map` without element type.
+pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    if let Some(text) = expression.as_string_literal() {
+        let problem = match text.as_str() {
+            "string" | "list" | "map" => Diagnostic::error(
+                "Invalid quoted type constraints",
+                format!(
+                    "Early versions required type constraints to be given in quotes, but that form is now rejected. \
+                     Remove the quotes around {:?}{}.",
+                    text.as_str(),
+                    match text.as_str() {
+                        "list" => " and write list(string) instead to explicitly indicate that the list elements are strings",
+                        "map" => " and write map(string) instead to explicitly indicate that the map elements are strings",
+                        _ => "",
+                    }
+                ),
+            ),
+            _ => Diagnostic::error(
+                "Invalid legacy variable type hint",
+                "To provide a full type expression, remove the surrounding quotes and give the type expression directly.",
+            ),
+        };
+        return Err(vec![problem.at(expression.range())]);
+    }
+    match expression.as_keyword() {
+        Some("list") => Ok(TypeConstraint::plain(Type::list(Type::Dynamic))),
+        Some("map") => Ok(TypeConstraint::plain(Type::map(Type::Dynamic))),
+        _ => type_constraint(expression),
+    }
+}
+
+/// Reads a type constraint.
+pub fn type_constraint(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    stack::guarded(|| read(expression))
+}
+
+fn invalid(expression: &Expression, detail: impl Into<String>) -> Vec<Diagnostic> {
+    vec![Diagnostic::error(INVALID, detail).at(expression.range())]
+}
+
+fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    if let Some(keyword) = expression.as_keyword() {
+        let ty = match keyword {
+            "bool" => Type::Bool,
+            "number" => Type::Number,
+            "string" => Type::String,
+            "any" => Type::Dynamic,
+            "list" | "set" | "map" => {
+                let detail =
+                    format!("The {keyword} type constructor requires one argument specifying the element type.");
+                return Err(invalid(expression, detail));
+            }
+            "object" => {
+                return Err(invalid(
+                    expression,
+                    "The object type constructor requires one argument specifying the attribute types and values as a \
+                     map.",
+                ));
+            }
+            "tuple" => {
+                return Err(invalid(
+                    expression,
+                    "The tuple type constructor requires one argument specifying the element types as a list.",
+                ));
+            }
+            "optional" => return Err(invalid(expression, optional_elsewhere())),
+            other => return Err(invalid(expression, format!("The keyword {other:?} is not a valid type specification."))),
+        };
+        return Ok(TypeConstraint::plain(ty));
+    }
+    let Some(call) = expression.as_call() else {
+        return Err(invalid(
+            expression,
+            "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor \
+             call, like list(string).",
+        ));
+    };
+    let name = call.name.as_str();
+    let arguments: Vec<Expression> = call.arguments.iter().map(|id| expression.child(*id)).collect();
+    match name {
+        "bool" | "number" | "string" => {
+            return Err(invalid(expression, format!("Primitive type keyword {name:?} does not expect arguments.")));
+        }
+        "any" => {
+            return Err(invalid(expression, format!("Type constraint keyword {name:?} does not expect arguments.")));
+        }
+        "optional" => return Err(invalid(expression, optional_elsewhere())),
+        "list" | "set" | "map" | "object" | "tuple" => {}
+        other => {
+            return Err(invalid(expression, format!("Keyword {other:?} is not a valid type constructor.")));
+        }
+    }
+    let [argument] = arguments.as_slice() else {
+        let detail = match name {
+            "object" => {
+                "The object type constructor requires one argument specifying the attribute types and values as a map."
+                    .to_owned()
+            }
+            "tuple" => {
+                "The tuple type constructor requires one argument specifying the element types as a list.".to_owned()
+            }
+            _ => format!("The {name} type constructor requires one argument specifying the element type."),
+        };
+        return Err(invalid(expression, detail));
+    };
+    match name {
+        "object" => object(argument),
+        "tuple" => tuple(argument),
+        _ => {
+            let element = type_constraint(argument)?;
+            let ty = match name {
+                "list" => Type::list(element.ty),
+                "set" => Type::set(element.ty),
+                _ => Type::map(element.ty),
+            };
+            Ok(TypeConstraint { ty, defaults: inside([("", element.defaults)]) })
+        }
+    }
+}
+
+fn optional_elsewhere() -> String {
+    format!("Keyword {:?} is valid only as a modifier for object type attributes.", "optional")
+}
+
+fn inside<'n>(children: impl IntoIterator<Item = (&'n str, TypeDefaults)>) -> TypeDefaults {
+    let children = children
+        .into_iter()
+        .filter(|(_, defaults)| !defaults.is_empty())
+        .map(|(name, defaults)| (SmolStr::new(name), defaults))
+        .collect();
+    TypeDefaults { values: BTreeMap::new(), children }
+}
+
+fn tuple(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    let Some(items) = argument.as_list() else {
+        return Err(invalid(argument, "Tuple type constructor requires a list of element types."));
+    };
+    let mut problems = Vec::new();
+    let mut types = Vec::with_capacity(items.len());
+    let mut children = BTreeMap::new();
+    for (index, item) in items.iter().enumerate() {
+        match type_constraint(item) {
+            Ok(found) => {
+                types.push(found.ty);
+                if !found.defaults.is_empty() {
+                    children.insert(SmolStr::new(index.to_string()), found.defaults);
+                }
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(TypeConstraint { ty: Type::tuple(types), defaults: TypeDefaults { values: BTreeMap::new(), children } })
+}
+
+fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    let Some(entries) = argument.as_map() else {
+        return Err(invalid(
+            argument,
+            "Object type constructor requires a map whose keys are attribute names and whose values are the corresponding \
+             attribute types.",
+        ));
+    };
+    let mut problems = Vec::new();
+    let mut attributes = BTreeMap::new();
+    let mut optional = BTreeSet::new();
+    let mut defaults = TypeDefaults::default();
+    for (key, value) in &entries {
+        let name = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal());
+        let Some(name) = name else {
+            problems.extend(invalid(key, "Object constructor map keys must be attribute names."));
+            continue;
+        };
+        let modifier = value.as_call().filter(|call| call.name == "optional");
+        let (ty_expression, default) = match modifier {
+            None => (value.clone(), None),
+            Some(call) => {
+                let arguments: Vec<Expression> = call.arguments.iter().map(|id| value.child(*id)).collect();
+                match arguments.as_slice() {
+                    [] => {
+                        problems.extend(invalid(
+                            value,
+                            "Optional attribute modifier requires the attribute type as its argument.",
+                        ));
+                        continue;
+                    }
+                    [ty] => (ty.clone(), None),
+                    [ty, default] => (ty.clone(), Some(default.clone())),
+                    _ => {
+                        problems.extend(invalid(
+                            value,
+                            "Optional attribute modifier expects at most two arguments: the attribute type, and a default \
+                             value.",
+                        ));
+                        continue;
+                    }
+                }
+            }
+        };
+        if modifier.is_some() {
+            optional.insert(name.clone());
+        }
+        let constraint = match type_constraint(&ty_expression) {
+            Ok(constraint) => constraint,
+            Err(found) => {
+                problems.extend(found);
+                continue;
+            }
+        };
+        if let Some(default) = default {
+            match default_value(&default, &constraint) {
+                Ok(value) => {
+                    if !value.is_null() {
+                        defaults.values.insert(name.clone(), value);
+                    }
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        if !constraint.defaults.is_empty() {
+            defaults.children.insert(name.clone(), constraint.defaults);
+        }
+        if attributes.insert(name.clone(), constraint.ty).is_some() {
+            let detail = format!("The attribute {name:?} stands twice in this object type.");
+            problems.extend(invalid(key, detail));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(TypeConstraint { ty: Type::Object(Arc::new(ObjectType { attributes, optional })), defaults })
+}
+
+fn default_value(expression: &Expression, constraint: &TypeConstraint) -> Result<Value, Vec<Diagnostic>> {
+    let (value, problems) = evaluate_constant(expression);
+    if problems.iter().any(Diagnostic::is_error) {
+        return Err(problems);
+    }
+    constraint.convert(&value).map_err(|error| {
+        vec![
+            Diagnostic::error(
+                "Invalid default value for optional attribute",
+                format!(
+                    "This default value is not compatible with the attribute's type constraint: {}.",
+                    error.with_path()
+                ),
+            )
+            .at(expression.range()),
+        ]
+    })
+}

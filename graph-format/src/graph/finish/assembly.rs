@@ -1,0 +1,222 @@
+//! The finished tables: numbers anew, waiters in an order of their own, one fragment for each shard.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use rustc_hash::FxHashMap;
+
+use super::waiting::Members;
+use super::{Finish, numbers, outline};
+use crate::formula::{FormulaOp, Occurrence, Parameter};
+use crate::graph::opcode::Operation;
+use crate::graph::{
+    ExecutionGraph, ForeignResult, FormulaIndex, FormulaRow, FormulaTable, Fragment, OperationId, Row, Shard,
+    WaiterIndex, Waits,
+};
+use crate::path::Path;
+
+pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> ExecutionGraph {
+    let Finish { operations, formulas, waiting, .. } = finish;
+    let mut number: Vec<u32> = vec![0; operations.len()];
+    for (place, id) in order.iter().enumerate() {
+        number[*id as usize] = place as u32;
+    }
+    let (waiters, waiter_number) = order_waiters(&waiting.waiters, &number);
+    let waiter_list = |ids: &BTreeSet<u32>| -> Vec<WaiterIndex> {
+        let set: BTreeSet<u32> = ids.iter().map(|w| waiter_number[*w as usize]).collect();
+        set.into_iter().map(WaiterIndex).collect()
+    };
+    let shards: BTreeSet<&Shard> = operations.iter().map(|d| &d.shard).collect();
+    let shard_index: BTreeMap<Shard, u32> = shards.into_iter().cloned().zip(0..).collect();
+    let shard_of: Vec<u32> = operations.iter().map(|d| shard_index[&d.shard]).collect();
+
+    let mut parts: Vec<Part> = shard_index.keys().map(|s| Part::new(s.clone())).collect();
+    let mut renamed = Renamed::default();
+    let mut waits_of: Vec<Waits> = Vec::with_capacity(operations.len());
+    for drafted in &operations {
+        let waits = Waits { operations: numbers(&drafted.after, &number), waiters: waiter_list(&drafted.waiters) };
+        waits_of.push(waits);
+    }
+    let outline = outline::rows(&operations, reads, order, &number, &shard_of, &waits_of, &waiters);
+    let mut final_states = BTreeMap::new();
+    let mut slots: Vec<Option<_>> = operations.into_iter().zip(waits_of).map(Some).collect();
+    for (place, id) in order.iter().enumerate() {
+        let Some((drafted, waits)) = slots[*id as usize].take() else { continue };
+        let own = shard_of[*id as usize];
+        let part = &mut parts[own as usize];
+        let source = Source { rows: &formulas.rows, number: &number, shard_of: &shard_of, own };
+        let operation = drafted.operation.map(&mut |o| OperationId(number[o.0 as usize]), &mut |row: u32| {
+            part.take_formula(row, &source, &mut renamed)
+        });
+        let row = Row { id: OperationId(place as u32), operation, waits };
+        if row.operation.is_last_word() {
+            final_states.insert(row.operation.address(), row.id);
+        }
+        part.rows.push(row);
+    }
+    ExecutionGraph {
+        operations: order.len() as u32,
+        fragments: parts.into_iter().map(Part::finish).collect(),
+        waiters,
+        outline,
+        final_states,
+    }
+}
+
+/// Waiters in an order that only depends on what they wait for, equal ones once, and the new number of each.
+///
+/// Among those whose parts have numbers, the one with the least operations and parts comes next.
+fn order_waiters(waiters: &[Members], number: &[u32]) -> (Vec<Waits>, Vec<u32>) {
+    let operations: Vec<Vec<OperationId>> =
+        waiters.iter().map(|w| numbers(&w.operations.iter().copied().collect(), number)).collect();
+    let mut above: Vec<Vec<u32>> = vec![Vec::new(); waiters.len()];
+    let mut missing: Vec<usize> = vec![0; waiters.len()];
+    for (waiter, w) in waiters.iter().zip(0..) {
+        missing[w as usize] = waiter.waiters.len();
+        waiter.waiters.iter().for_each(|below| above[*below as usize].push(w));
+    }
+    let mut numbered: Vec<u32> = vec![0; waiters.len()];
+    let mut ordered: Vec<Waits> = Vec::with_capacity(waiters.len());
+    let mut known: FxHashMap<Waits, u32> = FxHashMap::default();
+    let mut ready: BinaryHeap<Reverse<(Waits, u32)>> = BinaryHeap::new();
+    let named = |w: u32, numbered: &[u32]| {
+        let below: BTreeSet<u32> = waiters[w as usize].waiters.iter().map(|v| numbered[*v as usize]).collect();
+        Waits {
+            operations: operations[w as usize].clone(),
+            waiters: below.into_iter().map(WaiterIndex).collect(),
+        }
+    };
+    for w in (0..waiters.len() as u32).filter(|w| waiters[*w as usize].waiters.is_empty()) {
+        ready.push(Reverse((named(w, &numbered), w)));
+    }
+    while let Some(Reverse((waits, w))) = ready.pop() {
+        let next = ordered.len() as u32;
+        let index = *known.entry(waits.clone()).or_insert(next);
+        if index == next {
+            ordered.push(waits);
+        }
+        numbered[w as usize] = index;
+        for upper in &above[w as usize] {
+            missing[*upper as usize] -= 1;
+            if missing[*upper as usize] == 0 {
+                ready.push(Reverse((named(*upper, &numbered), *upper)));
+            }
+        }
+    }
+    (ordered, numbered)
+}
+
+/// Parameters and impure occurrences are numbered while evaluating; here they are numbered as they are met.
+#[derive(Default)]
+struct Renamed {
+    parameters: FxHashMap<u32, u32>,
+    occurrences: FxHashMap<u32, u32>,
+}
+
+impl Renamed {
+    fn parameter(&mut self, parameter: &mut Parameter) {
+        let next = self.parameters.len() as u32;
+        *parameter = Parameter(*self.parameters.entry(parameter.0).or_insert(next));
+    }
+
+    fn rename(&mut self, op: &mut FormulaOp<FormulaIndex>) {
+        match op {
+            FormulaOp::Parameter(parameter) | FormulaOp::Splat { parameter, .. } => self.parameter(parameter),
+            FormulaOp::For { key_parameter, value_parameter, .. } => {
+                self.parameter(key_parameter);
+                self.parameter(value_parameter);
+            }
+            FormulaOp::Call { occurrence: Some(occurrence), .. } => {
+                let next = self.occurrences.len() as u32;
+                *occurrence = Occurrence(*self.occurrences.entry(occurrence.0).or_insert(next));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where a fragment's formulas are taken from.
+struct Source<'a> {
+    rows: &'a [FormulaRow],
+    number: &'a [u32],
+    shard_of: &'a [u32],
+    own: u32,
+}
+
+/// A fragment while it is filled.
+struct Part {
+    shard: Shard,
+    rows: Vec<Row>,
+    table: FormulaTable,
+    local: FxHashMap<u32, u32>,
+    foreign: BTreeMap<u32, BTreeSet<Path>>,
+}
+
+impl Part {
+    fn new(shard: Shard) -> Part {
+        Part {
+            shard,
+            rows: Vec::new(),
+            table: FormulaTable::default(),
+            local: FxHashMap::default(),
+            foreign: BTreeMap::new(),
+        }
+    }
+
+    /// Copies a formula and all below it into the fragment's own table, each row once.
+    fn take_formula(&mut self, root: u32, source: &Source<'_>, renamed: &mut Renamed) -> FormulaIndex {
+        let mut pending = vec![(root, false)];
+        while let Some((row, entered)) = pending.pop() {
+            if self.local.contains_key(&row) {
+                continue;
+            }
+            let FormulaRow { op, ty, range } = &source.rows[row as usize];
+            if !entered {
+                pending.push((row, true));
+                op.operands(&mut |operand: &FormulaIndex| pending.push((operand.0, false)));
+                continue;
+            }
+            let mut op = op.map(&mut |operand: &FormulaIndex| FormulaIndex(self.local[&operand.0]));
+            renamed.rename(&mut op);
+            if let FormulaOp::Result(operation, path) = &mut op {
+                let foreign = source.shard_of[operation.0 as usize] != source.own;
+                *operation = OperationId(source.number[operation.0 as usize]);
+                if foreign {
+                    self.foreign.entry(operation.0).or_default().insert(path.clone());
+                }
+            }
+            let index = self.table.rows.len() as u32;
+            self.table.rows.push(FormulaRow { op, ty: ty.clone(), range: range.clone() });
+            self.local.insert(row, index);
+        }
+        FormulaIndex(self.local[&root])
+    }
+
+    fn finish(self) -> Fragment {
+        let foreign = self
+            .foreign
+            .into_iter()
+            .map(|(operation, paths)| {
+                let mut kept: Vec<Path> = Vec::new();
+                // In order, so that what holds a part comes right before it and the others that it holds.
+                for path in paths {
+                    if !kept.last().is_some_and(|k| k.is_prefix_of(&path)) {
+                        kept.push(path);
+                    }
+                }
+                ForeignResult { operation: OperationId(operation), paths: kept }
+            })
+            .collect();
+        Fragment { shard: self.shard, rows: self.rows, formulas: self.table, foreign }
+    }
+}
+
+impl<F> Operation<F> {
+    /// Whether it leaves an instance in the state that it has when the run is over; the last one of them does.
+    pub(in crate::graph) fn is_last_word(&self) -> bool {
+        matches!(
+            self,
+            Operation::Apply { deposed: None, .. } | Operation::ReadData { .. } | Operation::Record { .. }
+        )
+    }
+}

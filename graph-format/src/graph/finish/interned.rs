@@ -1,0 +1,268 @@
+//! All formulas of a graph in one table, each node once, and which of them become operations.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::{Drafted, FinishError};
+use crate::formula::{BinaryOperator, Formula, FormulaOp};
+use crate::graph::opcode::Operation;
+use crate::graph::{FormulaIndex, FormulaRow, OperationId};
+use crate::path::Path;
+use crate::source::SourceRange;
+use crate::value::Value;
+
+/// A formula that reads at least this many results and is used by several operations becomes an operation of its
+/// own, so that N readers of M results cost N + M edges. Below it, a reader costs at most this many edges more.
+const WIDE_FORMULA: u32 = 8;
+
+/// No operation has used the row so far.
+const NOBODY: u32 = u32::MAX;
+/// Several operations use the row.
+const SEVERAL: u32 = u32::MAX - 1;
+
+/// The table.
+pub(super) struct Interned {
+    pub(super) rows: Vec<FormulaRow>,
+    by_content: FxHashMap<Vec<u8>, u32>,
+    by_node: FxHashMap<usize, u32>,
+    /// Nodes are told apart by address, so all that were seen are kept alive.
+    keep: Vec<Formula>,
+    can_fail: Vec<bool>,
+    /// The parameters that a row uses and that are bound above it, ascending.
+    open: Vec<Box<[u32]>>,
+    /// The values that reading a `prior_state` gives.
+    priors: FxHashMap<u32, Value>,
+    /// Which drafts have results.
+    readable: Vec<bool>,
+}
+
+/// A formula that becomes an operation.
+pub(super) struct Wide {
+    pub(super) operation: u32,
+    pub(super) row: u32,
+    pub(super) range: Option<SourceRange>,
+}
+
+impl Interned {
+    pub(super) fn new(priors: FxHashMap<u32, Value>, readable: Vec<bool>) -> Interned {
+        Interned {
+            rows: Vec::new(),
+            by_content: FxHashMap::default(),
+            by_node: FxHashMap::default(),
+            keep: Vec::new(),
+            can_fail: Vec::new(),
+            open: Vec::new(),
+            priors,
+            readable,
+        }
+    }
+
+    /// The row of a formula, which `user` uses.
+    pub(super) fn intern(&mut self, root: &Formula, user: &str) -> Result<u32, FinishError> {
+        let mut pending = vec![(root.clone(), false)];
+        while let Some((formula, entered)) = pending.pop() {
+            if self.by_node.contains_key(&formula.identity()) {
+                continue;
+            }
+            if entered {
+                self.add(&formula, user)?;
+            } else {
+                pending.push((formula.clone(), true));
+                formula.operands(|operand| pending.push((operand.clone(), false)));
+            }
+        }
+        Ok(self.by_node[&root.identity()])
+    }
+
+    fn add(&mut self, formula: &Formula, user: &str) -> Result<(), FinishError> {
+        let by_node = &self.by_node;
+        let mut op = formula.op().map(&mut |operand: &Formula| FormulaIndex(by_node[&operand.identity()]));
+        let mut ty = formula.ty().clone();
+        if let FormulaOp::Result(operation, path) = &op {
+            let nothing = || FinishError::NoResult { reader: user.to_owned(), operation: operation.0 };
+            if !self.readable.get(operation.0 as usize).copied().unwrap_or(false) {
+                return Err(nothing());
+            }
+            // A prior object is known: what reads it needs no result, and none has to travel.
+            if let Some(prior) = self.priors.get(&operation.0) {
+                let value = prior.at_path(path).map_err(|_| nothing())?;
+                ty = value.ty();
+                op = FormulaOp::Constant(value);
+            }
+        }
+        let stored_ephemeral = match &op {
+            FormulaOp::Constant(value) => value.stores_ephemeral(),
+            FormulaOp::Defaults(_, defaults) => defaults.any_value(&mut |value| value.stores_ephemeral()),
+            _ => false,
+        };
+        if stored_ephemeral {
+            return Err(FinishError::EphemeralConstant(user.to_owned()));
+        }
+        let row = FormulaRow { op, ty, range: formula.range().cloned() };
+        let content = postcard::to_stdvec(&row).map_err(|e| FinishError::Unwritable(format!("{user}: {e}")))?;
+        let next = self.rows.len() as u32;
+        let index = *self.by_content.entry(content).or_insert(next);
+        if index == next {
+            self.open.push(self.open_of(&row.op));
+            self.can_fail.push(formula.can_fail());
+            self.rows.push(row);
+        }
+        self.by_node.insert(formula.identity(), index);
+        self.keep.push(formula.clone());
+        Ok(())
+    }
+
+    fn open_of(&self, op: &FormulaOp<FormulaIndex>) -> Box<[u32]> {
+        let mut open = BTreeSet::new();
+        if let FormulaOp::Parameter(parameter) = op {
+            open.insert(parameter.0);
+        }
+        op.operands(&mut |operand: &FormulaIndex| open.extend(self.open[operand.0 as usize].iter().copied()));
+        match op {
+            FormulaOp::For { key_parameter, value_parameter, .. } => {
+                open.remove(&key_parameter.0);
+                open.remove(&value_parameter.0);
+            }
+            FormulaOp::Splat { parameter, .. } => {
+                open.remove(&parameter.0);
+            }
+            _ => {}
+        }
+        open.into_iter().collect()
+    }
+
+    /// Takes wide rows with several users out of the formulas above them, which then read the result of an operation
+    /// that is to be added for each.
+    ///
+    /// A row that may fail stays where it is if any of its users may do without it (the branch of a conditional,
+    /// `try`, the body of a `for`): as an operation of its own, its error would surface.
+    pub(super) fn widen(&mut self, operations: &[Drafted]) -> Vec<Wide> {
+        let count = self.rows.len();
+        let (owner, spared) = self.users(operations);
+        let mut uses = vec![0u32; count];
+        for row in &self.rows {
+            row.op.operands(&mut |operand: &FormulaIndex| uses[operand.0 as usize] += 1);
+        }
+        for drafted in operations {
+            drafted.operation.formulas().into_iter().for_each(|root| uses[*root as usize] += 1);
+        }
+        let mut width = vec![0u32; count];
+        let mut wide = Vec::new();
+        for i in 0..count {
+            let row = &self.rows[i];
+            let mut reads = u32::from(matches!(row.op, FormulaOp::Result(..)));
+            row.op.operands(&mut |operand: &FormulaIndex| {
+                reads = reads.saturating_add(width[operand.0 as usize]).min(WIDE_FORMULA);
+            });
+            width[i] = reads;
+            let chosen = reads >= WIDE_FORMULA
+                && uses[i] >= 2
+                && owner[i] == SEVERAL
+                && self.open[i].is_empty()
+                && !(self.can_fail[i] && spared[i]);
+            if !chosen {
+                continue;
+            }
+            width[i] = 1;
+            let operation = (operations.len() + wide.len()) as u32;
+            let (ty, range) = (row.ty.clone(), row.range.clone());
+            let by_result = FormulaOp::Result(OperationId(operation), Path::ROOT);
+            let by_result = FormulaRow { op: by_result, ty, range: range.clone() };
+            let row = std::mem::replace(&mut self.rows[i], by_result);
+            wide.push(Wide { operation, row: self.rows.len() as u32, range });
+            self.rows.push(row);
+        }
+        wide
+    }
+
+    /// For each row the operation that uses it, [`SEVERAL`] where there is more than one; and whether some user may
+    /// do without it.
+    fn users(&self, operations: &[Drafted]) -> (Vec<u32>, Vec<bool>) {
+        let mut owner = vec![NOBODY; self.rows.len()];
+        let mut spared = vec![false; self.rows.len()];
+        let merge = |known: u32, user: u32| match known {
+            NOBODY => user,
+            same if same == user => same,
+            _ => SEVERAL,
+        };
+        for (drafted, id) in operations.iter().zip(0..) {
+            for root in drafted.operation.formulas() {
+                let known = &mut owner[*root as usize];
+                *known = merge(*known, id);
+            }
+            if let Operation::Check { message, .. } = &drafted.operation {
+                spared[*message as usize] = true;
+            }
+        }
+        for i in (0..self.rows.len()).rev() {
+            let (user, all_spared) = (owner[i], spared[i]);
+            let op = &self.rows[i].op;
+            let strict = strict_operands(op);
+            let mut place = 0;
+            op.operands(&mut |operand: &FormulaIndex| {
+                let at = operand.0 as usize;
+                owner[at] = merge(owner[at], user);
+                spared[at] |= all_spared || place >= strict;
+                place += 1;
+            });
+        }
+        (owner, spared)
+    }
+
+    /// For each operation, the operations whose results its formulas read, ascending.
+    ///
+    /// What a row with several users reads is found once; rows with one user are only walked through from it.
+    pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
+        let mut uses = vec![0u32; self.rows.len()];
+        for row in &self.rows {
+            row.op.operands(&mut |operand: &FormulaIndex| uses[operand.0 as usize] += 1);
+        }
+        for drafted in operations {
+            drafted.operation.formulas().into_iter().for_each(|root| uses[*root as usize] += 1);
+        }
+        let mut known: Vec<Option<Box<[u32]>>> = vec![None; self.rows.len()];
+        // In order, so that what is shared below a shared row is known before it.
+        for i in 0..self.rows.len() {
+            if uses[i] >= 2 {
+                known[i] = Some(self.reads_below(&[i as u32], &known).into());
+            }
+        }
+        operations
+            .iter()
+            .map(|drafted| {
+                let roots: Vec<u32> = drafted.operation.formulas().into_iter().copied().collect();
+                self.reads_below(&roots, &known)
+            })
+            .collect()
+    }
+
+    fn reads_below(&self, roots: &[u32], known: &[Option<Box<[u32]>>]) -> Vec<u32> {
+        let mut found = BTreeSet::new();
+        let mut pending: Vec<u32> = roots.to_vec();
+        while let Some(row) = pending.pop() {
+            if let Some(reads) = &known[row as usize] {
+                found.extend(reads.iter().copied());
+                continue;
+            }
+            let op = &self.rows[row as usize].op;
+            if let FormulaOp::Result(operation, _) = op {
+                found.insert(operation.0);
+            }
+            op.operands(&mut |operand: &FormulaIndex| pending.push(operand.0));
+        }
+        found.into_iter().collect()
+    }
+}
+
+/// How many of the first operands are computed whenever the row is, so that their errors surface.
+fn strict_operands<F>(op: &FormulaOp<F>) -> usize {
+    match op {
+        FormulaOp::Conditional { .. }
+        | FormulaOp::For { .. }
+        | FormulaOp::Splat { .. }
+        | FormulaOp::Binary(BinaryOperator::And | BinaryOperator::Or, ..) => 1,
+        FormulaOp::Try(_) | FormulaOp::Can(_) => 0,
+        _ => usize::MAX,
+    }
+}

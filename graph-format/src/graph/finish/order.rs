@@ -1,0 +1,235 @@
+//! The order of operations: everything after what it needs, otherwise by address.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Finish, FinishError};
+use crate::formula::{FormulaOp, Occurrence, Parameter};
+use crate::graph::opcode::{Action, Operation};
+use crate::graph::{FormulaIndex, FormulaRow, OperationId};
+use crate::source::SourceRange;
+
+/// What an operation is called, whenever it was drafted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    address: String,
+    opcode: u16,
+    deposed: Option<String>,
+    action: Option<Action>,
+    /// Of the first formula: checks of one block stand in the order of the source.
+    range: Option<SourceRange>,
+}
+
+/// The operations in their final order.
+pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
+    let operations = &finish.operations;
+    let waiters = &finish.waiting.waiters;
+    let total = operations.len() + waiters.len();
+    let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];
+    let mut missing: Vec<u32> = vec![0; total];
+    let waiter_node = |w: u32| operations.len() as u32 + w;
+    let mut edge = |from: u32, to: u32| {
+        later[from as usize].push(to);
+        missing[to as usize] += 1;
+    };
+    let mut closes: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (drafted, id) in operations.iter().zip(0..) {
+        if let Operation::CloseProvider { provider } = &drafted.operation {
+            closes.entry(provider.0).or_default().push(id);
+        }
+    }
+    for (drafted, id) in operations.iter().zip(0..) {
+        for operand in drafted.operation.operands() {
+            edge(operand.0, id);
+        }
+        reads[id as usize].iter().for_each(|r| edge(*r, id));
+        drafted.after.iter().for_each(|a| edge(*a, id));
+        drafted.waiters.iter().for_each(|w| edge(waiter_node(*w), id));
+        if let Some(provider) = provider_used(finish, &drafted.operation) {
+            closes.get(&provider).into_iter().flatten().for_each(|close| edge(id, *close));
+        }
+    }
+    for (waiter, w) in waiters.iter().zip(0..) {
+        waiter.operations.iter().for_each(|a| edge(*a, waiter_node(w)));
+        waiter.waiters.iter().for_each(|v| edge(waiter_node(*v), waiter_node(w)));
+    }
+    let mut rank: Vec<u32> = vec![0; total];
+    for (place, id) in by_key(finish).into_iter().enumerate() {
+        rank[id as usize] = place as u32;
+    }
+    let mut ready: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    for node in 0..total as u32 {
+        if missing[node as usize] == 0 {
+            ready.push(Reverse((rank[node as usize], node)));
+        }
+    }
+    let mut order = Vec::with_capacity(operations.len());
+    let mut visited = 0;
+    while let Some(Reverse((_, node))) = ready.pop() {
+        visited += 1;
+        if (node as usize) < operations.len() {
+            order.push(node);
+        }
+        for next in &later[node as usize] {
+            missing[*next as usize] -= 1;
+            if missing[*next as usize] == 0 {
+                ready.push(Reverse((rank[*next as usize], *next)));
+            }
+        }
+    }
+    if visited == total {
+        return Ok(order);
+    }
+    let on_circle = circle_members(&later, &missing);
+    let names: BTreeSet<String> = on_circle
+        .into_iter()
+        .filter_map(|id| operations.get(id as usize))
+        .map(|drafted| drafted.operation.address())
+        .filter(|name| !name.is_empty())
+        .collect();
+    Err(FinishError::Cycle(names.into_iter().collect()))
+}
+
+/// The `open_provider` that must not be closed before this operation is done.
+fn provider_used(finish: &Finish, operation: &Operation<u32>) -> Option<u32> {
+    match operation {
+        Operation::FinalPlan { provider, .. } | Operation::ReadData { provider, .. } => Some(provider.0),
+        Operation::Apply { plan, .. } => match &finish.operations.get(plan.0 as usize)?.operation {
+            Operation::FinalPlan { provider, .. } => Some(provider.0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// All operations in the order of their names; those of one name in the order of what they compute.
+fn by_key(finish: &Finish) -> Vec<u32> {
+    let operations = &finish.operations;
+    let keys: Vec<Key> = operations.iter().map(|d| key(finish, &d.operation)).collect();
+    let mut by_key: Vec<u32> = (0..operations.len() as u32).collect();
+    by_key.sort_by(|a, b| keys[*a as usize].cmp(&keys[*b as usize]));
+    if by_key.windows(2).all(|pair| keys[pair[0] as usize] != keys[pair[1] as usize]) {
+        return by_key;
+    }
+    let contents = Contents::of(finish, &keys);
+    by_key.sort_by(|a, b| {
+        let names = keys[*a as usize].cmp(&keys[*b as usize]);
+        names.then_with(|| contents.operations[*a as usize].cmp(&contents.operations[*b as usize]))
+    });
+    by_key
+}
+
+fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
+    let planned = |id: OperationId| match finish.operations.get(id.0 as usize).map(|d| &d.operation) {
+        Some(Operation::FinalPlan { planned, .. }) => Some(planned.action),
+        _ => None,
+    };
+    let action = match operation {
+        Operation::FinalPlan { planned, .. } => Some(planned.action),
+        Operation::Apply { plan, .. } => planned(*plan),
+        _ => None,
+    };
+    let address = match operation {
+        Operation::CloseProvider { provider } => {
+            finish.operations.get(provider.0 as usize).map(|d| d.operation.address()).unwrap_or_default()
+        }
+        other => other.address(),
+    };
+    let range =
+        operation.formulas().first().and_then(|row| finish.formulas.rows.get(**row as usize)?.range.clone());
+    let deposed = operation.deposed().map(|key| key.0.to_string());
+    Key { address, opcode: operation.opcode() as u16, deposed, action, range }
+}
+
+/// A short name of what a row or an operation is made of; the order of drafting has no part in it.
+type Content = u64;
+
+struct Contents {
+    operations: Vec<Content>,
+}
+
+impl Contents {
+    fn of(finish: &Finish, keys: &[Key]) -> Contents {
+        let names: Vec<Content> = keys.iter().map(|key| hash(format!("{key:?}").as_bytes())).collect();
+        let rows = &finish.formulas.rows;
+        let mut of_row: Vec<Content> = vec![0; rows.len()];
+        for i in 0..rows.len() {
+            // A shared formula stands behind all others, but what reads its result comes after what it is made of.
+            let shared = match &rows[i].op {
+                FormulaOp::Result(operation, _) => finish.shared.get(&operation.0),
+                _ => None,
+            };
+            of_row[i] = match shared {
+                Some(moved) => row_content(&rows[*moved as usize], &of_row, &names),
+                None => row_content(&rows[i], &of_row, &names),
+            };
+        }
+        let operations = finish.operations.iter().zip(&names).map(|(drafted, name)| {
+            let mut parts = vec![*name];
+            parts.extend(drafted.operation.formulas().into_iter().map(|row| of_row[*row as usize]));
+            parts.extend(drafted.operation.operands().iter().map(|o| names[o.0 as usize]));
+            let mut after: Vec<Content> = drafted.after.iter().map(|o| names[*o as usize]).collect();
+            after.sort_unstable();
+            parts.extend(after);
+            hash(&parts.iter().flat_map(|part| part.to_le_bytes()).collect::<Vec<u8>>())
+        });
+        Contents { operations: operations.collect() }
+    }
+}
+
+fn row_content(row: &FormulaRow, of_row: &[Content], names: &[Content]) -> Content {
+    let mut op = row.op.map(&mut |operand: &FormulaIndex| of_row[operand.0 as usize]);
+    // Numbers that depend on what was evaluated first.
+    match &mut op {
+        FormulaOp::Parameter(parameter) | FormulaOp::Splat { parameter, .. } => *parameter = Parameter(0),
+        FormulaOp::For { key_parameter, value_parameter, .. } => {
+            (*key_parameter, *value_parameter) = (Parameter(0), Parameter(1));
+        }
+        FormulaOp::Call { occurrence: Some(occurrence), .. } => *occurrence = Occurrence(0),
+        _ => {}
+    }
+    let result = match &mut op {
+        FormulaOp::Result(operation, _) => {
+            let name = names[operation.0 as usize];
+            *operation = OperationId(0);
+            name
+        }
+        _ => 0,
+    };
+    // Every row was written once when it was interned.
+    hash(&postcard::to_stdvec(&(op, result, &row.ty, &row.range)).unwrap_or_default())
+}
+
+fn hash(bytes: &[u8]) -> Content {
+    let digest = blake3::hash(bytes);
+    digest.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | Content::from(*byte))
+}
+
+/// Nodes that are on a circle, among those that an ordering left over: what only hangs behind one is left out.
+fn circle_members(later: &[Vec<u32>], missing: &[u32]) -> Vec<u32> {
+    let stuck: Vec<u32> = (0..missing.len() as u32).filter(|n| missing[*n as usize] > 0).collect();
+    let mut out: Vec<u32> = vec![0; missing.len()];
+    let mut earlier: Vec<Vec<u32>> = vec![Vec::new(); missing.len()];
+    for node in &stuck {
+        for next in &later[*node as usize] {
+            if missing[*next as usize] > 0 {
+                out[*node as usize] += 1;
+                earlier[*next as usize].push(*node);
+            }
+        }
+    }
+    let mut ends: Vec<u32> = stuck.iter().copied().filter(|n| out[*n as usize] == 0).collect();
+    let mut gone = FxHashSet::default();
+    while let Some(node) = ends.pop() {
+        gone.insert(node);
+        for before in &earlier[node as usize] {
+            out[*before as usize] -= 1;
+            if out[*before as usize] == 0 {
+                ends.push(*before);
+            }
+        }
+    }
+    stuck.into_iter().filter(|n| !gone.contains(n)).collect()
+}

@@ -1,0 +1,332 @@
+//! What operations wait for: origins taken apart into operations and waiters.
+//!
+//! A waiter here is one while drafting: numbers of drafts, and of waiters that were made before it.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Drafted;
+use crate::origin::{Origin, OriginNode};
+
+/// A set with more members than this becomes a waiter; smaller ones are listed with each reader.
+const WIDE: usize = 4;
+
+/// Operations, and waiters over further ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Members {
+    pub(super) operations: Vec<u32>,
+    pub(super) waiters: Vec<u32>,
+}
+
+impl Members {
+    fn of(operations: BTreeSet<u32>, waiters: BTreeSet<u32>) -> Members {
+        Members { operations: operations.into_iter().collect(), waiters: waiters.into_iter().collect() }
+    }
+
+    fn len(&self) -> usize {
+        self.operations.len() + self.waiters.len()
+    }
+}
+
+/// What one origin node comes to, found once for all that share it.
+#[derive(Clone, Default)]
+struct Flat {
+    after: Members,
+    /// Deletes that wait for the readers, and groups of such.
+    before_delete: Members,
+}
+
+/// Deletes (and groups of deletes) that wait for the same readers.
+#[derive(Default)]
+struct Group {
+    deletes: Members,
+    readers: BTreeSet<u32>,
+}
+
+pub(super) struct Waiting {
+    /// Number of drafts.
+    count: u32,
+    /// An operation that an origin names and that was never drafted.
+    missing: Option<u32>,
+    pub(super) waiters: Vec<Members>,
+    by_content: FxHashMap<Members, u32>,
+    flat: FxHashMap<usize, Flat>,
+    groups: Vec<Group>,
+    /// Single deletes and their readers.
+    before_delete: Vec<(u32, u32)>,
+    /// Nodes are told apart by address, so all that were seen are kept alive.
+    keep: Vec<Origin>,
+}
+
+impl Waiting {
+    pub(super) fn new(count: u32) -> Waiting {
+        Waiting {
+            count,
+            missing: None,
+            waiters: Vec::new(),
+            by_content: FxHashMap::default(),
+            flat: FxHashMap::default(),
+            groups: Vec::new(),
+            before_delete: Vec::new(),
+            keep: Vec::new(),
+        }
+    }
+
+    /// Makes the draft `id` wait for `origin`; the error is an operation that was never drafted.
+    pub(super) fn take(&mut self, origin: &Origin, id: u32, drafted: &mut Drafted) -> Result<(), u32> {
+        let Flat { after, before_delete } = self.flatten(origin);
+        if let Some(missing) = self.missing {
+            return Err(missing);
+        }
+        drafted.after.extend(after.operations);
+        drafted.waiters.extend(after.waiters);
+        self.before_delete.extend(before_delete.operations.iter().map(|delete| (*delete, id)));
+        for group in before_delete.waiters {
+            self.groups[group as usize].readers.insert(id);
+        }
+        Ok(())
+    }
+
+    /// What an origin comes to; shared nodes once.
+    fn flatten(&mut self, origin: &Origin) -> Flat {
+        let mut pending = vec![(origin.clone(), false)];
+        while let Some((node, entered)) = pending.pop() {
+            if self.flat.contains_key(&node.identity()) {
+                continue;
+            }
+            if let OriginNode::After(op) | OriginNode::BeforeDelete(op) = node.node()
+                && op.0 >= self.count
+            {
+                self.missing = Some(op.0);
+            }
+            let one = |id: u32| Members { operations: vec![id], waiters: Vec::new() };
+            let flat = match node.node() {
+                OriginNode::After(op) => Flat { after: one(op.0), ..Flat::default() },
+                OriginNode::BeforeDelete(op) => Flat { before_delete: one(op.0), ..Flat::default() },
+                OriginNode::Union(members) if entered => {
+                    let parts: Vec<&Flat> = members.iter().map(|m| &self.flat[&m.identity()]).collect();
+                    let after = union(parts.iter().map(|p| &p.after));
+                    let before_delete = union(parts.iter().map(|p| &p.before_delete));
+                    Flat { after: self.gathered(after), before_delete: self.grouped(before_delete) }
+                }
+                OriginNode::Union(members) => {
+                    let members = members.clone();
+                    pending.push((node.clone(), true));
+                    pending.extend(members.into_iter().map(|m| (m, false)));
+                    continue;
+                }
+            };
+            self.flat.insert(node.identity(), flat);
+            self.keep.push(node);
+        }
+        self.flat[&origin.identity()].clone()
+    }
+
+    /// The same as one waiter, if there are many.
+    fn gathered(&mut self, members: Members) -> Members {
+        if members.len() <= WIDE {
+            return members;
+        }
+        Members { operations: Vec::new(), waiters: vec![self.waiter(members)] }
+    }
+
+    fn waiter(&mut self, members: Members) -> u32 {
+        let next = self.waiters.len() as u32;
+        let index = *self.by_content.entry(members.clone()).or_insert(next);
+        if index == next {
+            self.waiters.push(members);
+        }
+        index
+    }
+
+    fn grouped(&mut self, deletes: Members) -> Members {
+        if deletes.len() <= WIDE {
+            return deletes;
+        }
+        self.groups.push(Group { deletes, readers: BTreeSet::new() });
+        Members { operations: Vec::new(), waiters: vec![self.groups.len() as u32 - 1] }
+    }
+
+    /// Makes deletes wait for their readers, and sees to it that only tracked operations are waited for and that an
+    /// untracked operation with many users and many needs has its needs gathered in a waiter.
+    pub(super) fn settle(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
+        self.name_tracked_only(operations, reads);
+        self.wait_for_readers(operations, reads);
+        self.gather_needs(operations, reads);
+    }
+
+    fn name_tracked_only(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
+        let tracked: Vec<bool> = operations.iter().map(|d| d.operation.is_tracked()).collect();
+        let resolve = |named: &Members| -> Option<Members> {
+            if named.operations.iter().all(|o| tracked[*o as usize]) {
+                return None;
+            }
+            let (mut found, mut waiters) = (BTreeSet::new(), named.waiters.iter().copied().collect::<BTreeSet<_>>());
+            let mut seen = FxHashSet::default();
+            let mut pending = named.operations.clone();
+            while let Some(id) = pending.pop() {
+                if tracked[id as usize] {
+                    found.insert(id);
+                } else if seen.insert(id) {
+                    let untracked = &operations[id as usize];
+                    pending.extend(untracked.operation.operands().iter().map(|o| o.0));
+                    pending.extend(&reads[id as usize]);
+                    pending.extend(&untracked.after);
+                    waiters.extend(&untracked.waiters);
+                }
+            }
+            Some(Members::of(found, waiters))
+        };
+        let waiters: Vec<Option<Members>> = self.waiters.iter().map(resolve).collect();
+        let rows: Vec<Option<Members>> = operations
+            .iter()
+            .map(|d| resolve(&Members::of(d.after.clone(), d.waiters.clone())))
+            .collect();
+        for (waiter, resolved) in self.waiters.iter_mut().zip(waiters) {
+            *waiter = resolved.unwrap_or_else(|| std::mem::take(waiter));
+        }
+        for ((drafted, resolved), id) in operations.iter_mut().zip(rows).zip(0..) {
+            if let Some(Members { operations, waiters }) = resolved {
+                drafted.after = operations.into_iter().filter(|o| *o != id).collect();
+                drafted.waiters = waiters.into_iter().collect();
+            }
+        }
+    }
+
+    fn wait_for_readers(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
+        if self.before_delete.is_empty() && self.groups.is_empty() {
+            return;
+        }
+        let mut users = Users::of(operations, reads);
+        let groups = std::mem::take(&mut self.groups);
+        let mut waits: Vec<(u32, Members)> = Vec::new();
+        for (delete, reader) in std::mem::take(&mut self.before_delete) {
+            waits.push((delete, users.tracked(reader, self)));
+        }
+        // A group is made after the groups in it, so those get its readers before they are come to.
+        let mut inherited: Vec<Vec<Members>> = vec![Vec::new(); groups.len()];
+        for (index, group) in groups.into_iter().enumerate().rev() {
+            let own: Vec<Members> = group.readers.iter().map(|reader| users.tracked(*reader, self)).collect();
+            let all = union(own.iter().chain(&inherited[index]));
+            let all = self.gathered(all);
+            waits.extend(group.deletes.operations.iter().map(|delete| (*delete, all.clone())));
+            for below in group.deletes.waiters {
+                inherited[below as usize].push(all.clone());
+            }
+        }
+        let deletes: FxHashSet<u32> = waits.iter().map(|(delete, _)| *delete).collect();
+        let among = self.members_among(&deletes);
+        for (delete, members) in waits {
+            let with_itself = |w: &u32| among[*w as usize].contains(&delete);
+            let found = match members.waiters.iter().any(with_itself) {
+                // What a delete reads of itself does not hold it up.
+                true => self.all_operations(&members),
+                false => members,
+            };
+            if let Some(drafted) = operations.get_mut(delete as usize) {
+                drafted.after.extend(found.operations.into_iter().filter(|o| *o != delete));
+                drafted.waiters.extend(found.waiters);
+            }
+        }
+    }
+
+    /// For each waiter those of `wanted` that it leads to.
+    fn members_among(&self, wanted: &FxHashSet<u32>) -> Vec<BTreeSet<u32>> {
+        let mut found: Vec<BTreeSet<u32>> = Vec::with_capacity(self.waiters.len());
+        for waiter in &self.waiters {
+            let mut here: BTreeSet<u32> = waiter.operations.iter().copied().filter(|o| wanted.contains(o)).collect();
+            waiter.waiters.iter().for_each(|w| here.extend(&found[*w as usize]));
+            found.push(here);
+        }
+        found
+    }
+
+    fn all_operations(&self, members: &Members) -> Members {
+        let mut found: BTreeSet<u32> = members.operations.iter().copied().collect();
+        let mut seen = FxHashSet::default();
+        let mut pending = members.waiters.clone();
+        while let Some(waiter) = pending.pop() {
+            if seen.insert(waiter) {
+                found.extend(&self.waiters[waiter as usize].operations);
+                pending.extend(&self.waiters[waiter as usize].waiters);
+            }
+        }
+        Members::of(found, BTreeSet::new())
+    }
+
+    fn gather_needs(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
+        let mut uses = vec![0u32; operations.len()];
+        for drafted in operations.iter() {
+            drafted.operation.operands().iter().for_each(|o| uses[o.0 as usize] += 1);
+        }
+        for (drafted, id) in operations.iter_mut().zip(0usize..) {
+            if drafted.operation.is_tracked() || uses[id] < 2 {
+                continue;
+            }
+            let mut needs = drafted.after.clone();
+            needs.extend(&reads[id]);
+            if needs.len() > WIDE {
+                let waiter = self.waiter(Members::of(needs, BTreeSet::new()));
+                drafted.after.clear();
+                drafted.waiters.insert(waiter);
+            }
+        }
+    }
+}
+
+/// Which tracked operations an operation is part of, or used by.
+struct Users {
+    tracked: Vec<bool>,
+    /// Of untracked operations only.
+    direct: FxHashMap<u32, Vec<u32>>,
+    known: FxHashMap<u32, Members>,
+}
+
+impl Users {
+    fn of(operations: &[Drafted], reads: &[Vec<u32>]) -> Users {
+        let tracked: Vec<bool> = operations.iter().map(|d| d.operation.is_tracked()).collect();
+        let mut direct: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for ((drafted, reads), id) in operations.iter().zip(reads).zip(0..) {
+            let used = drafted.operation.operands().into_iter().map(|o| o.0).chain(reads.iter().copied());
+            for other in used.filter(|o| !tracked[*o as usize]) {
+                direct.entry(other).or_default().push(id);
+            }
+        }
+        Users { tracked, direct, known: FxHashMap::default() }
+    }
+
+    /// The operation itself where it is tracked, else all tracked ones that it serves.
+    fn tracked(&mut self, id: u32, waiting: &mut Waiting) -> Members {
+        if self.tracked[id as usize] {
+            return Members { operations: vec![id], waiters: Vec::new() };
+        }
+        if let Some(known) = self.known.get(&id) {
+            return known.clone();
+        }
+        let mut found = BTreeSet::new();
+        let mut seen = FxHashSet::default();
+        let mut pending = vec![id];
+        while let Some(untracked) = pending.pop() {
+            for user in self.direct.get(&untracked).into_iter().flatten() {
+                if self.tracked[*user as usize] {
+                    found.insert(*user);
+                } else if seen.insert(*user) {
+                    pending.push(*user);
+                }
+            }
+        }
+        let members = waiting.gathered(Members::of(found, BTreeSet::new()));
+        self.known.insert(id, members.clone());
+        members
+    }
+}
+
+fn union<'m>(parts: impl Iterator<Item = &'m Members>) -> Members {
+    let (mut operations, mut waiters) = (BTreeSet::new(), BTreeSet::new());
+    for part in parts {
+        operations.extend(part.operations.iter().copied());
+        waiters.extend(part.waiters.iter().copied());
+    }
+    Members::of(operations, waiters)
+}

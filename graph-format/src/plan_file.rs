@@ -1,0 +1,86 @@
+//! The plan file: everything that applying needs, in one versioned container.
+//!
+//! [`PlanFile`] is the whole in memory, [`write`] puts it down, [`PlanReader`] opens one and reads as much of it as is
+//! asked for; a [`FragmentPackage`] is the part that one worker gets. The layout of the container is described in
+//! [`container`].
+//!
+//! Invariants:
+//! - Equal plans give equal bytes.
+//! - What [`write`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
+//! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before
+//!   anything is handed out; no input makes it panic.
+//! - No ephemeral value is ever in a file: [`crate::value::Value`] refuses to be written with one.
+
+pub mod container;
+mod depth;
+mod error;
+mod manifest;
+mod package;
+mod reader;
+mod record;
+mod snippets;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use container::SectionKind;
+pub use depth::DEEPEST_NESTING;
+pub use error::{PlanFileError, WriteError};
+pub use manifest::{CheckResult, CheckStatus, CheckedKind, EphemeralVariable, Manifest, ProviderPackage, UiMode};
+pub use package::FragmentPackage;
+pub use reader::{PlanOutline, PlanReader, SectionInfo};
+pub use snippets::SourceSnippets;
+pub use writer::write;
+
+use crate::address::ProviderSource;
+use crate::changes::Changes;
+use crate::graph::{ExecutionGraph, Shard};
+use crate::schema::ProviderSchema;
+
+/// The version of the format that this program writes, and the only one that it reads.
+///
+/// 1: the first.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A plan, whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanFile {
+    /// What the plan is about and where it comes from.
+    pub manifest: Manifest,
+    /// What a reviewer reads.
+    pub changes: Changes,
+    /// Schemas of the providers, restricted to the types that the plan uses.
+    pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
+    /// Source lines for diagnostics at apply.
+    pub sources: SourceSnippets,
+    /// What is done.
+    pub graph: ExecutionGraph,
+}
+
+/// blake3 of a file's bytes. Prints as hex.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&data_encoding::HEXLOWER.encode(&self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// What the numbered sections hold, so that one can be found without reading the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Contents {
+    /// The shard of each fragment section.
+    shards: Vec<Shard>,
+    /// The provider of each schema section.
+    schemas: Vec<ProviderSource>,
+}

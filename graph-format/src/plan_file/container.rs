@@ -1,0 +1,318 @@
+//! The container: a header, a table of sections, the sections.
+//!
+//! All numbers are little endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | magic; its first byte is no text, and it holds line ends, so that a copy made as text is noticed |
+//! | 4 | format version |
+//! | 4 | number of sections |
+//! | 8 | bytes of the whole file |
+//! | 32 | blake3 of the 24 bytes before and of the table |
+//! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), bytes of content (8), blake3 of the bytes stored (32) |
+//! | the rest | the sections, in the order of the table, without gaps |
+//!
+//! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's
+//! checksum covers those of the sections, so that who knows it can check any section alone.
+
+use std::fmt;
+
+use super::FORMAT_VERSION;
+use super::error::{Damage, PlanFileError};
+
+/// Sections below this many bytes are stored as they are: compressing them gains less than their table entry costs.
+const COMPRESS_FROM: usize = 512;
+/// zstd's own default: higher levels take several times the time for a few percent.
+const COMPRESSION_LEVEL: i32 = 3;
+/// Most bytes that one byte of a compressed section may stand for. The writer stores a section as it is when it
+/// would be beyond that, so that a small file never claims much memory.
+const MOST_BYTES_A_BYTE: u64 = 1024;
+/// Most bytes of content of one section, so that a header cannot ask for all memory.
+pub const MOST_CONTENT_BYTES: u64 = 4 << 30;
+/// Most sections of one file: a plan has one for each provider and each provider instance, and a table of this size
+/// takes some six megabytes.
+pub const MOST_SECTIONS: u32 = 100_000;
+
+pub(super) const HEADER_BYTES: usize = 56;
+pub(super) const ENTRY_BYTES: usize = 64;
+/// Bytes of the header that its checksum covers; the checksum follows.
+const HEADER_CHECKED: usize = 24;
+
+/// The section must be understood, or the file is refused.
+const FLAG_REQUIRED: u16 = 1;
+/// The section is one zstd frame.
+const FLAG_ZSTD: u16 = 2;
+const KNOWN_FLAGS: u16 = FLAG_REQUIRED | FLAG_ZSTD;
+
+/// Which container: a whole plan, or the package of one fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Magic {
+    Plan,
+    Package,
+}
+
+impl Magic {
+    pub(super) fn bytes(self) -> [u8; 8] {
+        match self {
+            Magic::Plan => *b"\x89WEFT\r\n\x1a",
+            Magic::Package => *b"\x89WEFTfr\x1a",
+        }
+    }
+}
+
+/// Kinds of sections. The numbers are on disk: they are given by hand and never used again for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u16)]
+pub enum SectionKind {
+    /// What the numbered sections hold.
+    Contents = 1,
+    /// [`super::Manifest`] without its two large texts.
+    Manifest = 2,
+    /// [`super::Manifest::prior_state`]
+    PriorState = 3,
+    /// [`super::Manifest::configuration`]
+    Configuration = 4,
+    /// [`crate::changes::Changes`]
+    Changes = 5,
+    /// The schema of one provider; one section each.
+    Schema = 6,
+    /// [`super::SourceSnippets`]
+    Sources = 7,
+    /// [`super::PlanOutline`] without its shards.
+    Outline = 8,
+    /// [`crate::graph::Fragment`]; one section for each shard.
+    Fragment = 9,
+    /// [`super::FragmentPackage`]; never in a plan.
+    Package = 10,
+}
+
+impl SectionKind {
+    const ALL: [SectionKind; 10] = [
+        SectionKind::Contents,
+        SectionKind::Manifest,
+        SectionKind::PriorState,
+        SectionKind::Configuration,
+        SectionKind::Changes,
+        SectionKind::Schema,
+        SectionKind::Sources,
+        SectionKind::Outline,
+        SectionKind::Fragment,
+        SectionKind::Package,
+    ];
+
+    fn from_number(number: u16) -> Option<SectionKind> {
+        SectionKind::ALL.into_iter().find(|kind| *kind as u16 == number)
+    }
+
+    /// Whether a reader that does not know it must refuse the file.
+    fn is_required(self) -> bool {
+        !matches!(self, SectionKind::PriorState | SectionKind::Configuration | SectionKind::Sources)
+    }
+
+    /// The word in messages and listings.
+    pub fn word(self) -> &'static str {
+        match self {
+            SectionKind::Contents => "contents",
+            SectionKind::Manifest => "manifest",
+            SectionKind::PriorState => "prior-state",
+            SectionKind::Configuration => "configuration",
+            SectionKind::Changes => "changes",
+            SectionKind::Schema => "schema",
+            SectionKind::Sources => "sources",
+            SectionKind::Outline => "outline",
+            SectionKind::Fragment => "fragment",
+            SectionKind::Package => "package",
+        }
+    }
+}
+
+impl fmt::Display for SectionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A section to be written.
+pub(super) struct Section {
+    pub(super) kind: SectionKind,
+    pub(super) index: u32,
+    pub(super) content: Vec<u8>,
+}
+
+/// An entry of the table, of a kind that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: SectionKind,
+    pub(super) index: u32,
+    pub(super) offset: u64,
+    pub(super) stored: u64,
+    pub(super) content: u64,
+    pub(super) compressed: bool,
+    checksum: [u8; 32],
+}
+
+/// The file of these sections, which are in ascending order of kind and index.
+pub(super) fn assemble(magic: Magic, sections: Vec<Section>) -> Vec<u8> {
+    let table_bytes = sections.len() * ENTRY_BYTES;
+    let mut table: Vec<u8> = Vec::with_capacity(table_bytes);
+    let mut body: Vec<Vec<u8>> = Vec::with_capacity(sections.len());
+    let mut offset = (HEADER_BYTES + table_bytes) as u64;
+    for section in sections {
+        let content_bytes = section.content.len() as u64;
+        let (stored, compressed) = compress(section.content);
+        let flag = |set: bool, flag: u16| if set { flag } else { 0 };
+        let flags = flag(section.kind.is_required(), FLAG_REQUIRED) | flag(compressed, FLAG_ZSTD);
+        table.extend((section.kind as u16).to_le_bytes());
+        table.extend(flags.to_le_bytes());
+        table.extend(section.index.to_le_bytes());
+        table.extend(offset.to_le_bytes());
+        table.extend((stored.len() as u64).to_le_bytes());
+        table.extend(content_bytes.to_le_bytes());
+        table.extend(blake3::hash(&stored).as_bytes());
+        offset += stored.len() as u64;
+        body.push(stored);
+    }
+    let mut file = Vec::with_capacity(usize::try_from(offset).unwrap_or_default());
+    file.extend(magic.bytes());
+    file.extend(FORMAT_VERSION.to_le_bytes());
+    file.extend((body.len() as u32).to_le_bytes());
+    file.extend(offset.to_le_bytes());
+    let checksum = header_checksum(&file, &table);
+    file.extend(checksum);
+    file.extend(table);
+    body.iter().for_each(|stored| file.extend(stored));
+    file
+}
+
+fn compress(content: Vec<u8>) -> (Vec<u8>, bool) {
+    if content.len() < COMPRESS_FROM {
+        return (content, false);
+    }
+    match zstd::bulk::compress(&content, COMPRESSION_LEVEL) {
+        Ok(packed)
+            if packed.len() < content.len() && content.len() as u64 <= packed.len() as u64 * MOST_BYTES_A_BYTE =>
+        {
+            (packed, true)
+        }
+        _ => (content, false),
+    }
+}
+
+fn header_checksum(front: &[u8], table: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(front);
+    hasher.update(table);
+    *hasher.finalize().as_bytes()
+}
+
+/// The header, before the table was read.
+pub(super) struct Header {
+    front: [u8; HEADER_CHECKED],
+    checksum: [u8; 32],
+    pub(super) sections: u32,
+}
+
+impl Header {
+    /// Reads a header; `file_bytes` is how long the file really is.
+    pub(super) fn parse(magic: Magic, bytes: &[u8], file_bytes: u64) -> Result<Header, PlanFileError> {
+        if !bytes.starts_with(&magic.bytes()) {
+            // A file that was cut short within the magic is not told from one that never had it.
+            let is_zip = bytes.starts_with(b"PK\x03\x04");
+            return Err(if is_zip { PlanFileError::PlanOfAnotherProgram } else { PlanFileError::NotAPlan });
+        }
+        let too_short = PlanFileError::Length { stated: HEADER_BYTES as u64, found: file_bytes };
+        // Other versions may have another header: the version alone stays where it is.
+        let Some(version) = number(bytes, 8, 4) else { return Err(too_short) };
+        if version != u64::from(FORMAT_VERSION) {
+            return Err(PlanFileError::Version { found: version as u32, supported: FORMAT_VERSION });
+        }
+        let (Some(sections), Some(stated)) = (number(bytes, 12, 4), number(bytes, 16, 8)) else {
+            return Err(too_short);
+        };
+        let (Some(front), Some(checksum)) = (bytes.first_chunk(), array(bytes, HEADER_CHECKED)) else {
+            return Err(too_short);
+        };
+        if stated != file_bytes {
+            return Err(PlanFileError::Length { stated, found: file_bytes });
+        }
+        let sections = sections as u32;
+        let table_bytes = u64::from(sections) * ENTRY_BYTES as u64;
+        if sections > MOST_SECTIONS || HEADER_BYTES as u64 + table_bytes > file_bytes {
+            return Err(PlanFileError::Damaged(Damage::SectionCount(sections)));
+        }
+        Ok(Header { front: *front, checksum, sections })
+    }
+
+    /// The entries of known sections. Unknown optional ones are skipped.
+    pub(super) fn table(&self, table: &[u8], file_bytes: u64) -> Result<Vec<Entry>, PlanFileError> {
+        if header_checksum(&self.front, table) != self.checksum {
+            return Err(PlanFileError::Damaged(Damage::Header));
+        }
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.sections as usize);
+        let mut expected = (HEADER_BYTES + table.len()) as u64;
+        let mut last: Option<(u16, u32)> = None;
+        for (i, raw) in table.chunks_exact(ENTRY_BYTES).enumerate() {
+            let bad = PlanFileError::Damaged(Damage::Table(i as u32));
+            let field = |at, bytes| number(raw, at, bytes).unwrap_or_default();
+            let (kind, flags, index) = (field(0, 2) as u16, field(2, 2) as u16, field(4, 4) as u32);
+            let (offset, stored, content) = (field(8, 8), field(16, 8), field(24, 8));
+            let Some(checksum) = array(raw, 32) else { return Err(bad) };
+            let Some(end) = offset.checked_add(stored) else { return Err(bad) };
+            if offset != expected || end > file_bytes || last.is_some_and(|l| l >= (kind, index)) {
+                return Err(bad);
+            }
+            expected = end;
+            last = Some((kind, index));
+            let Some(kind) = SectionKind::from_number(kind) else {
+                if flags & FLAG_REQUIRED != 0 {
+                    return Err(PlanFileError::UnknownSection { kind, flags });
+                }
+                continue;
+            };
+            if flags & !KNOWN_FLAGS != 0 {
+                return Err(PlanFileError::UnknownSection { kind: kind as u16, flags });
+            }
+            let compressed = flags & FLAG_ZSTD != 0;
+            if !compressed && content != stored {
+                return Err(bad);
+            }
+            let most = MOST_CONTENT_BYTES.min(stored.saturating_mul(MOST_BYTES_A_BYTE));
+            if compressed && content > most {
+                return Err(PlanFileError::Damaged(Damage::TooLarge { kind, bytes: content }));
+            }
+            entries.push(Entry { kind, index, offset, stored, content, compressed, checksum });
+        }
+        if expected != file_bytes {
+            return Err(PlanFileError::Length { stated: expected, found: file_bytes });
+        }
+        Ok(entries)
+    }
+}
+
+impl Entry {
+    /// The content of the section from the bytes stored of it.
+    pub(super) fn unpack(&self, stored: Vec<u8>) -> Result<Vec<u8>, Damage> {
+        if *blake3::hash(&stored).as_bytes() != self.checksum {
+            return Err(Damage::Checksum(self.kind));
+        }
+        if !self.compressed {
+            return Ok(stored);
+        }
+        let bytes = usize::try_from(self.content).map_err(|_| Damage::Compression(self.kind))?;
+        let content = zstd::bulk::decompress(&stored, bytes).map_err(|_| Damage::Compression(self.kind))?;
+        if content.len() != bytes {
+            return Err(Damage::Compression(self.kind));
+        }
+        Ok(content)
+    }
+}
+
+fn array(bytes: &[u8], at: usize) -> Option<[u8; 32]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+/// A number of `width` bytes, at most 8.
+fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
+    let part = bytes.get(at..at + width)?;
+    Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}

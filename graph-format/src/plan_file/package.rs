@@ -1,0 +1,102 @@
+//! The part of a plan that one worker gets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::container::{Magic, SectionKind, assemble};
+use super::error::{PlanFileError, WriteError};
+use super::manifest::Manifest;
+use super::snippets::SourceSnippets;
+use super::{FORMAT_VERSION, PlanFile, PlanReader, reader, record, writer};
+use crate::address::ProviderSource;
+use crate::graph::{Fragment, Operation, Shard, verify_fragment};
+use crate::schema::ProviderSchema;
+
+/// One fragment with everything that a worker needs to carry it out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FragmentPackage {
+    /// As [`Manifest::for_worker`].
+    pub manifest: Manifest,
+    /// Schemas of the providers that the fragment names.
+    pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
+    /// Source lines that the fragment's formulas name.
+    pub sources: SourceSnippets,
+    /// What is done.
+    pub fragment: Fragment,
+}
+
+impl FragmentPackage {
+    /// The providers that a fragment names: those that it opens and those whose objects it writes.
+    pub fn providers(fragment: &Fragment) -> BTreeSet<ProviderSource> {
+        let mut sources = BTreeSet::new();
+        if let Shard::Provider(instance) = &fragment.shard {
+            sources.insert(instance.source.clone());
+        }
+        for row in &fragment.rows {
+            match &row.operation {
+                Operation::OpenProvider { instance, .. } => sources.insert(instance.source.clone()),
+                Operation::Record { provider, .. } => sources.insert(provider.source.clone()),
+                _ => false,
+            };
+        }
+        sources
+    }
+
+    /// The package as bytes: a container with one section.
+    ///
+    /// # Errors
+    /// As [`super::write`].
+    pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
+        let section = writer::section::<FragmentPackage>(SectionKind::Package, 0, self)?;
+        Ok(assemble(Magic::Package, vec![section]))
+    }
+
+    /// Reads a package, with the checks of [`PlanReader::fragment`].
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn decode(bytes: &[u8]) -> Result<FragmentPackage, PlanFileError> {
+        let content = reader::only_section(Magic::Package, SectionKind::Package, bytes)?;
+        let package: FragmentPackage =
+            record::decode(SectionKind::Package, &content).map_err(PlanFileError::Damaged)?;
+        if package.manifest.format_version != FORMAT_VERSION {
+            return Err(PlanFileError::Version {
+                found: package.manifest.format_version,
+                supported: FORMAT_VERSION,
+            });
+        }
+        let flaws = verify_fragment(&package.fragment);
+        if flaws.is_empty() { Ok(package) } else { Err(PlanFileError::Unsound(flaws)) }
+    }
+}
+
+impl PlanFile {
+    /// The part of the plan that the worker of one shard gets; none when there is no such fragment.
+    pub fn package(&self, index: usize) -> Option<FragmentPackage> {
+        let fragment = self.graph.fragments.get(index)?.clone();
+        let schemas = FragmentPackage::providers(&fragment)
+            .into_iter()
+            .filter_map(|source| Some((source.clone(), self.schemas.get(&source)?.clone())))
+            .collect();
+        let sources = self.sources.for_fragment(&fragment);
+        Some(FragmentPackage { manifest: self.manifest.for_worker(), schemas, sources, fragment })
+    }
+}
+
+impl PlanReader {
+    /// [`FragmentPackage::encode`] of one shard's package: what a coordinator forwards.
+    ///
+    /// # Errors
+    /// What is wrong with the sections that are needed for it. A package that was read can be written.
+    pub fn fragment_bytes(&self, index: usize) -> Result<Vec<u8>, PlanFileError> {
+        self.package(index)?.encode().map_err(|error| match error {
+            WriteError::Io(error) => PlanFileError::Io(error),
+            WriteError::Unreadable { damage, .. } => PlanFileError::Damaged(damage),
+            WriteError::Unwritable(kind) => PlanFileError::Damaged(super::error::Damage::Record(kind)),
+            WriteError::TooManySections(count) => {
+                PlanFileError::Damaged(super::error::Damage::SectionCount(count as u32))
+            }
+        })
+    }
+}

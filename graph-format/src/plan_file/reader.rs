@@ -1,0 +1,361 @@
+//! Reading a plan file, as much of it as is asked for.
+//!
+//! A file is read with `seek` and `read_exact`, section by section. Mapping it into memory would spare a copy, but is
+//! unsafe to call for a good reason: another process that cuts the file short would end this one.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::container::{ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind};
+use super::error::{Damage, PlanFileError};
+use super::manifest::Manifest;
+use super::package::FragmentPackage;
+use super::snippets::SourceSnippets;
+use super::{Contents, Digest, FORMAT_VERSION, PlanFile, record};
+use crate::address::ProviderSource;
+use crate::changes::Changes;
+use crate::graph::{
+    ExecutionGraph, Fragment, OperationId, OutlineRow, Shard, Waits, verify, verify_fragment, verify_outline,
+};
+use crate::schema::ProviderSchema;
+
+/// What a coordinator needs to know of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanOutline {
+    /// Number of operations of the whole graph, tracked or not.
+    pub operations: u32,
+    /// The shards; [`OutlineRow::shard`] is an index into them, and so is the index of a fragment.
+    pub shards: Vec<Shard>,
+    /// Sets of operations that are waited for together.
+    pub waiters: Vec<Waits>,
+    /// The tracked operations, ascending.
+    pub rows: Vec<OutlineRow>,
+    /// The operation that yields the final state of each resource instance, by address text.
+    pub final_states: BTreeMap<String, OperationId>,
+}
+
+/// The outline as it stands in its section.
+#[derive(Serialize, Deserialize)]
+pub(super) struct OutlineRecord {
+    operations: u32,
+    waiters: Vec<Waits>,
+    rows: Vec<OutlineRow>,
+    final_states: BTreeMap<String, OperationId>,
+}
+
+impl OutlineRecord {
+    pub(super) fn of(graph: &ExecutionGraph) -> OutlineRecord {
+        OutlineRecord {
+            operations: graph.operations,
+            waiters: graph.waiters.clone(),
+            rows: graph.outline.clone(),
+            final_states: graph.final_states.clone(),
+        }
+    }
+}
+
+/// One section, for listings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionInfo {
+    /// What it holds.
+    pub kind: SectionKind,
+    /// Which of its kind.
+    pub index: u32,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes of content.
+    pub content: u64,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Store {
+    File(Mutex<File>),
+    Bytes(Arc<[u8]>),
+}
+
+impl Store {
+    fn read(&self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        let cut_short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let length = usize::try_from(bytes).map_err(|_| cut_short())?;
+        match self {
+            Store::File(file) => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                file.seek(SeekFrom::Start(offset))?;
+                let mut read = vec![0; length];
+                file.read_exact(&mut read)?;
+                Ok(read)
+            }
+            Store::Bytes(all) => {
+                let from = usize::try_from(offset).map_err(|_| cut_short())?;
+                let end = from.checked_add(length).ok_or_else(cut_short)?;
+                all.get(from..end).map(<[u8]>::to_vec).ok_or_else(cut_short)
+            }
+        }
+    }
+}
+
+/// An open plan file. The header and the table of sections are checked; sections are when they are read.
+#[derive(Debug)]
+pub struct PlanReader {
+    store: Store,
+    bytes: u64,
+    entries: Vec<Entry>,
+    contents: Contents,
+}
+
+impl PlanReader {
+    /// Opens a plan file.
+    ///
+    /// # Errors
+    /// Those of reading, and what is wrong with the header or the table of sections.
+    pub fn open(path: impl AsRef<Path>) -> Result<PlanReader, PlanFileError> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        PlanReader::of(Magic::Plan, Store::File(Mutex::new(file)), bytes)
+    }
+
+    /// The same with a plan file in memory.
+    ///
+    /// # Errors
+    /// What is wrong with the header or the table of sections.
+    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<PlanReader, PlanFileError> {
+        let bytes = bytes.into();
+        let length = bytes.len() as u64;
+        PlanReader::of(Magic::Plan, Store::Bytes(bytes), length)
+    }
+
+    fn of(magic: Magic, store: Store, bytes: u64) -> Result<PlanReader, PlanFileError> {
+        let entries = table(magic, &store, bytes)?;
+        let mut reader = PlanReader { store, bytes, entries, contents: Contents::default() };
+        reader.contents = reader.record(SectionKind::Contents, 0)?;
+        let numbered = |kind, count: usize| {
+            let found = reader.entries.iter().filter(|entry| entry.kind == kind);
+            let in_turn = found.clone().enumerate().all(|(i, entry)| entry.index as usize == i);
+            (in_turn && found.count() == count).then_some(()).ok_or(PlanFileError::Damaged(Damage::Missing(kind)))
+        };
+        numbered(SectionKind::Fragment, reader.contents.shards.len())?;
+        numbered(SectionKind::Schema, reader.contents.schemas.len())?;
+        let distinct = |ordered: bool| ordered.then_some(()).ok_or(Damage::Record(SectionKind::Contents));
+        distinct(reader.contents.shards.windows(2).all(|pair| pair[0] < pair[1])).map_err(PlanFileError::Damaged)?;
+        distinct(reader.contents.schemas.windows(2).all(|pair| pair[0] < pair[1])).map_err(PlanFileError::Damaged)?;
+        Ok(reader)
+    }
+
+    fn find(&self, kind: SectionKind, index: u32) -> Option<&Entry> {
+        let at = self.entries.binary_search_by_key(&(kind as u16, index), |e| (e.kind as u16, e.index)).ok()?;
+        self.entries.get(at)
+    }
+
+    fn content(&self, kind: SectionKind, index: u32) -> Result<Option<Vec<u8>>, PlanFileError> {
+        let Some(entry) = self.find(kind, index) else { return Ok(None) };
+        let stored = self.store.read(entry.offset, entry.stored)?;
+        entry.unpack(stored).map(Some).map_err(PlanFileError::Damaged)
+    }
+
+    fn record<T: DeserializeOwned>(&self, kind: SectionKind, index: u32) -> Result<T, PlanFileError> {
+        let content = self.content(kind, index)?.ok_or(PlanFileError::Damaged(Damage::Missing(kind)))?;
+        record::decode(kind, &content).map_err(PlanFileError::Damaged)
+    }
+
+    fn text(&self, kind: SectionKind) -> Result<Option<String>, PlanFileError> {
+        let Some(content) = self.content(kind, 0)? else { return Ok(None) };
+        String::from_utf8(content).map(Some).map_err(|_| PlanFileError::Damaged(Damage::Record(kind)))
+    }
+
+    /// The sections, in the order in which they stand in the file.
+    pub fn sections(&self) -> Vec<SectionInfo> {
+        let info = |e: &Entry| SectionInfo {
+            kind: e.kind,
+            index: e.index,
+            offset: e.offset,
+            stored: e.stored,
+            content: e.content,
+        };
+        self.entries.iter().map(info).collect()
+    }
+
+    /// The shards; a shard's place is the index of its fragment.
+    pub fn shards(&self) -> &[Shard] {
+        &self.contents.shards
+    }
+
+    /// What the plan is about, its two large texts included.
+    ///
+    /// # Errors
+    /// What is wrong with the sections.
+    pub fn manifest(&self) -> Result<Manifest, PlanFileError> {
+        let mut manifest = self.manifest_alone()?;
+        manifest.prior_state = self.text(SectionKind::PriorState)?;
+        manifest.configuration = self.text(SectionKind::Configuration)?;
+        Ok(manifest)
+    }
+
+    /// What the plan is about, without [`Manifest::prior_state`] and [`Manifest::configuration`].
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    pub fn manifest_alone(&self) -> Result<Manifest, PlanFileError> {
+        let manifest: Manifest = self.record(SectionKind::Manifest, 0)?;
+        if manifest.format_version != FORMAT_VERSION {
+            return Err(PlanFileError::Damaged(Damage::Record(SectionKind::Manifest)));
+        }
+        Ok(manifest)
+    }
+
+    /// What a reviewer reads.
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    pub fn changes(&self) -> Result<Changes, PlanFileError> {
+        self.record(SectionKind::Changes, 0)
+    }
+
+    /// All schemas.
+    ///
+    /// # Errors
+    /// What is wrong with the sections.
+    pub fn schemas(&self) -> Result<BTreeMap<ProviderSource, ProviderSchema>, PlanFileError> {
+        self.contents
+            .schemas
+            .iter()
+            .zip(0..)
+            .map(|(source, index)| Ok((source.clone(), self.record(SectionKind::Schema, index)?)))
+            .collect()
+    }
+
+    /// The schema of one provider; none when the plan has none.
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    pub fn schema(&self, source: &ProviderSource) -> Result<Option<ProviderSchema>, PlanFileError> {
+        match self.contents.schemas.binary_search(source) {
+            Ok(index) => self.record(SectionKind::Schema, index as u32).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Source lines for diagnostics; none of them when the file has no such section.
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    pub fn sources(&self) -> Result<SourceSnippets, PlanFileError> {
+        match self.find(SectionKind::Sources, 0) {
+            Some(_) => self.record(SectionKind::Sources, 0),
+            None => Ok(SourceSnippets::default()),
+        }
+    }
+
+    /// What a coordinator needs, checked in itself; only [`PlanReader::whole`] holds it against the operations.
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    pub fn outline(&self) -> Result<PlanOutline, PlanFileError> {
+        let OutlineRecord { operations, waiters, rows, final_states } = self.record(SectionKind::Outline, 0)?;
+        let outline =
+            PlanOutline { operations, shards: self.contents.shards.clone(), waiters, rows, final_states };
+        let flaws = verify_outline(operations, outline.shards.len(), &outline.waiters, &outline.rows);
+        if flaws.is_empty() { Ok(outline) } else { Err(PlanFileError::Unsound(flaws)) }
+    }
+
+    /// The operations of one shard, checked in themselves.
+    ///
+    /// # Errors
+    /// What is wrong with the section or the fragment.
+    pub fn fragment(&self, index: usize) -> Result<Fragment, PlanFileError> {
+        let fragment = self.fragment_unverified(index)?;
+        let flaws = verify_fragment(&fragment);
+        if flaws.is_empty() { Ok(fragment) } else { Err(PlanFileError::Unsound(flaws)) }
+    }
+
+    fn fragment_unverified(&self, index: usize) -> Result<Fragment, PlanFileError> {
+        let count = self.contents.shards.len();
+        let Some(shard) = self.contents.shards.get(index) else {
+            return Err(PlanFileError::NoSuchFragment { index, count });
+        };
+        let fragment: Fragment = self.record(SectionKind::Fragment, index as u32)?;
+        if fragment.shard != *shard {
+            return Err(PlanFileError::Damaged(Damage::Record(SectionKind::Fragment)));
+        }
+        Ok(fragment)
+    }
+
+    /// The part of the plan that the worker of one shard gets.
+    ///
+    /// # Errors
+    /// What is wrong with the sections that are needed for it.
+    pub fn package(&self, index: usize) -> Result<FragmentPackage, PlanFileError> {
+        let fragment = self.fragment(index)?;
+        let mut schemas = BTreeMap::new();
+        for source in FragmentPackage::providers(&fragment) {
+            if let Some(schema) = self.schema(&source)? {
+                schemas.insert(source, schema);
+            }
+        }
+        let sources = self.sources()?.for_fragment(&fragment);
+        Ok(FragmentPackage { manifest: self.manifest_alone()?.for_worker(), schemas, sources, fragment })
+    }
+
+    /// The whole plan, its graph held against everything that a sound one must satisfy.
+    ///
+    /// # Errors
+    /// What is wrong with any section, or the flaws of the graph.
+    pub fn whole(&self) -> Result<PlanFile, PlanFileError> {
+        let PlanOutline { operations, waiters, rows, final_states, .. } = self.outline()?;
+        let fragments =
+            (0..self.contents.shards.len()).map(|i| self.fragment_unverified(i)).collect::<Result<Vec<_>, _>>()?;
+        let graph = ExecutionGraph { operations, fragments, waiters, outline: rows, final_states };
+        let flaws = verify(&graph);
+        if !flaws.is_empty() {
+            return Err(PlanFileError::Unsound(flaws));
+        }
+        Ok(PlanFile {
+            manifest: self.manifest()?,
+            changes: self.changes()?,
+            schemas: self.schemas()?,
+            sources: self.sources()?,
+            graph,
+        })
+    }
+
+    /// blake3 of all bytes of the file.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn digest(&self) -> Result<Digest, PlanFileError> {
+        /// Bytes read at a time.
+        const PART: u64 = 1 << 20;
+        let mut hasher = blake3::Hasher::new();
+        let mut offset = 0;
+        while offset < self.bytes {
+            let part = PART.min(self.bytes - offset);
+            hasher.update(&self.store.read(offset, part)?);
+            offset += part;
+        }
+        Ok(Digest(*hasher.finalize().as_bytes()))
+    }
+}
+
+/// The content of the only section of a container in memory.
+pub(super) fn only_section(magic: Magic, kind: SectionKind, bytes: &[u8]) -> Result<Vec<u8>, PlanFileError> {
+    let store = Store::Bytes(Arc::from(bytes));
+    let entries = table(magic, &store, bytes.len() as u64)?;
+    let entry = entries.iter().find(|e| e.kind == kind).ok_or(PlanFileError::Damaged(Damage::Missing(kind)))?;
+    let stored = store.read(entry.offset, entry.stored)?;
+    entry.unpack(stored).map_err(PlanFileError::Damaged)
+}
+
+fn table(magic: Magic, store: &Store, bytes: u64) -> Result<Vec<Entry>, PlanFileError> {
+    let front = store.read(0, bytes.min(HEADER_BYTES as u64))?;
+    let header = Header::parse(magic, &front, bytes)?;
+    let table = store.read(HEADER_BYTES as u64, u64::from(header.sections) * ENTRY_BYTES as u64)?;
+    header.table(&table, bytes)
+}

@@ -1,0 +1,89 @@
+//! Lines of source text that travel with a plan, so that an error at apply can show what it is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::formula::FormulaOp;
+use crate::graph::{ExecutionGraph, Fragment, Operation};
+use crate::source::SourceRange;
+
+/// Most lines that are kept of one range: a diagnostic shows its beginning.
+const MOST_LINES_OF_A_RANGE: u32 = 40;
+/// Lines with more bytes than this are left out: a diagnostic could not show them, and machine-written one-line
+/// files would come along whole.
+const LONGEST_LINE: usize = 4096;
+
+/// Numbered lines by file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceSnippets {
+    /// File name as in [`SourceRange::file`], then lines by number; the first line is 1. Without line ends.
+    pub files: BTreeMap<SmolStr, BTreeMap<u32, String>>,
+}
+
+impl SourceSnippets {
+    /// The lines that ranges in the graph name. `read` gives the text of a file; one that is not there is left out.
+    pub fn of_graph(graph: &ExecutionGraph, mut read: impl FnMut(&str) -> Option<Arc<str>>) -> SourceSnippets {
+        let mut wanted = Wanted::default();
+        graph.fragments.iter().for_each(|fragment| source_ranges(fragment, &mut |range| wanted.add(range)));
+        let mut snippets = SourceSnippets::default();
+        for (file, numbers) in wanted.0 {
+            let Some(text) = read(&file) else { continue };
+            let mut lines = BTreeMap::new();
+            for (i, line) in text.lines().enumerate() {
+                let number = u32::try_from(i + 1).unwrap_or(u32::MAX);
+                if numbers.contains(&number) && line.len() <= LONGEST_LINE {
+                    lines.insert(number, line.to_owned());
+                }
+            }
+            snippets.files.insert(file, lines);
+        }
+        snippets
+    }
+
+    /// Those lines that ranges in one fragment name.
+    #[must_use]
+    pub fn for_fragment(&self, fragment: &Fragment) -> SourceSnippets {
+        let mut wanted = Wanted::default();
+        source_ranges(fragment, &mut |range| wanted.add(range));
+        let mut snippets = SourceSnippets::default();
+        for (file, numbers) in wanted.0 {
+            let Some(all) = self.files.get(&file) else { continue };
+            let lines = numbers.iter().filter_map(|n| Some((*n, all.get(n)?.clone()))).collect();
+            snippets.files.insert(file, lines);
+        }
+        snippets
+    }
+
+    /// One line, the first is 1.
+    pub fn line(&self, file: &str, number: u32) -> Option<&str> {
+        Some(self.files.get(file)?.get(&number)?.as_str())
+    }
+}
+
+#[derive(Default)]
+struct Wanted(BTreeMap<SmolStr, BTreeSet<u32>>);
+
+impl Wanted {
+    fn add(&mut self, range: &SourceRange) {
+        let last = range.end.line.min(range.start.line.saturating_add(MOST_LINES_OF_A_RANGE - 1));
+        self.0.entry(range.file.clone()).or_default().extend(range.start.line..=last);
+    }
+}
+
+/// Every source range that a diagnostic of this fragment may be about.
+fn source_ranges(fragment: &Fragment, visit: &mut impl FnMut(&SourceRange)) {
+    for row in &fragment.formulas.rows {
+        row.range.iter().for_each(&mut *visit);
+        if let FormulaOp::Failure(problem) = &row.op {
+            problem.subject.iter().chain(&problem.context).for_each(&mut *visit);
+        }
+    }
+    for row in &fragment.rows {
+        if let Operation::Check { range: Some(range), .. } = &row.operation {
+            visit(range);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! From drafts to finished graphs, shown as disassembly.
+
+mod drafts;
+
+use drafts::*;
+use proptest::prelude::*;
+use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, Parameter};
+use weft_graph_format::graph::{Action, Builder, FinishError, Shard, disassemble, verify};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+const EU: &str = r#"@provider["weft.test/sim/cloud"].by_region["eu"]"#;
+
+fn shows(builder: Builder, expected: &str) {
+    let found = text_of(builder).replace(EU, "@eu").replace(r#"provider["weft.test/sim/cloud"].by_region["eu"]"#, "EU");
+    let lines = |text: &str| text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
+    assert_eq!(lines(&found), lines(expected), "\nfound:\n{found}");
+}
+
+#[test]
+fn one_create() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let net = eu.create(&address("cloud_network.a"), text("net"), None);
+    builder.output("id".into(), Some(id_of(net.id())), Type::String, false, unknown_id(), after(&[net]));
+    shows(
+        builder,
+        r#"
+        0 = desired cloud_network.a {"name": "net"} @eu
+        1 = open_provider EU {"region": "eu"} @eu
+        2 = final_plan cloud_network.a create provider 1 prior - desired 0 planned {"id": unknown:string, "name": "n"} @eu
+        3 = apply cloud_network.a 2 @eu
+        4 = close_provider 1 @eu
+        5 = output id %3.id after 3
+        "#,
+    );
+}
+
+#[test]
+fn a_chain_of_creates() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let a = eu.create(&address("cloud_network.a"), text("a"), None);
+    let b = eu.create(&address("cloud_network.b"), template(vec![id_of(a.id()), text("-b")]), after(&[a]));
+    eu.create(&address("cloud_network.c"), template(vec![id_of(b.id()), text("-c")]), after(&[b]));
+    let graph = finish(builder);
+    let needs: Vec<Vec<u32>> =
+        graph.outline.iter().map(|row| row.needs.operations.iter().map(|o| o.0).collect()).collect();
+    let ids: Vec<u32> = graph.outline.iter().map(|row| row.id.0).collect();
+    assert_eq!(needs, [vec![], vec![ids[0]], vec![ids[1]]]);
+    assert!(graph.fragments[0].foreign.is_empty());
+}
+
+#[test]
+fn replace_with_the_delete_first() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let net = address("cloud_network.a");
+    let delete = eu.delete(&net, None);
+    let create = eu.create(&net, text("net"), None);
+    builder.order(delete.id(), create.id());
+    shows(
+        builder,
+        r#"
+        0 = desired cloud_network.a {"name": "net"} @eu
+        1 = open_provider EU {"region": "eu"} @eu
+        2 = final_plan cloud_network.a create provider 1 prior - desired 0 planned {"id": unknown:string, "name": "n"} @eu
+        3 = prior_state cloud_network.a {"id": "i-1", "name": "old"} @eu
+        4 = final_plan cloud_network.a delete provider 1 prior 3 desired - planned null @eu
+        5 = apply cloud_network.a 4 @eu
+        6 = apply cloud_network.a 2 after 5 @eu
+        7 = close_provider 1 @eu
+        "#,
+    );
+}
+
+#[test]
+fn replace_with_the_create_first() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let net = address("cloud_network.a");
+    let depose = builder.depose(
+        net.clone(),
+        weft_graph_format::address::DeposedKey("0badcafe".into()),
+        eu.shard.clone(),
+    );
+    let create = eu.create(&net, text("net"), None);
+    let delete = eu.delete(&net, Some("0badcafe"));
+    builder.order(depose.id(), create.id());
+    builder.order(create.id(), delete.id());
+    let reader = eu.create(&address("cloud_network.b"), template(vec![id_of(create.id())]), after(&[create]));
+    builder.order(reader.id(), delete.id());
+    let graph = finish(builder);
+    let text = disassemble(&graph);
+    let place = |start: &str| text.lines().position(|l| l.split_once(" = ").is_some_and(|(_, l)| l.starts_with(start)));
+    let order = ["depose cloud_network.a", "apply cloud_network.a ", "apply cloud_network.b", "apply cloud_network.a deposed"];
+    let places: Vec<usize> = order.iter().map(|start| place(start).expect(start)).collect();
+    assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{text}");
+    // The result means the new object, and so does the final state.
+    let new = graph.final_states["cloud_network.a"];
+    assert!(text.contains(&format!("template(%{}.id)", new.0)), "{text}");
+}
+
+#[test]
+fn readers_of_many_share_a_waiter_and_an_evaluation() {
+    let build = |members: usize, readers: usize| {
+        let builder = Builder::new();
+        let eu = Region::open(&builder, "eu");
+        let all: Vec<_> = (0..members as u64).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+        let ids = Formula::new(FormulaOp::Tuple(all.iter().map(|a| id_of(a.id())).collect()), Type::Dynamic, None);
+        let joined = call("join", vec![text(","), ids]);
+        let origin = after(&all);
+        for i in 0..readers as u64 {
+            let name = template(vec![joined.clone(), text("-b")]);
+            eu.create(&keyed("b", i), name, origin.clone());
+        }
+        let graph = finish(builder);
+        assert_eq!(graph.waiters.len(), 1);
+        assert_eq!(graph.outline.len(), members + readers + 1);
+        edges(&graph)
+    };
+    let (m, n) = (40, 50);
+    // Members of the waiter, needs of the evaluation, and two edges for each reader.
+    assert_eq!(build(m, n), 2 * m + 2 * n);
+    assert_eq!(build(2 * m, 2 * n), 2 * build(m, n));
+}
+
+#[test]
+fn a_for_over_many_is_shared_too() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let all: Vec<_> = (0..20).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+    let (key, value) = (Parameter(3), Parameter(4));
+    let each = Formula::new(FormulaOp::Parameter(value), Type::Dynamic, None);
+    let walk = FormulaOp::For {
+        collection: Formula::new(FormulaOp::Tuple(all.iter().map(|a| id_of(a.id())).collect()), Type::Dynamic, None),
+        key_parameter: key,
+        value_parameter: value,
+        key: None,
+        value: template(vec![each, text("!")]),
+        condition: None,
+        grouping: false,
+    };
+    let walk = Formula::new(walk, Type::Dynamic, None);
+    for i in 0..20 {
+        eu.create(&keyed("b", i), call("join", vec![text("-"), walk.clone()]), None);
+    }
+    let graph = finish(builder);
+    assert_eq!(edges(&graph), 20 + 20);
+    assert!(disassemble(&graph).contains("for $1 $0 in"), "parameters are numbered anew: {}", disassemble(&graph));
+}
+
+#[test]
+fn what_may_fail_and_may_not_be_needed_stays_where_it_is() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let all: Vec<_> = (0..10).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+    let wide = call("tonumber", vec![template(all.iter().map(|a| id_of(a.id())).collect())]);
+    for i in 0..2 {
+        let op = FormulaOp::Try(vec![wide.clone(), text("none")]);
+        eu.create(&keyed("b", i), Formula::new(op, Type::String, None), None);
+    }
+    let graph = finish(builder);
+    assert!(!disassemble(&graph).contains("evaluate"), "{}", disassemble(&graph));
+}
+
+#[test]
+fn what_several_operations_read_through_a_provider_is_gathered() {
+    let build = |members: u64, users: u64| {
+        let builder = Builder::new();
+        let eu = Region::open(&builder, "eu");
+        let all: Vec<_> = (0..members).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+        let hosts = template(all.iter().map(|a| id_of(a.id())).collect());
+        let us = Region::open_with(&builder, "us", config(hosts), after(&all));
+        for i in 0..users {
+            us.create(&keyed("b", i), text("b"), None);
+        }
+        edges(&finish(builder))
+    };
+    // The waiter of the origin and the one of what is read are the same.
+    assert_eq!(build(30, 40), 30 + 40);
+    assert_eq!(build(60, 80), 60 + 80);
+}
+
+#[test]
+fn a_delete_waits_for_what_is_done_through_a_provider_that_reads_the_object() {
+    let build = |deletes: u64, users: u64| {
+        let builder = Builder::new();
+        let eu = Region::open(&builder, "eu");
+        let old: Vec<_> = (0..deletes).map(|i| eu.delete(&keyed("old", i), None)).collect();
+        let origin = Origin::union(old.iter().map(|o| Origin::before_delete(o.id())));
+        let us = Region::open_with(&builder, "us", config(text("host")), origin);
+        for i in 0..users {
+            us.create(&keyed("b", i), text("b"), None);
+        }
+        finish(builder)
+    };
+    let graph = build(1, 1);
+    let delete = graph.final_states["cloud_network.old[0]"];
+    let create = graph.final_states["cloud_network.b[0]"];
+    assert!(create < delete);
+    let needs = &graph.outline.iter().find(|row| row.id == delete).expect("a row").needs;
+    assert_eq!(needs.operations, [create]);
+    assert_eq!(edges(&build(30, 40)), 30 + 40);
+}
+
+#[test]
+fn a_prior_object_is_read_as_a_constant() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let secret = prior(object(Value::string("i-1").mark(&Marks::SENSITIVE), "old"));
+    let old = builder.prior_state(address("cloud_network.a"), None, secret, eu.shard.clone());
+    builder.output("id".into(), Some(id_of(old.id())), Type::String, true, unknown_id(), None);
+    let text = text_of(builder);
+    assert!(text.contains("output id sensitive ({sensitive})"), "{text}");
+    assert!(!text.contains("i-1"), "{text}");
+}
+
+#[test]
+fn parts_of_foreign_results_are_listed_once() {
+    let builder = Builder::new();
+    let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));
+    let net = eu.create(&address("cloud_network.a"), text("a"), None);
+    let path = |names: &[&str]| names.iter().fold(Path::ROOT, |path, name| path.attribute(*name));
+    let part = |names: &[&str]| Formula::result(net.id(), path(names), Type::Dynamic);
+    let name = template(vec![part(&["b", "c"]), part(&["b"]), part(&["a", "x"]), part(&["b", "d"])]);
+    us.create(&address("cloud_network.b"), name, None);
+    let graph = finish(builder);
+    let foreign = &graph.fragments[1].foreign;
+    assert_eq!(foreign.len(), 1);
+    assert_eq!(foreign[0].operation, graph.final_states["cloud_network.a"]);
+    assert_eq!(foreign[0].paths, [path(&["a", "x"]), path(&["b"])]);
+    assert!(graph.fragments[0].foreign.is_empty());
+}
+
+#[test]
+fn a_cycle_names_what_is_on_it_and_nothing_else() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let a = eu.create(&address("cloud_network.a"), text("a"), None);
+    let b = eu.create(&address("cloud_network.b"), id_of(a.id()), None);
+    eu.create(&address("cloud_network.c"), id_of(b.id()), None);
+    builder.order(b.id(), a.id());
+    let expected = ["cloud_network.a", "cloud_network.b"].map(String::from).to_vec();
+    assert_eq!(builder.finish(), Err(FinishError::Cycle(expected)));
+}
+
+#[test]
+fn ephemeral_values_are_refused_by_name() {
+    let token = Value::string("t0ken").mark(&Marks::EPHEMERAL);
+    let refused = |builder: Builder| match builder.finish() {
+        Err(FinishError::EphemeralConstant(address)) => address,
+        other => panic!("{other:?}"),
+    };
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    eu.create(&address("cloud_network.a"), template(vec![Formula::constant(token.clone())]), None);
+    assert_eq!(refused(builder), "cloud_network.a");
+
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let plan = planned(Action::Create, object(token.clone(), "n"));
+    eu.create_as(&address("cloud_network.b"), text("b"), None, plan);
+    assert_eq!(refused(builder), "cloud_network.b");
+
+    let builder = Builder::new();
+    builder.output("o".into(), None, Type::String, false, token, None);
+    assert_eq!(refused(builder), "output.o");
+    // Nothing of an unknown or null value is stored.
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let nothing = Value::null(Type::String).mark(&Marks::EPHEMERAL);
+    let plan = planned(Action::Create, object(unknown_id().mark(&Marks::EPHEMERAL), "n"));
+    eu.create_as(&address("cloud_network.c"), Formula::constant(nothing), None, plan);
+    finish(builder);
+}
+
+#[test]
+fn what_has_no_result_cannot_be_read() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let net = address("cloud_network.a");
+    let desired = builder.desired(net.clone(), config(text("a")), eu.shard.clone(), None);
+    builder.output("o".into(), Some(id_of(desired.id())), Type::String, false, unknown_id(), None);
+    let id = desired.id().0;
+    assert_eq!(builder.finish(), Err(FinishError::NoResult { reader: "output.o".into(), operation: id }));
+
+    let other = Builder::new();
+    (0..100).for_each(|_| drop(other.forget(net.clone(), None)));
+    let stranger = other.forget(net.clone(), None);
+    let builder = Builder::new();
+    let own = builder.forget(net, None);
+    builder.wait(own.id(), Some(Origin::after(stranger.id())));
+    assert!(matches!(builder.finish(), Err(FinishError::NoOperation { operation: 100, .. })));
+}
+
+/// One of several drafts that use the results of earlier ones, by its place.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Create { reads: u64, waits: u64 },
+    Check { reads: u64 },
+    Output { reads: u64 },
+}
+
+/// Drafts `steps` with what does not depend on others in the order that `shuffle` gives.
+fn graph_of(steps: &[Step], shuffle: &[u64]) -> weft_graph_format::graph::ExecutionGraph {
+    let builder = Builder::new();
+    let regions = [Region::open(&builder, "eu"), Region::open(&builder, "us")];
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    let level = |i: usize| if matches!(steps[i], Step::Create { reads: 0, waits: 0 }) { 0 } else { 1 };
+    order.sort_by_key(|i| (level(*i), shuffle.get(*i).copied().unwrap_or(0), *i));
+    let roots: Vec<usize> = (0..steps.len()).filter(|i| level(*i) == 0).collect();
+    let mut applied = std::collections::BTreeMap::new();
+    for i in order {
+        let chosen = |bits: u64| -> Vec<_> {
+            roots.iter().enumerate().filter(|(bit, _)| bits >> (bit % 64) & 1 == 1).map(|(_, i)| applied[i]).collect()
+        };
+        let formula = |bits: u64, flip: bool| {
+            let mut parts: Vec<Formula> = chosen(bits).into_iter().map(|a: weft_graph_format::graph::Ref<_>| id_of(a.id())).collect();
+            parts.push(text(if flip { "x" } else { "y" }));
+            template(parts)
+        };
+        match steps[i] {
+            Step::Create { reads, waits } => {
+                let mut members = chosen(waits);
+                if shuffle.first().is_some_and(|s| s % 2 == 1) {
+                    members.reverse();
+                }
+                let made = regions[i % 2].create(&keyed("a", i as u64), formula(reads, false), after(&members));
+                applied.insert(i, made);
+            }
+            Step::Check { reads } => {
+                let condition = FormulaOp::Binary(BinaryOperator::Equal, formula(reads, i % 3 == 0), text("z"));
+                let condition = Formula::new(condition, Type::Bool, None);
+                let kind = weft_graph_format::graph::CheckKind::Postcondition;
+                builder.check("cloud_network.a".into(), kind, condition, text("no"), None, None);
+            }
+            Step::Output { reads } => {
+                let name = format!("o{i}").into();
+                builder.output(name, Some(formula(reads, true)), Type::String, false, unknown_id(), None);
+            }
+        }
+    }
+    let graph = builder.finish().expect("a graph");
+    assert_eq!(verify(&graph), []);
+    graph
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => Just(Step::Create { reads: 0, waits: 0 }),
+        2 => (0u64..1 << 12, 0u64..1 << 12).prop_map(|(reads, waits)| Step::Create { reads, waits }),
+        1 => (0u64..1 << 12).prop_map(|reads| Step::Check { reads }),
+        1 => Just(Step::Output { reads: u64::MAX }),
+    ];
+    proptest::collection::vec(step, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn the_order_of_drafting_does_not_matter(
+        steps in steps(),
+        shuffle in proptest::collection::vec(any::<u64>(), 40),
+    ) {
+        let (one, other) = (graph_of(&steps, &[]), graph_of(&steps, &shuffle));
+        prop_assert_eq!(disassemble(&one), disassemble(&other));
+        prop_assert_eq!(one, other);
+    }
+}
+
+#[test]
+fn work_is_linear() {
+    let build = |n: u64| {
+        let builder = Builder::new();
+        let eu = Region::open(&builder, "eu");
+        let all: Vec<_> = (0..n).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+        let ids = Formula::new(FormulaOp::Tuple(all.iter().map(|a| id_of(a.id())).collect()), Type::Dynamic, None);
+        for (i, one) in all.iter().enumerate() {
+            let name = template(vec![call("join", vec![text(","), ids.clone()]), id_of(one.id())]);
+            eu.create(&keyed("b", i as u64), name, after(&all));
+        }
+        assert_eq!(Shard::Provider(region("eu")), eu.shard);
+        let started = std::time::Instant::now();
+        let graph = finish(builder);
+        (edges(&graph), started.elapsed())
+    };
+    let (small, _) = build(200);
+    let (large, _) = build(2000);
+    assert!(large <= 10 * small + 100, "{small} {large}");
+}

@@ -1,0 +1,317 @@
+//! One planning: answers the evaluator, drafts operations, and makes a plan of it all.
+
+mod data;
+mod drafts;
+mod glue;
+mod managed;
+mod order;
+mod orphans;
+mod outputs;
+
+pub(crate) use managed::without_provenance;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::glue::{Expansion, GivenVariables};
+use weft_evaluator::{Environment, evaluate_configuration};
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
+};
+use weft_graph_format::changes::{Changes, ResourceChange};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::{Applied, Builder, Claim, ExecutionGraph, FinishError, OperationId, Provider, Ref};
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::value::Value;
+use weft_state::Snapshot;
+
+use crate::providers::ProviderSet;
+
+/// What planning is to do.
+#[derive(Clone, Debug)]
+pub struct PlanOptions {
+    /// Plan to destroy everything.
+    pub destroy: bool,
+    /// Look at real objects first.
+    pub refresh: bool,
+    /// Replace these, whatever they are like.
+    pub replace: Vec<ResourceInstance>,
+    /// Time of the plan, RFC 3339.
+    pub timestamp: String,
+}
+
+/// Everything that planning works on.
+pub struct PlanInputs {
+    /// The configuration.
+    pub root: Arc<CompiledModule>,
+    /// Its place.
+    pub environment: Environment,
+    /// Root variables as given.
+    pub given: GivenVariables,
+    /// State.
+    pub snapshot: Arc<Snapshot>,
+    /// Providers.
+    pub providers: Arc<ProviderSet>,
+    /// What to do.
+    pub options: PlanOptions,
+}
+
+/// What was planned.
+#[derive(Debug)]
+pub struct Planned {
+    /// What changes.
+    pub changes: Changes,
+    /// How it is carried out.
+    pub graph: ExecutionGraph,
+    /// Instances changed or read, with their revisions.
+    pub claims: Vec<Claim>,
+    /// Schemas of the providers that take part.
+    pub schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    /// Values of the root variables, converted.
+    pub variables: BTreeMap<SmolStr, Value>,
+    /// Objects as they were found, for what `show` calls the prior state: value and what is kept beside it.
+    pub refreshed: BTreeMap<ResourceInstance, crate::prior::Prior>,
+    /// Whether applying would do something.
+    pub applyable: bool,
+}
+
+/// A plan, as far as one could be made, and everything that there is to say about it.
+#[derive(Debug)]
+pub struct PlanOutcome {
+    /// The plan; none when not even a partial one could be made.
+    pub planned: Option<Planned>,
+    /// Ordered by place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl PlanOutcome {
+    /// Whether the plan cannot be applied.
+    pub fn has_errors(&self) -> bool {
+        has_errors(&self.diagnostics)
+    }
+}
+
+/// A provider instance that operations are drafted for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) provider: Ref<Provider>,
+}
+
+/// What is drafted for one object, for the order of deletes.
+#[derive(Debug, Default)]
+pub(crate) struct Ordering {
+    /// Deletes by resource configuration: the operation, and whether the resource goes without successor.
+    pub(crate) deletes: BTreeMap<ConfigResource, Vec<Delete>>,
+    /// Pending deletes that name a configuration among their stored dependencies.
+    pub(crate) deleted_dependents: BTreeMap<SmolStr, Vec<OperationId>>,
+    /// Pending creates and updates that name a configuration among their dependencies, before or after.
+    pub(crate) changed_dependents: BTreeMap<SmolStr, Vec<OperationId>>,
+}
+
+/// A delete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delete {
+    pub(crate) operation: OperationId,
+    pub(crate) kind: DeleteKind,
+}
+
+/// How a delete stands to what comes after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeleteKind {
+    /// Nothing takes its place.
+    Final,
+    /// The new object is created after it.
+    BeforeCreate,
+    /// The new object was created before it.
+    AfterCreate,
+}
+
+/// The state of one planning.
+pub(crate) struct Planning {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) providers: Arc<ProviderSet>,
+    pub(crate) options: PlanOptions,
+    pub(crate) replace: BTreeSet<ResourceInstance>,
+    pub(crate) builder: Builder,
+    pub(crate) diagnostics: Mutex<Vec<Diagnostic>>,
+    pub(crate) resources: Mutex<FxHashMap<AbsResource, Expansion>>,
+    pub(crate) modules: Mutex<FxHashMap<(ModuleInstance, SmolStr), Expansion>>,
+    pub(crate) desired: Mutex<FxHashSet<ResourceInstance>>,
+    /// Resources that something happens to.
+    pub(crate) pending: Mutex<FxHashMap<AbsResource, ()>>,
+    /// What changed of each instance that something happens to, for triggers: before and after.
+    pub(crate) altered: Mutex<FxHashMap<ResourceInstance, (Value, Value)>>,
+    pub(crate) changes: Mutex<Vec<ResourceChange>>,
+    pub(crate) drift: Mutex<Vec<ResourceChange>>,
+    pub(crate) refreshed: Mutex<BTreeMap<ResourceInstance, crate::prior::Prior>>,
+    pub(crate) records: Mutex<Vec<managed::PendingRecord>>,
+    pub(crate) claims: Mutex<BTreeMap<String, Claim>>,
+    pub(crate) opened: Mutex<BTreeMap<ProviderInstance, Opened>>,
+    pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
+    pub(crate) ordering: Mutex<Ordering>,
+    pub(crate) outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
+    pub(crate) variables: Mutex<BTreeMap<SmolStr, Value>>,
+}
+
+/// Plans.
+pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
+    let PlanInputs { root, environment, given, snapshot, providers, options } = inputs;
+    let planning = Arc::new(Planning {
+        snapshot,
+        providers: providers.clone(),
+        replace: options.replace.iter().cloned().collect(),
+        options,
+        builder: Builder::new(),
+        diagnostics: Mutex::default(),
+        resources: Mutex::default(),
+        modules: Mutex::default(),
+        desired: Mutex::default(),
+        pending: Mutex::default(),
+        altered: Mutex::default(),
+        changes: Mutex::default(),
+        drift: Mutex::default(),
+        refreshed: Mutex::default(),
+        records: Mutex::default(),
+        claims: Mutex::default(),
+        opened: Mutex::default(),
+        in_shard: Mutex::default(),
+        ordering: Mutex::default(),
+        outputs: Mutex::default(),
+        variables: Mutex::default(),
+    });
+    planning.refuse_doubts();
+    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
+    // What a failed evaluation left out is not an orphan, so orphans are only looked for in a whole one.
+    if evaluated.is_ok() {
+        planning.clone().orphans().await;
+        planning.plan_outputs();
+    }
+    // Tasks that hold the planning have ended by now, but their last references may still be on the way out.
+    let planning = owned(planning).await;
+    finish(planning, &providers, evaluated.is_err())
+}
+
+/// Waits until nobody else holds the planning.
+async fn owned(mut shared: Arc<Planning>) -> Planning {
+    loop {
+        match Arc::try_unwrap(shared) {
+            Ok(planning) => return planning,
+            Err(still) => {
+                shared = still;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+fn finish(planning: Planning, providers: &ProviderSet, failed: bool) -> PlanOutcome {
+    planning.order_deletes();
+    let mut changes = Changes {
+        resources: std::mem::take(&mut planning.changes.lock()),
+        drift: std::mem::take(&mut planning.drift.lock()),
+        outputs: planning.output_changes(),
+    };
+    changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    let applyable = !changes.is_empty();
+    if applyable {
+        planning.draft_records();
+    }
+    planning.draft_outputs(&changes.outputs);
+    planning.close_providers();
+    let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
+    let claims: Vec<Claim> = std::mem::take(&mut *planning.claims.lock()).into_values().collect();
+    let refreshed = std::mem::take(&mut *planning.refreshed.lock());
+    let variables = std::mem::take(&mut *planning.variables.lock());
+    let graph = match planning.builder.finish() {
+        Ok(graph) => graph,
+        Err(error) => {
+            diagnostics.push(graph_problem(&error));
+            sort(&mut diagnostics);
+            return PlanOutcome { planned: None, diagnostics };
+        }
+    };
+    sort(&mut diagnostics);
+    if failed && !has_errors(&diagnostics) {
+        diagnostics.push(Diagnostic::error(
+            "Planning failed",
+            "Planning ended early without saying why. This is a defect of Weft; please report it.",
+        ));
+    }
+    let planned =
+        Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, applyable };
+    PlanOutcome { planned: Some(planned), diagnostics }
+}
+
+fn graph_problem(error: &FinishError) -> Diagnostic {
+    match error {
+        FinishError::Cycle(members) => Diagnostic::error(
+            format!("Cycle: {}", members.join(", ")),
+            "These changes wait for each other, so none of them can be the first.",
+        ),
+        other => Diagnostic::error("Plan cannot be written", format!("{other}.")),
+    }
+}
+
+/// By file and place, then as they came; equal ones once.
+fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| {
+        (a.is_error(), &a.subject, &a.address, &a.summary).cmp(&(b.is_error(), &b.subject, &b.address, &b.summary))
+    });
+    diagnostics.dedup();
+}
+
+impl Planning {
+    pub(crate) fn report_all(&self, problems: Vec<Diagnostic>) {
+        self.diagnostics.lock().extend(problems);
+    }
+
+    /// Nothing is planned for what nobody knows the truth about.
+    fn refuse_doubts(&self) {
+        for doubt in self.snapshot.doubts.values() {
+            self.report_all(vec![
+                Diagnostic::error(
+                    "Resource instance in doubt",
+                    format!(
+                        "Run {} began to {} {} and nobody knows whether it took place. Look at the real object, then say \
+                         what happened: weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
+                        doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
+                    ),
+                )
+                .about(doubt.key.address.as_str()),
+            ]);
+        }
+    }
+
+    /// The instance's record in state.
+    pub(crate) fn stored(&self, address: &ResourceInstance) -> Option<&weft_state::StoredInstance> {
+        self.snapshot.instances.get(&address.to_string())
+    }
+
+    /// Notes that the plan rests on an instance.
+    pub(crate) fn claim(&self, address: String, exclusive: bool) {
+        let revision = self.snapshot.instances.get(&address).map_or_else(
+            || self.snapshot.revision(&weft_state::Subject::Instance(address.clone())).0,
+            |stored| stored.revision.0,
+        );
+        let mut claims = self.claims.lock();
+        let claim = claims
+            .entry(address.clone())
+            .or_insert(Claim { address, revision, exclusive });
+        claim.exclusive |= exclusive;
+    }
+
+    /// Notes an operation of a provider's shard, and an operation reference for what comes after.
+    pub(crate) fn in_shard(&self, instance: &ProviderInstance, operation: OperationId) {
+        self.in_shard.lock().entry(instance.clone()).or_default().push(operation);
+    }
+
+    pub(crate) fn applied(&self, instance: &ProviderInstance, operation: Ref<Applied>) -> OperationId {
+        self.in_shard(instance, operation.id());
+        operation.id()
+    }
+}

@@ -1,0 +1,137 @@
+//! Data sources: read now, or planned to be read at apply.
+
+use weft_evaluator::glue::DesiredInstance;
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{Action, PriorObject, StateRecord};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::value::Value;
+use weft_expressions::resource_rules::all_unknown;
+
+use super::Planning;
+use super::managed::{PendingRecord, planned_result, with_schema_marks, without_provenance};
+use crate::diagnostics::{call_failed, placed};
+use crate::prior::sensitive_in;
+
+impl Planning {
+    /// Reads a data source, or plans to.
+    pub(crate) async fn plan_data(&self, desired: DesiredInstance) -> Result<Value, Vec<Diagnostic>> {
+        let text = desired.address.to_string();
+        let body = &desired.block.body;
+        let schema = &desired.schema;
+        let type_name = &desired.address.resource.type_name;
+        let in_use = self.providers.open(&desired.provider).await?;
+        self.report_all(in_use.warnings.clone());
+        let (config, config_marks) = desired.config.unmark_with_paths();
+        let plain = without_provenance(&config);
+        let said = in_use
+            .provider
+            .validate_data_config(type_name, &plain)
+            .await
+            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
+        self.accept(placed(&said, Some(body), &text))?;
+        let record = StateRecord {
+            schema_version: schema.version,
+            dependencies: desired.dependencies.to_vec(),
+            ..StateRecord::default()
+        };
+        let pending = self.has_pending(&desired);
+        let live = config.deep().formula;
+        if !config.is_wholly_known() || pending || live {
+            let reason = if !config.is_wholly_known() || live {
+                Reason::ReadBecauseConfigUnknown
+            } else {
+                Reason::ReadBecauseDependencyPending
+            };
+            if self.options.destroy {
+                // Nothing is read at the apply of a plan to destroy; only providers could have wanted it.
+                return Ok(Value::unknown(schema.block.implied_type()));
+            }
+            let planned = all_unknown(&schema.block, &plain);
+            let marks = sensitive_in(&planned, &config_marks, &schema.block);
+            let after = planned.mark_paths(&marks);
+            let opened = self.opened(&desired.provider);
+            let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
+            let operation = self.builder.read_data(
+                desired.address.clone(),
+                opened.provider,
+                config.to_formula(),
+                planned,
+                record,
+                marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
+                Self::shard(&desired.provider),
+                Origin::union(waits.into_iter().flatten()),
+            );
+            let operation = self.applied(&desired.provider, operation);
+            self.changes.lock().push(ResourceChange {
+                address: desired.address.clone(),
+                previous_address: None,
+                deposed: None,
+                provider: desired.provider.clone(),
+                action: ChangeAction::Only(Action::Read),
+                reason,
+                before: Value::null(after.ty()),
+                after: after.clone(),
+                replace_paths: Vec::new(),
+                before_record: None,
+                schema_version: schema.version,
+            });
+            self.claim(text, true);
+            return Ok(planned_result(&after, operation, false));
+        }
+        let reply = in_use
+            .provider
+            .read_data_source(type_name, &plain)
+            .await
+            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
+        self.accept(placed(&reply.diagnostics, Some(body), &text))?;
+        let found = reply.value;
+        let invalid = |detail: &str| {
+            Err(vec![
+                Diagnostic::error(
+                    "Provider produced invalid object",
+                    format!("The provider answered the reading of {text} with {detail}. This is a defect of the provider."),
+                )
+                .about(text.as_str())
+                .at(desired.block.range.clone()),
+            ])
+        };
+        if found.is_null() {
+            return invalid("null");
+        }
+        if !found.is_wholly_known() {
+            return invalid("values that are not known");
+        }
+        let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
+        self.note_data(&desired, &value, record);
+        let value = with_schema_marks(&value, schema);
+        let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
+        Ok(value.add_origin(origin.as_ref()))
+    }
+
+    /// Whether something that the block names directly is going to change.
+    fn has_pending(&self, desired: &DesiredInstance) -> bool {
+        let pending = self.pending.lock();
+        desired.direct.iter().any(|resource| pending.contains_key(resource))
+    }
+
+    /// State keeps what was read.
+    fn note_data(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) {
+        let object = PriorObject {
+            value: without_provenance(value),
+            private: Vec::new(),
+            tainted: false,
+            revision: self.stored(&desired.address).map_or(0, |s| s.revision.0),
+            record: record.clone(),
+        };
+        let prior = crate::prior::Prior {
+            stored: object.value.clone(),
+            value: object.value.clone(),
+            private: Vec::new(),
+            tainted: false,
+            record,
+        };
+        self.refreshed.lock().insert(desired.address.clone(), prior);
+        self.records.lock().push(PendingRecord::new(desired.address.clone(), Some(object), desired.provider.clone()));
+    }
+}

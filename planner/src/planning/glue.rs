@@ -1,0 +1,130 @@
+//! The face that evaluation sees.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use smol_str::SmolStr;
+use weft_evaluator::glue::{
+    DesiredInstance, Expansion, Failed, Glue, OpenCheck, Purpose, RootOutput,
+};
+use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::{Transform, Value};
+
+use super::Planning;
+
+#[async_trait]
+impl Glue for Planning {
+    fn purpose(&self) -> Purpose {
+        Purpose::Plan
+    }
+
+    async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
+        self.providers.schema(source).await
+    }
+
+    async fn provider_instance(
+        &self,
+        instance: &ProviderInstance,
+        config: &Value,
+        range: &SourceRange,
+    ) -> Result<(), Failed> {
+        self.providers.register(instance, config, range);
+        Ok(())
+    }
+
+    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.desired.lock().insert(desired.address.clone());
+        let outcome = if self.options.destroy {
+            self.destroy_managed(desired).await
+        } else {
+            self.plan_managed(desired).await
+        };
+        outcome.map_err(|problems| {
+            self.report_all(problems);
+            Failed
+        })
+    }
+
+    async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.desired.lock().insert(desired.address.clone());
+        self.plan_data(desired).await.map_err(|problems| {
+            self.report_all(problems);
+            Failed
+        })
+    }
+
+    fn expanded(&self, resource: &AbsResource, expansion: &Expansion) {
+        self.resources.lock().insert(resource.clone(), expansion.clone());
+    }
+
+    fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {
+        self.modules.lock().insert((parent.clone(), SmolStr::new(call)), expansion.clone());
+    }
+
+    /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
+    fn named(&self, name: &str, value: Value) -> Value {
+        if let Some(variable) = name.strip_prefix("var.") {
+            self.variables.lock().insert(SmolStr::new(variable), value.clone());
+        }
+        if !value.deep().formula {
+            return value;
+        }
+        value.transform(&mut |path, part| {
+            let Some(formula) = part.formula() else { return Transform::Descend };
+            if !formula.can_fail() {
+                return Transform::Replace(part.clone());
+            }
+            let label = if path.0.is_empty() { SmolStr::new(name) } else { SmolStr::from(format!("{name}{path}")) };
+            let operation = self.builder.evaluate(label, formula.clone(), part.deep_origin());
+            let result = Formula::new(
+                weft_graph_format::formula::FormulaOp::Result(operation.id(), Path::ROOT),
+                formula.ty().clone(),
+                formula.range().cloned(),
+            );
+            // The operation waits for all that the value came from, so waiting for it is enough.
+            let replaced = weft_expressions::symbolic::replace_formulas(&part.without_provenance(), &result);
+            Transform::Replace(replaced.add_origin(Some(&Origin::after(operation.id()))))
+        })
+    }
+
+    fn open_check(&self, check: OpenCheck) -> Option<Origin> {
+        let waits = Origin::union(
+            [check.waits, check.condition.deep_origin(), check.message.deep_origin()].into_iter().flatten(),
+        );
+        let operation = self.builder.check(
+            check.address,
+            check.kind,
+            check.condition.to_formula(),
+            check.message.to_formula(),
+            Some(check.range),
+            waits,
+        );
+        Some(Origin::after(operation.id()))
+    }
+
+    fn root_output(&self, output: RootOutput) {
+        self.outputs.lock().insert(output.name.clone(), output);
+    }
+
+    async fn provider_function(
+        &self,
+        source: &ProviderSource,
+        function: &str,
+        _: Vec<Value>,
+    ) -> Result<Value, Diagnostic> {
+        Err(Diagnostic::error(
+            "Provider functions not supported yet",
+            format!("The function {function} of {} cannot be called by this version of Weft.", source.for_display()),
+        ))
+    }
+
+    fn report(&self, diagnostic: Diagnostic) {
+        self.diagnostics.lock().push(diagnostic);
+    }
+}

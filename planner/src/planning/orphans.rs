@@ -1,0 +1,115 @@
+//! Objects that state has and the configuration does not want.
+
+use std::sync::Arc;
+
+use weft_graph_format::address::{
+    InstanceKey, ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode,
+};
+use weft_graph_format::changes::Reason;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::Planning;
+use super::managed::PendingRecord;
+use crate::decide::orphan_reason;
+use crate::prior::read_prior;
+
+impl Planning {
+    /// Plans to delete what nobody wants; data sources are only dropped from state.
+    pub(crate) async fn orphans(self: Arc<Self>) {
+        let mut tasks = Vec::new();
+        for (text, stored) in &self.snapshot.instances {
+            let Ok(address) = text.parse::<ResourceInstance>() else {
+                self.report_all(vec![Diagnostic::error(
+                    "Invalid resource address in state",
+                    format!("State has an object under {text:?}, which is no address of a resource instance."),
+                )]);
+                continue;
+            };
+            if self.desired.lock().contains(&address) {
+                continue;
+            }
+            let provider = match stored.record.provider.parse::<ProviderInstance>() {
+                Ok(provider) => provider,
+                Err(error) => {
+                    self.report_all(vec![Diagnostic::error(
+                        "Invalid provider address in state",
+                        format!("State says that {text} belongs to {:?}: {error}.", stored.record.provider),
+                    )]);
+                    continue;
+                }
+            };
+            if address.resource.mode != ResourceMode::Managed {
+                self.records.lock().push(PendingRecord::new(address, None, provider));
+                continue;
+            }
+            let planning = self.clone();
+            tasks.push(tokio::spawn(async move { planning.orphan(address, provider).await }));
+        }
+        for task in tasks {
+            match task.await {
+                Ok(Ok(())) => {}
+                Ok(Err(problems)) => self.report_all(problems),
+                Err(_) => self.report_all(vec![Diagnostic::error(
+                    "Planning failed",
+                    "A task of planning ended early. This is a defect of Weft; please report it.",
+                )]),
+            }
+        }
+    }
+
+    async fn orphan(&self, address: ResourceInstance, instance: ProviderInstance) -> Result<(), Vec<Diagnostic>> {
+        let text = address.to_string();
+        let Some(stored) = self.stored(&address).map(|s| s.record.clone()) else { return Ok(()) };
+        let schema = self.providers.schema(&instance.source).await.map_err(|p| vec![p.about(text.as_str())])?;
+        let Some(schema) = schema.resources.get(&address.resource.type_name).cloned() else {
+            return Err(vec![
+                Diagnostic::error(
+                    "Invalid resource type",
+                    format!(
+                        "The provider {} does not know the type of {text} any more. Use a version of it that does.",
+                        instance.source.for_display()
+                    ),
+                )
+                .about(text),
+            ]);
+        };
+        let in_use = self.providers.open(&instance).await.map_err(|problems| {
+            problems.into_iter().map(|p| p.about(text.as_str())).collect::<Vec<_>>()
+        })?;
+        self.report_all(in_use.warnings.clone());
+        let reason = if self.options.destroy { Reason::None } else { self.reason(&address) };
+        let objects = stored.current.iter().map(|o| (None, o)).chain(stored.deposed.iter().map(|(k, o)| (Some(k), o)));
+        for (key, object) in objects {
+            let (prior, said) =
+                read_prior(&address, object, &schema, &in_use.provider, self.options.refresh).await?;
+            self.report_all(said);
+            if key.is_none() {
+                self.note_drift(&address, &instance, &prior, schema.version);
+                self.refreshed.lock().insert(address.clone(), prior.clone());
+            }
+            let deposed = key.map(|k| weft_graph_format::address::DeposedKey(k.as_str().into()));
+            let reason = if deposed.is_some() { Reason::None } else { reason };
+            self.plan_delete(&address, deposed, &instance, &in_use.provider, &schema, &prior, reason).await?;
+        }
+        Ok(())
+    }
+
+    /// Why nobody wants it.
+    fn reason(&self, address: &ResourceInstance) -> Reason {
+        let there = self.module_is_there(&address.module);
+        let resources = self.resources.lock();
+        let expansion = if there { resources.get(&address.all()) } else { None };
+        orphan_reason(&address.key, there, expansion)
+    }
+
+    fn module_is_there(&self, module: &ModuleInstance) -> bool {
+        let Some(parent) = module.parent() else { return true };
+        let Some(step) = module.0.last() else { return true };
+        let modules = self.modules.lock();
+        let wanted = modules
+            .get(&(parent.clone(), step.name.clone()))
+            .is_some_and(|e| e.keys.contains(&step.key) || (e.keys.is_empty() && step.key == InstanceKey::None));
+        drop(modules);
+        wanted && self.module_is_there(&parent)
+    }
+}

@@ -1,0 +1,112 @@
+//! Outputs of the root module.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_evaluator::glue::RootOutput;
+use weft_graph_format::changes::OutputChange;
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::graph::Action;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::Planning;
+use super::managed::without_provenance;
+
+impl Planning {
+    /// Notes outputs that only state has, and that all go in a plan to destroy.
+    pub(crate) fn plan_outputs(&self) {
+        if self.options.destroy {
+            self.outputs.lock().clear();
+        }
+    }
+
+    /// The value of an output as state has it; null of no type when it has none or it cannot be read.
+    fn stored_output(&self, name: &str) -> (Value, bool, bool) {
+        let Some(stored) = self.snapshot.outputs.get(name) else {
+            return (Value::null(Type::Dynamic), false, false);
+        };
+        let ty = type_json::decode(stored.record.value_type.as_str().as_bytes()).unwrap_or(Type::Dynamic);
+        let value = json::decode(stored.record.value.as_str().as_bytes(), &ty)
+            .unwrap_or_else(|_| Value::null(Type::Dynamic));
+        let value = if stored.record.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
+        (value, true, stored.record.sensitive)
+    }
+
+    /// What becomes of each output.
+    pub(crate) fn output_changes(&self) -> BTreeMap<SmolStr, OutputChange> {
+        let outputs = self.outputs.lock();
+        let names: BTreeSet<SmolStr> =
+            outputs.keys().cloned().chain(self.snapshot.outputs.keys().map(SmolStr::from)).collect();
+        names
+            .into_iter()
+            .map(|name| {
+                let (before, existed, was_sensitive) = self.stored_output(&name);
+                let change = match outputs.get(&name) {
+                    Some(output) => change_of(output, before, existed, was_sensitive),
+                    None => OutputChange {
+                        action: Action::Delete,
+                        before,
+                        after: Value::null(Type::Dynamic),
+                        sensitive_before: was_sensitive,
+                        sensitive_after: false,
+                    },
+                };
+                (name, change)
+            })
+            .collect()
+    }
+
+    /// Drafts an operation for each output that changes.
+    pub(crate) fn draft_outputs(&self, changes: &BTreeMap<SmolStr, OutputChange>) {
+        let outputs = std::mem::take(&mut *self.outputs.lock());
+        for (name, change) in changes {
+            if change.action == Action::NoOp {
+                continue;
+            }
+            match outputs.get(name) {
+                Some(output) => {
+                    let waits = [output.waits.clone(), output.value.deep_origin()];
+                    self.builder.output(
+                        name.clone(),
+                        Some(output.value.to_formula()),
+                        output.value.ty(),
+                        output.sensitive,
+                        change.after.clone(),
+                        Origin::union(waits.into_iter().flatten()),
+                    );
+                }
+                None => {
+                    self.builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);
+                }
+            }
+        }
+    }
+}
+
+fn change_of(output: &RootOutput, before: Value, existed: bool, was_sensitive: bool) -> OutputChange {
+    let after = without_provenance(&output.value);
+    let action = if after.is_null() && !existed {
+        // An output that is null is not stored.
+        Action::NoOp
+    } else if !existed {
+        Action::Create
+    } else if after.is_wholly_known()
+        && after.same_unmarked(&before)
+        && after.ty() == before.ty()
+        && was_sensitive == output.sensitive
+    {
+        Action::NoOp
+    } else {
+        Action::Update
+    };
+    OutputChange {
+        action,
+        before,
+        after,
+        sensitive_before: was_sensitive,
+        sensitive_after: output.sensitive,
+    }
+}

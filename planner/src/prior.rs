@@ -1,0 +1,228 @@
+//! Objects as state has them: read, brought to the present schema, looked at.
+
+use weft_graph_format::address::{InstanceKey, ResourceInstance};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::StateRecord;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
+use weft_graph_format::value::{Kind, Value};
+use weft_providers::Provider;
+use weft_providers::call::{RawState, ReadRequest};
+use weft_state::{InstanceObject, PathStep};
+
+use crate::diagnostics::{call_failed, placed};
+
+/// An object of state, typed by the present schema.
+#[derive(Clone, Debug)]
+pub struct Prior {
+    /// The value as state has it, marks where state or schema say sensitive.
+    pub stored: Value,
+    /// The value as it was found to be; null when it is gone.
+    pub value: Value,
+    /// The provider's own data.
+    pub private: Vec<u8>,
+    /// To be replaced.
+    pub tainted: bool,
+    /// What is kept beside it.
+    pub record: StateRecord,
+}
+
+/// Reads an object and, with `refresh`, looks at the real one.
+pub async fn read_prior(
+    address: &ResourceInstance,
+    object: &InstanceObject,
+    schema: &Schema,
+    provider: &Provider,
+    refresh: bool,
+) -> Result<(Prior, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let text = address.to_string();
+    let type_name = address.resource.type_name.clone();
+    if object.schema_version > schema.version {
+        return Err(vec![
+            Diagnostic::error(
+                "Resource instance managed by newer provider version",
+                format!(
+                    "The stored object of {text} follows version {} of its schema, the provider that is installed knows \
+                     version {}. Use a newer version of the provider.",
+                    object.schema_version, schema.version
+                ),
+            )
+            .about(text),
+        ]);
+    }
+    let raw = match &object.attributes_flat {
+        Some(flat) => RawState::Flatmap(flat.clone()),
+        None => RawState::Json(object.attributes.as_str().as_bytes().to_vec()),
+    };
+    let upgraded = provider
+        .upgrade_resource_state(&type_name, object.schema_version, raw)
+        .await
+        .map_err(|e| vec![call_failed(&e, None, &text)])?;
+    let mut said = placed(&upgraded.diagnostics, None, &text);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    let marks = marks_of(object, schema);
+    let mut prior = Prior {
+        stored: upgraded.value.mark_paths(&sensitive_in(&upgraded.value, &marks, &schema.block)),
+        value: Value::null(upgraded.value.ty()),
+        private: object.private.0.clone(),
+        tainted: object.tainted,
+        record: record_of(object, schema),
+    };
+    let mut value = upgraded.value;
+    if refresh {
+        let request = ReadRequest {
+            type_name,
+            current_state: value.clone(),
+            private: prior.private.clone(),
+            provider_meta: None,
+            identity: None,
+        };
+        let reply = provider.read_resource(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;
+        let found = placed(&reply.diagnostics, None, &text);
+        let failed = has_errors(&found);
+        said.extend(found);
+        if failed {
+            return Err(said);
+        }
+        if !reply.value.state.is_wholly_known() {
+            said.push(
+                Diagnostic::error(
+                    "Provider produced invalid object",
+                    format!("The provider answered the reading of {text} with values that are not known. This is a defect of the provider."),
+                )
+                .about(text),
+            );
+            return Err(said);
+        }
+        value = reply.value.state;
+        prior.private = reply.value.private;
+    }
+    prior.value = value.mark_paths(&sensitive_in(&value, &marks, &schema.block));
+    Ok((prior, said))
+}
+
+fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
+    StateRecord {
+        schema_version: schema.version,
+        dependencies: object.dependencies.iter().map(|d| d.as_str().into()).collect(),
+        create_before_destroy: object.create_before_destroy,
+        skip_destroy: object.skip_destroy,
+        identity: object.identity.as_ref().map(|i| i.as_str().to_string()),
+        identity_schema_version: object.identity_schema_version,
+    }
+}
+
+fn marks_of(object: &InstanceObject, _: &Schema) -> Vec<(Path, Marks)> {
+    object
+        .sensitive_paths
+        .iter()
+        .map(|steps| {
+            let path = steps
+                .iter()
+                .map(|step| match step {
+                    PathStep::Attribute(name) => Step::Attribute(name.as_str().into()),
+                    PathStep::Index(raw) => match serde_json::from_str::<serde_json::Value>(raw.as_str()) {
+                        Ok(serde_json::Value::String(key)) => Step::Key(key.into()),
+                        Ok(serde_json::Value::Number(n)) => Step::Index(n.as_u64().unwrap_or(u64::MAX)),
+                        // The type of the key may be written beside it.
+                        Ok(serde_json::Value::Object(o)) => match o.get("value") {
+                            Some(serde_json::Value::String(key)) => Step::Key(key.as_str().into()),
+                            Some(serde_json::Value::Number(n)) => Step::Index(n.as_u64().unwrap_or(u64::MAX)),
+                            _ => Step::Index(u64::MAX),
+                        },
+                        _ => Step::Index(u64::MAX),
+                    },
+                })
+                .collect();
+            (Path(path), Marks::SENSITIVE)
+        })
+        .collect()
+}
+
+/// The given marks and those that the schema demands, for a value.
+pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
+    let mut marks = given.to_vec();
+    let mut paths = Vec::new();
+    schema_paths(value, schema, &Path::ROOT, &mut paths);
+    for path in paths {
+        if !marks.iter().any(|(p, _)| *p == path) {
+            marks.push((path, Marks::SENSITIVE));
+        }
+    }
+    marks
+}
+
+/// Where a value holds something that the schema calls sensitive.
+pub fn schema_paths(value: &Value, schema: &Block, at: &Path, found: &mut Vec<Path>) {
+    let Some(fields) = value.as_fields() else { return };
+    for (name, attribute) in &schema.attributes {
+        if let Some(part) = fields.get(name) {
+            attribute_paths(part, attribute, &at.attribute(name.clone()), found);
+        }
+    }
+    for (name, nested) in &schema.blocks {
+        if let Some(part) = fields.get(name)
+            && has_sensitive(nested)
+        {
+            let here = at.attribute(name.clone());
+            if nested.nesting == Nesting::Set {
+                // Elements of a set have no paths: the set is sensitive as a whole.
+                found.push(here);
+                continue;
+            }
+            each_part(part, nested.nesting, &here, &mut |part, at| schema_paths(part, &nested.block, at, found));
+        }
+    }
+}
+
+fn attribute_paths(value: &Value, attribute: &Attribute, at: &Path, found: &mut Vec<Path>) {
+    if attribute.sensitive {
+        found.push(at.clone());
+        return;
+    }
+    let Some(nested) = &attribute.nested else { return };
+    if !nested.attributes.values().any(|a| a.sensitive || a.nested.is_some()) {
+        return;
+    }
+    each_part(value, nested.nesting, at, &mut |part, at| {
+        let Some(fields) = part.as_fields() else { return };
+        for (name, attribute) in &nested.attributes {
+            if let Some(part) = fields.get(name) {
+                attribute_paths(part, attribute, &at.attribute(name.clone()), found);
+            }
+        }
+    });
+}
+
+fn has_sensitive(nested: &NestedBlock) -> bool {
+    nested.block.attributes.values().any(|a| a.sensitive) || nested.block.blocks.values().any(has_sensitive)
+}
+
+fn each_part(value: &Value, nesting: Nesting, at: &Path, visit: &mut dyn FnMut(&Value, &Path)) {
+    match (nesting, value.open().1) {
+        (Nesting::Single | Nesting::Group, _) => visit(value, at),
+        (_, Kind::List(s) | Kind::Tuple(s)) => {
+            for (i, part) in s.items().iter().enumerate() {
+                visit(part, &at.with(Step::Index(i as u64)));
+            }
+        }
+        (_, Kind::Map(f) | Kind::Object(f)) => {
+            for (key, part) in f.iter() {
+                visit(part, &at.with(Step::Key(key.clone())));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The key of an instance as state writes it.
+pub fn key_of(key: &weft_state::InstanceKey) -> InstanceKey {
+    match key {
+        weft_state::InstanceKey::None => InstanceKey::None,
+        weft_state::InstanceKey::Int(i) => InstanceKey::Int(u64::try_from(*i).unwrap_or(u64::MAX)),
+        weft_state::InstanceKey::Str(s) => InstanceKey::String(s.as_str().into()),
+    }
+}

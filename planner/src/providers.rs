@@ -1,0 +1,174 @@
+//! The provider instances that planning talks to: opened when first needed, at most so many at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+use weft_providers::{Builtin, OpenError, Plugin, Provider, ProviderPool, Wanted};
+
+/// Where plugins come from: the program for a source address, or why there is none.
+pub type PluginSource = Arc<dyn Fn(&ProviderSource) -> Result<Plugin, Diagnostic> + Send + Sync>;
+
+/// What is known of a provider instance.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// Its configuration with formulas, marks and origins.
+    pub config: Value,
+    /// Its block.
+    pub range: SourceRange,
+    /// What everything done through it waits for.
+    pub origin: Option<Origin>,
+}
+
+/// All providers of one command.
+pub struct ProviderSet {
+    plugins: PluginSource,
+    pool: ProviderPool,
+    calls: Semaphore,
+    registered: Mutex<BTreeMap<ProviderInstance, Arc<Registered>>>,
+    schemas: Mutex<BTreeMap<ProviderSource, Arc<ProviderSchema>>>,
+    warned: Mutex<BTreeMap<ProviderInstance, ()>>,
+}
+
+/// A provider in use, and the right to one call at a time.
+pub struct InUse<'a> {
+    /// The provider.
+    pub provider: Provider,
+    /// What it said when it was configured just now.
+    pub warnings: Vec<Diagnostic>,
+    _room: Option<tokio::sync::SemaphorePermit<'a>>,
+}
+
+impl ProviderSet {
+    /// Providers from `plugins`, with at most `parallelism` calls at a time.
+    pub fn new(plugins: PluginSource, pool: ProviderPool, parallelism: usize) -> ProviderSet {
+        ProviderSet {
+            plugins,
+            pool,
+            calls: Semaphore::new(parallelism.max(1)),
+            registered: Mutex::default(),
+            schemas: Mutex::default(),
+            warned: Mutex::default(),
+        }
+    }
+
+    /// What a provider has.
+    pub async fn schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
+        if source.is_builtin() {
+            return builtin(source).map(|b| b.schema());
+        }
+        if let Some(found) = self.schemas.lock().get(source) {
+            return Ok(found.clone());
+        }
+        let plugin = (self.plugins)(source)?;
+        match self.pool.schema(&plugin).await {
+            Ok(schema) => {
+                self.schemas.lock().insert(source.clone(), schema.clone());
+                Ok(schema)
+            }
+            Err(error) => Err(Diagnostic::error(
+                "Failed to obtain provider schema",
+                format!("The provider {} does not say what it has: {error}.", source.for_display()),
+            )),
+        }
+    }
+
+    /// All schemas that were asked for.
+    pub fn schemas(&self) -> BTreeMap<ProviderSource, Arc<ProviderSchema>> {
+        self.schemas.lock().clone()
+    }
+
+    /// Takes note of a configuration.
+    pub fn register(&self, instance: &ProviderInstance, config: &Value, range: &SourceRange) {
+        let registered =
+            Registered { config: config.clone(), range: range.clone(), origin: config.deep_origin() };
+        self.registered.lock().insert(instance.clone(), Arc::new(registered));
+    }
+
+    /// What was noted.
+    pub fn registered(&self, instance: &ProviderInstance) -> Option<Arc<Registered>> {
+        self.registered.lock().get(instance).cloned()
+    }
+
+    /// A process that is not configured, for validation.
+    pub async fn unconfigured(&self, source: &ProviderSource) -> Result<InUse<'_>, Vec<Diagnostic>> {
+        if source.is_builtin() {
+            let provider = Provider::Builtin(builtin(source).map_err(|p| vec![p])?);
+            return Ok(InUse { provider, warnings: Vec::new(), _room: None });
+        }
+        let plugin = (self.plugins)(source).map_err(|p| vec![p])?;
+        let room = self.calls.acquire().await.ok();
+        let wanted = Wanted { key: format!("{} (not configured)", plugin.spec.name), plugin, config: None };
+        match self.pool.open(wanted).await {
+            Ok(lease) => Ok(InUse { provider: Provider::Plugin(lease), warnings: Vec::new(), _room: room }),
+            Err(error) => Err(crate::diagnostics::open_failed(&error, &source.for_display(), None)),
+        }
+    }
+
+    /// The configured instance, started when it does not run.
+    pub async fn open(&self, instance: &ProviderInstance) -> Result<InUse<'_>, Vec<Diagnostic>> {
+        if instance.source.is_builtin() {
+            let provider = Provider::Builtin(builtin(&instance.source).map_err(|p| vec![p])?);
+            return Ok(InUse { provider, warnings: Vec::new(), _room: None });
+        }
+        let Some(registered) = self.registered(instance) else {
+            return Err(vec![missing_instance(instance)]);
+        };
+        let plugin = (self.plugins)(&instance.source).map_err(|p| vec![p])?;
+        let room = self.calls.acquire().await.ok();
+        let (config, _) = registered.config.unmark_deep();
+        let wanted = Wanted { key: instance.to_string(), plugin, config: Some(config) };
+        let failed = |error: OpenError| {
+            crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range))
+        };
+        let lease = self.pool.open(wanted).await.map_err(failed)?;
+        let mut warnings = Vec::new();
+        if !lease.warnings.is_empty() && self.warned.lock().insert(instance.clone(), ()).is_none() {
+            warnings.extend(lease.warnings.iter().map(|w| {
+                let mut warning = w.to_diagnostic();
+                warning.subject = Some(registered.range.clone());
+                warning
+            }));
+        }
+        Ok(InUse { provider: Provider::Plugin(lease), warnings, _room: room })
+    }
+
+    /// Ends all processes.
+    pub async fn close(&self) {
+        self.pool.close_all().await;
+    }
+
+    /// Asks running calls to end.
+    pub async fn stop(&self) {
+        self.pool.stop_all().await;
+    }
+}
+
+fn builtin(source: &ProviderSource) -> Result<Builtin, Diagnostic> {
+    if source.type_name == "terraform" {
+        return Ok(Builtin);
+    }
+    Err(Diagnostic::error(
+        "Invalid provider source",
+        format!("There is no built-in provider {}; the only one is terraform.io/builtin/terraform.", source),
+    ))
+}
+
+/// State names a provider instance that the configuration does not have (any more).
+pub fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
+    let keyed = instance.key != weft_graph_format::address::InstanceKey::None;
+    Diagnostic::error(
+        if keyed { "Provider instance not present" } else { "Provider configuration not present" },
+        format!(
+            "State has objects of {instance}, which the configuration does not have any more. Keep the provider \
+             configuration until these objects are destroyed, then take it out."
+        ),
+    )
+}

@@ -1,0 +1,113 @@
+//! Validation: the face of planning with values that are not known, so that nothing is asked but "is this sound?".
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::glue::{
+    DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Purpose, RootOutput,
+};
+use weft_evaluator::{Environment, evaluate_configuration};
+use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+
+use crate::diagnostics::{call_failed, placed};
+use crate::planning::without_provenance;
+use crate::providers::ProviderSet;
+
+/// Says what is wrong with a configuration whatever its variables are.
+pub async fn validate(
+    root: Arc<CompiledModule>,
+    environment: Environment,
+    providers: Arc<ProviderSet>,
+) -> Vec<Diagnostic> {
+    let validation = Arc::new(Validation { providers, diagnostics: Mutex::default() });
+    let _ = evaluate_configuration(root, validation.clone(), environment, GivenVariables::new()).await;
+    let mut found = std::mem::take(&mut *validation.diagnostics.lock());
+    found.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
+    found.dedup();
+    found
+}
+
+struct Validation {
+    providers: Arc<ProviderSet>,
+    diagnostics: Mutex<Vec<Diagnostic>>,
+}
+
+impl Validation {
+    fn accept(&self, problems: Vec<Diagnostic>) -> Result<(), Failed> {
+        let failed = problems.iter().any(Diagnostic::is_error);
+        self.diagnostics.lock().extend(problems);
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    async fn check(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
+        let text = desired.address.to_string();
+        let body = &desired.block.body;
+        let in_use = match self.providers.unconfigured(&desired.provider.source).await {
+            Ok(in_use) => in_use,
+            Err(problems) => return self.accept(problems).and(Err(Failed)),
+        };
+        let config = without_provenance(&desired.config.unmark_deep().0);
+        let type_name = &desired.address.resource.type_name;
+        let said = match desired.address.resource.mode {
+            ResourceMode::Managed => in_use.provider.validate_resource_config(type_name, &config).await,
+            _ => in_use.provider.validate_data_config(type_name, &config).await,
+        };
+        match said {
+            Ok(said) => self.accept(placed(&said, Some(body), &text))?,
+            Err(error) => self.accept(vec![call_failed(&error, Some(body), &text)])?,
+        }
+        Ok(weft_expressions::resource_rules::all_unknown(&desired.schema.block, &config))
+    }
+}
+
+#[async_trait]
+impl Glue for Validation {
+    fn purpose(&self) -> Purpose {
+        Purpose::Validate
+    }
+
+    async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
+        self.providers.schema(source).await
+    }
+
+    async fn provider_instance(&self, _: &ProviderInstance, _: &Value, _: &SourceRange) -> Result<(), Failed> {
+        Ok(())
+    }
+
+    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.check(&desired).await
+    }
+
+    async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.check(&desired).await
+    }
+
+    fn expanded(&self, _: &AbsResource, _: &Expansion) {}
+
+    fn module_expanded(&self, _: &ModuleInstance, _: &str, _: &Expansion) {}
+
+    fn named(&self, _: &str, value: Value) -> Value {
+        value
+    }
+
+    fn open_check(&self, _: OpenCheck) -> Option<Origin> {
+        None
+    }
+
+    fn root_output(&self, _: RootOutput) {}
+
+    async fn provider_function(&self, _: &ProviderSource, name: &str, _: Vec<Value>) -> Result<Value, Diagnostic> {
+        Err(Diagnostic::error("Provider functions not supported yet", format!("{name} cannot be called yet.")))
+    }
+
+    fn report(&self, diagnostic: Diagnostic) {
+        self.diagnostics.lock().push(diagnostic);
+    }
+}

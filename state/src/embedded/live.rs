@@ -1,0 +1,136 @@
+//! What the process that holds the lock has in memory, and its moves: guard, image, steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::lock::{StateHandle, digit_of};
+use super::recovery::{self, LastTerm};
+use super::writer::{Durable, Writer};
+use crate::event::Event;
+use crate::ledger::Ledger;
+use crate::run::{Digest, Lease, RunId};
+use crate::step::{Fenced, StoreAnswer, StoreStep};
+use crate::store::StoreError;
+use crate::tfstate::{FORMAT, GUARDED_FORMAT, StateFile, WRITER_VERSION};
+
+/// What the process that holds the lock has in memory.
+pub(super) struct Live {
+    // Dropped in this order: the journal is finished before the lock goes.
+    pub(super) term: Option<Term>,
+    pub(super) ledger: Ledger,
+    /// Digest of what the state file holds (without serial and lineage).
+    pub(super) folded_content: Digest,
+    /// Digest of the state file's bytes.
+    pub(super) file_digest: Digest,
+    /// Ends of last journals.
+    pub(super) ends: BTreeMap<RunId, LastTerm>,
+    /// Finished runs known from their summary only.
+    pub(super) unread: BTreeSet<RunId>,
+    pub(super) guarded: bool,
+    /// Content of the state file when it was opened, until it is backed up.
+    pub(super) unsaved: Option<Vec<u8>>,
+    /// Content of the file that `-state` names, to begin the still empty one of `-state-out` with.
+    pub(super) seed: Option<Vec<u8>>,
+    pub(super) handle: StateHandle,
+}
+
+/// The running term.
+pub(super) struct Term {
+    pub(super) run: RunId,
+    pub(super) epoch: u64,
+    pub(super) writer: Writer,
+}
+
+impl Live {
+    /// The new content of the state file, if it differs from what the file holds; the serial goes up.
+    pub(super) fn image(&mut self) -> Option<Vec<u8>> {
+        if self.ledger.content_digest() == self.folded_content {
+            return None;
+        }
+        self.ledger.serial += 1;
+        self.ledger.terraform_version = WRITER_VERSION.to_owned();
+        Some(self.ledger.to_file().to_bytes())
+    }
+
+    /// Lines into the journal of the running term, and waits for them. Without a term: nothing to wait for.
+    pub(super) fn append_now(&self, events: &[Event]) -> Result<(), StoreError> {
+        match &self.term {
+            Some(term) => term.writer.append(events).wait_blocking(),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps OpenTofu off the file.
+    pub(super) fn guard(&mut self) -> Result<(), StoreError> {
+        if self.guarded {
+            return Ok(());
+        }
+        let content = self.handle.read()?;
+        if content.is_empty() {
+            let empty = StateFile { lineage: self.ledger.lineage.clone(), ..StateFile::create() };
+            let mut bytes = empty.to_bytes();
+            let found = digit_of(&bytes, self.handle.path())?;
+            bytes[found.offset] = GUARDED_FORMAT;
+            self.handle.write(&bytes)?;
+            self.file_digest = recovery::state_digest(&bytes);
+        } else {
+            let found = digit_of(&content, self.handle.path())?;
+            self.handle.set_digit(found, GUARDED_FORMAT)?;
+        }
+        self.guarded = true;
+        Ok(())
+    }
+
+    /// Lets OpenTofu have the file again. One that never got any content becomes empty.
+    pub(super) fn unguard(&mut self) -> Result<(), StoreError> {
+        let content = self.handle.read()?;
+        let found = digit_of(&content, self.handle.path())?;
+        let file = StateFile::parse(&content, &self.handle.path().display().to_string())?;
+        if file.is_empty() && file.serial == 0 && self.unsaved.is_none() {
+            self.handle.write(&[])?;
+            self.file_digest = recovery::state_digest(&[]);
+        } else {
+            self.handle.set_digit(found, FORMAT)?;
+        }
+        self.guarded = false;
+        Ok(())
+    }
+
+    /// Closes the journal of the running term.
+    pub(super) fn end_term(&mut self) {
+        if let Some(term) = self.term.take() {
+            let chain = term.writer.chain();
+            let (run, epoch) = (term.run.clone(), term.epoch);
+            let length = term.writer.finish();
+            self.ends.insert(run, LastTerm { epoch, length, chain });
+        }
+    }
+
+    /// Steps in memory, with the journal lines put on their way.
+    pub(super) fn steps(
+        &mut self,
+        lease: &Lease,
+        steps: Vec<StoreStep>,
+    ) -> Result<(Vec<StoreAnswer>, Option<Durable>), StoreError> {
+        if let Err(fenced) = self.ledger.check(lease) {
+            return Ok((vec![StoreAnswer::Fenced(fenced); steps.len()], None));
+        }
+        let Some(term) = &self.term else {
+            return Ok((vec![StoreAnswer::Fenced(Fenced::Token { now: None }); steps.len()], None));
+        };
+        term.writer.check()?;
+        let intents = steps.iter().filter(|step| matches!(step, StoreStep::Intent(_))).count() as u64;
+        if intents > 0 {
+            let open = self.ledger.runs.get(&lease.run).map(|run| run.counts.running).unwrap_or_default();
+            term.writer.reserve(u64::from(open) + intents)?;
+        }
+        if intents > 0 || steps.iter().any(recovery::writes_state) {
+            self.guard()?;
+        }
+        let answers = self.ledger.steps(lease, &steps);
+        let new = steps.into_iter().zip(&answers);
+        let new = new.filter(|(_, answer)| matches!(answer, StoreAnswer::Ok { repeated: false, .. }));
+        let events: Vec<Event> = new.map(|(step, _)| Event::Step(step)).collect();
+        let durable = self.term.as_ref().map(|term| term.writer.append(&events));
+        Ok((answers, durable))
+    }
+}

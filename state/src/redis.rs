@@ -1,0 +1,407 @@
+//! The Redis store: one script for each step, all keys of a workspace in one hash slot.
+//!
+//! What must hold:
+//! - The server is checked at every new connection: version, `noeviction`, append-only file with `always`; anything
+//!   else is refused with the name of the setting.
+//! - Every script checks incarnation and token first and validates everything before its first write.
+//! - Every call bears being sent twice: after a broken connection all of a batch is sent again.
+//! - Each journal line carries a link: sha1 (which scripts can compute) over the link before it and the blake3 digest
+//!   of what happened. At a reconnect the last acknowledged link must still be there.
+//! - A missing meta record is an error, never "free": only [`RedisStore::connect`] with `create` makes one, and only
+//!   where there is no other key of the workspace.
+
+mod address;
+mod claims;
+mod codec;
+mod connection;
+mod keys;
+mod reading;
+mod scripts;
+mod steps;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use redis::Cmd;
+
+use crate::content::{ordered, overtaken, prepare};
+use crate::event::step_words;
+use crate::ledger::leases::ABANDONED;
+use crate::ledger::steps::writes_of;
+use crate::record::Opaque;
+use crate::run::{
+    ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, RunHeader, RunId, RunStatus, RunView,
+    Stray,
+};
+use crate::snapshot::Snapshot;
+use crate::step::{
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
+    StoreStep,
+};
+use crate::store::{RunStore, StoreError};
+use crate::tfstate::{StateFile, WRITER_VERSION};
+use address::Address;
+use codec::Words;
+use connection::Connection;
+use keys::Keys;
+use reading::{journal_line, link_digest};
+use scripts::Script;
+use steps::Calls;
+
+/// Claims in one script call: 100,000 keys block the server for a quarter of a second, so this many for 5 ms.
+const CLAIMS_AT_ONCE: usize = 2_000;
+/// Fields asked for at once while reading a large hash, so that the server serves others in between.
+const FIELDS_AT_ONCE: usize = 1_000;
+/// Journal lines asked for at once.
+const LINES_AT_ONCE: usize = 5_000;
+/// Finished runs that are kept, as in the embedded store.
+const KEPT_RUNS: usize = 20;
+/// Largest plan file: below the server's own limit for one value (512 MiB) with room for the command around it.
+const MAX_PLAN: usize = 500 * 1024 * 1024;
+
+/// State and runs in Redis.
+#[derive(Clone)]
+pub struct RedisStore {
+    core: Arc<Core>,
+}
+
+struct Core {
+    connection: Connection,
+    keys: Keys,
+    incarnation: Incarnation,
+    place: String,
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RedisStore({})", self.core.place)
+    }
+}
+
+impl RedisStore {
+    /// Connects to `redis://[USER:PASSWORD@]HOST[:PORT]/DB?state=NAME` and checks the server. With `create` a workspace
+    /// that has nothing yet is made.
+    ///
+    /// # Errors
+    /// [`StoreError::Address`], [`StoreError::Unfit`] (the setting and how to change it), [`StoreError::Unreachable`],
+    /// [`StoreError::Damaged`] when the workspace has keys but no meta record; [`StoreError::NoState`] when it has
+    /// nothing and `create` is false.
+    pub async fn connect(url: &str, workspace: &str, create: bool) -> Result<RedisStore, StoreError> {
+        let address = Address::parse(url)?;
+        address::check_name(workspace).map_err(StoreError::Address)?;
+        let keys = Keys::new(&address.state, workspace);
+        let place = address.place();
+        let connection = Connection::new(address, keys.clone())?;
+        let incarnation = if create {
+            let mut random = [0; 16];
+            getrandom::fill(&mut random).map_err(|error| crate::run::RandomError(error.to_string()))?;
+            let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions()];
+            let mut command = connection.scripts.call(Script::CreateStore, &wanted);
+            command
+                .arg(Incarnation(u128::from_le_bytes(random)).to_string())
+                .arg(uuid::Uuid::new_v4().to_string())
+                .arg(WRITER_VERSION);
+            let words = connection.script(command).await?;
+            if words.text(0) == "OK" { words.text(1) } else { String::new() }
+        } else {
+            let (mut identity, mut others) = (redis::cmd("HGET"), redis::cmd("EXISTS"));
+            identity.arg(keys.meta()).arg("incarnation");
+            others.arg(keys.runs()).arg(keys.records()).arg(keys.revisions());
+            let answers: Vec<String> = connection.all(vec![identity, others]).await?.iter().map(codec::text).collect();
+            match answers.as_slice() {
+                [identity, others] if identity.is_empty() && others == "0" => {
+                    return Err(StoreError::NoState(format!("{place} (workspace {workspace})")));
+                }
+                [identity, ..] => identity.clone(),
+                [] => String::new(),
+            }
+        };
+        let Some(incarnation) = steps::incarnation(&incarnation) else {
+            return Err(StoreError::Damaged {
+                place,
+                what: "its meta record is missing".to_owned(),
+                way_out: "Restore the server's data from a backup; a new state begins only where there is nothing at \
+                          all, under another name"
+                    .to_owned(),
+            });
+        };
+        Ok(RedisStore { core: Arc::new(Core { connection, keys, incarnation, place }) })
+    }
+}
+
+impl Core {
+    fn damaged(&self, key: &str, what: &str) -> StoreError {
+        StoreError::Damaged {
+            place: format!("{} in {}", key, self.place),
+            what: what.to_owned(),
+            way_out: "Restore the server's data from a backup; a newer version of Weft may also have written it"
+                .to_owned(),
+        }
+    }
+
+    fn calls<'a>(&'a self, lease: &'a Lease) -> Calls<'a> {
+        Calls { scripts: &self.connection.scripts, keys: &self.keys, lease }
+    }
+
+    /// Remembers the line that an answer acknowledges.
+    fn acknowledge(&self, run: &RunId, words: &Words, at: usize) {
+        if let Ok(lines) = words.text(at).parse() {
+            self.connection.acknowledged(run, lines, &words.text(at + 1));
+        }
+    }
+}
+
+/// The holder as stored.
+fn holder(text: &str) -> Holder {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+#[async_trait]
+impl RunStore for RedisStore {
+    fn place(&self) -> String {
+        self.core.place.clone()
+    }
+
+    async fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.core.state().await
+    }
+
+    async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let snapshot = self.core.state().await?;
+        if snapshot.is_empty() && snapshot.serial == 0 {
+            return Ok(None);
+        }
+        let file = StateFile {
+            terraform_version: snapshot.terraform_version,
+            serial: snapshot.serial,
+            lineage: snapshot.lineage,
+            outputs: snapshot.outputs.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
+            instances: snapshot.instances.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
+            checks: snapshot.checks,
+        };
+        Ok(Some(file.to_bytes()))
+    }
+
+    async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {
+        if run.plan.0.len() > MAX_PLAN {
+            let (size, limit) = (run.plan.0.len() as u64, MAX_PLAN as u64);
+            return Err(StoreError::TooLarge { what: "the plan file".to_owned(), size, limit });
+        }
+        let core = &self.core;
+        let id = &run.id;
+        let keys = [core.keys.meta(), core.keys.run(id), core.keys.plan(id), core.keys.runs(), core.keys.ops(id)];
+        let mut command = core.connection.scripts.call(Script::CreateRun, &keys);
+        command
+            .arg(core.incarnation.to_string())
+            .arg(id.as_str())
+            .arg(Digest::of(&run.plan.0).hex())
+            .arg(run.operations)
+            .arg(run.started_unix_ms)
+            .arg(&run.plan.0);
+        let words = core.connection.script(command).await?;
+        match words.text(0).as_str() {
+            "CREATED" => Ok(CreateAnswer::Created),
+            "EXISTS" => RunStatus::parse(&words.text(1))
+                .map(CreateAnswer::Exists)
+                .ok_or_else(|| core.damaged(&core.keys.run(id), "its status")),
+            _ => Err(core.damaged(&core.keys.meta(), "the store is another one than at the start")),
+        }
+    }
+
+    async fn acquire(&self, request: Acquire) -> Result<AcquireAnswer, StoreError> {
+        let core = &self.core;
+        let keys = [core.keys.meta(), core.keys.run(&request.run), core.keys.journal(&request.run)];
+        let mut command = core.connection.scripts.call(Script::Acquire, &keys);
+        let seen = request.unmoved.as_ref();
+        let line = steps::line("began", None, None, None);
+        let digest = steps::event_digest(&line, &(&request.holder, request.term));
+        command
+            .arg(core.incarnation.to_string())
+            .arg(format!("{:032x}", request.term))
+            .arg(serde_json::to_string(&request.holder).unwrap_or_default())
+            .arg(seen.map(|seen| seen.token.to_string()).unwrap_or_default())
+            .arg(seen.map(|seen| seen.heartbeat.to_string()).unwrap_or_default())
+            .arg(line)
+            .arg(digest);
+        let words = core.connection.script(command).await?;
+        let bad = || core.damaged(&core.keys.run(&request.run), "its lease cannot be read");
+        match words.text(0).as_str() {
+            "NORUN" => Ok(AcquireAnswer::NoRun),
+            "GRANTED" => {
+                core.acknowledge(&request.run, &words, 2);
+                let token = codec::token(&words.text(1)).ok_or_else(bad)?;
+                Ok(AcquireAnswer::Granted(Lease { run: request.run, incarnation: core.incarnation, token }))
+            }
+            "HELD" => Ok(AcquireAnswer::Held(LeaseView {
+                token: codec::token(&words.text(1)).ok_or_else(bad)?,
+                heartbeat: words.text(2).parse().map_err(|_| bad())?,
+                holder: holder(&words.text(3)),
+                age_ms: words.text(4).parse().ok(),
+            })),
+            _ => Err(core.damaged(&core.keys.meta(), "the store is another one than at the start")),
+        }
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {
+        let core = &self.core;
+        let keys = [core.keys.meta(), core.keys.run(&lease.run)];
+        let words = core.connection.script(core.calls(lease).begin(Script::Renew, &keys)).await?;
+        if let Some(fenced) = steps::fenced(&words) {
+            return Ok(RenewAnswer::Fenced(fenced));
+        }
+        let heartbeat = words.text(1).parse().map_err(|_| core.damaged(&core.keys.run(&lease.run), "its heartbeat"))?;
+        Ok(RenewAnswer::Renewed { heartbeat })
+    }
+
+    async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {
+        let core = &self.core;
+        let claims = ordered(claims);
+        let mut fresh = Vec::new();
+        let looked = core.claim_parts(lease, &claims, false, &mut fresh).await?;
+        if let Some(fenced) = looked.fenced {
+            return Ok(ClaimAnswer::Fenced(fenced));
+        }
+        if !looked.is_free() {
+            return core.refusal(looked).await;
+        }
+        let taken = core.claim_parts(lease, &claims, true, &mut fresh).await?;
+        if let Some(fenced) = taken.fenced {
+            return Ok(ClaimAnswer::Fenced(fenced));
+        }
+        if !taken.is_free() {
+            // Another run was faster with some of them: nothing is claimed.
+            core.unclaim(lease, &fresh, false).await?;
+            return core.refusal(taken).await;
+        }
+        Ok(ClaimAnswer::Claimed)
+    }
+
+    async fn step_batch(&self, lease: &Lease, mut steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError> {
+        prepare(&mut steps)?;
+        let core = &self.core;
+        let calls = core.calls(lease);
+        let commands = steps.iter().map(|step| calls.step(step)).collect::<Result<Vec<Cmd>, _>>()?;
+        let mut answers = Vec::with_capacity(steps.len());
+        for (value, step) in core.connection.all(commands).await?.into_iter().zip(&steps) {
+            let words = core.connection.words(value)?;
+            let answer = steps::answer(&words).ok_or_else(|| {
+                core.damaged(&core.keys.ops(&lease.run), &format!("the answer to {}", step_words(step).0))
+            })?;
+            if answer.is_ok() {
+                core.acknowledge(&lease.run, &words, 2);
+            }
+            answers.push(answer);
+        }
+        for position in overtaken(&steps, &answers) {
+            let revisions = core.written(&lease.run, writes_of(&steps[position])).await?;
+            answers[position] = StoreAnswer::Ok { revisions, repeated: true };
+        }
+        Ok(answers)
+    }
+
+    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError> {
+        let core = &self.core;
+        match core.look(lease).await? {
+            Err(fenced) => return Ok(ReleaseAnswer::Fenced(fenced)),
+            Ok(true) => {
+                let open = core.open_intents(&lease.run).await?;
+                return Ok(ReleaseAnswer::Open(open.into_iter().map(|(op, _)| op).collect()));
+            }
+            Ok(false) => {}
+        }
+        core.end(lease, ending, if ending == Ending::Stopped { "stopped" } else { "ended" }).await
+    }
+
+    async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let core = &self.core;
+        match core.look(lease).await? {
+            Err(fenced) => return Ok(ReleaseAnswer::Fenced(fenced)),
+            Ok(true) => {
+                let open = core.open_intents(&lease.run).await?;
+                let doubt = |(op, attempt)| StoreStep::Doubt { op, attempt, reason: ABANDONED.to_owned() };
+                let answers = self.step_batch(lease, open.into_iter().map(doubt).collect()).await?;
+                for answer in answers {
+                    if let StoreAnswer::Fenced(fenced) = answer {
+                        return Ok(ReleaseAnswer::Fenced(fenced));
+                    }
+                }
+            }
+            Ok(false) => {}
+        }
+        core.end(lease, Ending::Finished, "abandoned").await
+    }
+
+    async fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {
+        self.core.headers().await
+    }
+
+    async fn run(&self, run: &RunId) -> Result<Option<RunView>, StoreError> {
+        let core = &self.core;
+        let Some(header) = core.read_header(run).await? else { return Ok(None) };
+        let bad = |key: &str| core.damaged(key, "an entry cannot be read");
+        let ops = core.read_ops(run).await?;
+        let key = core.keys.written(run);
+        let written = core.texts(&key).await?;
+        let written = written.iter().map(|(name, number)| steps::revision_of(name, number)).collect::<Option<_>>();
+        let written = written.ok_or_else(|| bad(&key))?;
+        let key = core.keys.own_claims(run);
+        let claims = core.texts(&key).await?;
+        let claims =
+            claims.iter().map(|(name, mode)| Some((codec::subject(name)?, mode == "x"))).collect::<Option<_>>();
+        let claims = claims.ok_or_else(|| bad(&key))?;
+        let key = core.keys.strays(run);
+        let strays = core.hash(&key).await?;
+        let strays = strays.values().map(|value| codec::record(value)).collect::<Option<Vec<Stray>>>();
+        let mut strays = strays.ok_or_else(|| bad(&key))?;
+        strays.sort_by(|left, right| (left.op, left.attempt, &left.key).cmp(&(right.op, right.attempt, &right.key)));
+        Ok(Some(RunView { header, ops, written, claims, strays }))
+    }
+
+    async fn plan(&self, run: &RunId) -> Result<Opaque, StoreError> {
+        let core = &self.core;
+        let Some(header) = core.read_header(run).await? else { return Err(StoreError::NoRun(run.clone())) };
+        let mut command = redis::cmd("GET");
+        command.arg(core.keys.plan(run));
+        let plan = codec::bytes(core.connection.one(command).await?).unwrap_or_default();
+        if Digest::of(&plan) != header.plan {
+            return Err(core.damaged(&core.keys.plan(run), "its digest is not the one in the run's header"));
+        }
+        Ok(Opaque(plan))
+    }
+
+    async fn journal(&self, run: &RunId) -> Result<Vec<JournalLine>, StoreError> {
+        let core = &self.core;
+        let key = core.keys.journal(run);
+        let mut lines: Vec<JournalLine> = Vec::new();
+        let mut before = String::new();
+        loop {
+            let from = lines.len();
+            let mut command = redis::cmd("LRANGE");
+            command.arg(&key).arg(from).arg(from + LINES_AT_ONCE - 1);
+            let part = core.connection.script(command).await?.rest(0);
+            if part.is_empty() {
+                return Ok(lines);
+            }
+            for text in part {
+                let line = journal_line(&text, &before, lines.len() as u64);
+                let (line, link) = line.ok_or_else(|| {
+                    core.damaged(&key, &format!("line {} does not follow from the one before", lines.len()))
+                })?;
+                before = link;
+                lines.push(line);
+            }
+        }
+    }
+
+    async fn tip(&self, run: &RunId) -> Result<ChainTip, StoreError> {
+        let core = &self.core;
+        let (mut length, mut tip) = (redis::cmd("LLEN"), redis::cmd("HGET"));
+        length.arg(core.keys.journal(run));
+        tip.arg(core.keys.run(run)).arg("tip");
+        let answers = core.connection.all(vec![length, tip]).await?;
+        let link = answers.get(1).map(codec::text).unwrap_or_default();
+        let sequence = answers.first().map(codec::text).unwrap_or_default().parse().unwrap_or_default();
+        Ok(ChainTip { incarnation: core.incarnation, sequence, hash: link_digest(&link) })
+    }
+}

@@ -1,0 +1,199 @@
+//! Between plain data and what stands in Redis and in answers of scripts.
+
+use redis::Value;
+
+use crate::content::bytes_of;
+use crate::record::{DeposedKey, Opaque};
+use crate::run::{Attempt, Digest, OpIndex, OpRecord, OpStatus, RunId, Token, WorkerId};
+use crate::snapshot::{Doubt, DoubtKey, Revision, Subject};
+
+/// The version of the encoding of records, their first byte.
+const RECORD_FORMAT: u8 = 1;
+
+/// A record as bytes with their version.
+pub(super) fn record_bytes(record: &impl serde::Serialize) -> Vec<u8> {
+    let mut bytes = vec![RECORD_FORMAT];
+    bytes.extend(bytes_of(record));
+    bytes
+}
+
+/// A record from its bytes; `None` if they are of another version or damaged.
+pub(super) fn record<Record: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Record> {
+    let (version, rest) = bytes.split_first()?;
+    (*version == RECORD_FORMAT).then(|| postcard::from_bytes(rest).ok()).flatten()
+}
+
+/// A revision and the record behind it.
+pub(super) fn stored<Record: serde::de::DeserializeOwned>(value: &[u8]) -> Option<(Revision, Record)> {
+    let end = value.iter().position(|byte| *byte == b'\n')?;
+    let revision = std::str::from_utf8(&value[..end]).ok()?.parse().ok()?;
+    Some((Revision(revision), record(&value[end + 1..])?))
+}
+
+/// A subject as text: its kind, a colon, its name.
+pub(super) fn subject_text(subject: &Subject) -> String {
+    match subject {
+        Subject::Instance(address) => format!("i:{address}"),
+        Subject::Output(name) => format!("o:{name}"),
+        Subject::Checks => "c:".to_owned(),
+        Subject::Dependents(address) => format!("d:{address}"),
+    }
+}
+
+/// A subject from its text.
+pub(super) fn subject(text: &str) -> Option<Subject> {
+    match text.split_once(':')? {
+        ("i", address) => Some(Subject::Instance(address.to_owned())),
+        ("o", name) => Some(Subject::Output(name.to_owned())),
+        ("c", "") => Some(Subject::Checks),
+        ("d", address) => Some(Subject::Dependents(address.to_owned())),
+        _ => None,
+    }
+}
+
+/// Text in hexadecimal, `-` when empty, so that it has no white space.
+pub(super) fn word(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { data_encoding::HEXLOWER.encode(text.as_bytes()) }
+}
+
+/// The text of such a word.
+pub(super) fn unword(word: &str) -> Option<String> {
+    if word == "-" {
+        return Some(String::new());
+    }
+    String::from_utf8(data_encoding::HEXLOWER.decode(word.as_bytes()).ok()?).ok()
+}
+
+/// The object of an intent or doubt as one word.
+pub(super) fn target_word(key: &DoubtKey) -> String {
+    word(&format!("{}\0{}", key.address, key.deposed.as_ref().map(DeposedKey::as_str).unwrap_or_default()))
+}
+
+/// The object of such a word.
+pub(super) fn target(text: &str) -> Option<DoubtKey> {
+    let text = unword(text)?;
+    let (address, deposed) = text.split_once('\0')?;
+    let deposed = if deposed.is_empty() { None } else { Some(DeposedKey::parse(deposed)?) };
+    Some(DoubtKey { address: address.to_owned(), deposed })
+}
+
+/// A doubt from its key and value.
+pub(super) fn doubt(key: &str, value: &str) -> Option<Doubt> {
+    let mut words = value.split(' ');
+    Some(Doubt {
+        key: target(key)?,
+        run: RunId::parse(words.next()?)?,
+        op: OpIndex(words.next()?.parse().ok()?),
+        attempt: Attempt(words.next()?.parse().ok()?),
+        worker: WorkerId(unword(words.next()?)?),
+        action: unword(words.next()?)?,
+        planned: Digest::parse(words.next()?)?,
+        reason: unword(words.next()?)?,
+    })
+}
+
+/// The letter of a status.
+pub(super) fn status_letter(status: OpStatus) -> &'static str {
+    match status {
+        OpStatus::Pending => "P",
+        OpStatus::Intended => "I",
+        OpStatus::Done => "D",
+        OpStatus::Failed => "F",
+        OpStatus::InDoubt => "Q",
+        OpStatus::Skipped => "S",
+    }
+}
+
+/// The status of a letter.
+pub(super) fn status(letter: &str) -> Option<OpStatus> {
+    let all =
+        [OpStatus::Pending, OpStatus::Intended, OpStatus::Done, OpStatus::Failed, OpStatus::InDoubt, OpStatus::Skipped];
+    all.into_iter().find(|status| status_letter(*status) == letter)
+}
+
+/// Marks a payload as the result of a commit.
+pub(super) const RESULT: u8 = b'R';
+/// Marks a payload as a failure.
+pub(super) const FAILURE: u8 = b'F';
+
+/// An operation from its value.
+pub(super) fn op(value: &[u8]) -> Option<OpRecord> {
+    let end = value.iter().position(|byte| *byte == b'\n')?;
+    let mut words = std::str::from_utf8(&value[..end]).ok()?.split(' ');
+    let mut op = OpRecord {
+        status: status(words.next()?)?,
+        attempt: Attempt(words.next()?.parse().ok()?),
+        worker: WorkerId(unword(words.next()?)?),
+        ..OpRecord::default()
+    };
+    let _settled = words.next()?;
+    op.planned = match words.next()? {
+        "-" => Digest::default(),
+        digest => Digest::parse(digest)?,
+    };
+    op.target = match words.next()? {
+        "-" => None,
+        text => Some(target(text)?),
+    };
+    op.action = unword(words.next()?)?;
+    match value[end + 1..].split_first() {
+        Some((&RESULT, result)) => op.result = Some(Opaque(result.to_vec())),
+        Some((&FAILURE, failure)) => op.failure = Some(record(failure)?),
+        _ => {}
+    }
+    Some(op)
+}
+
+/// A token from its text `EPOCH:TERM`.
+pub(super) fn token(text: &str) -> Option<Token> {
+    let (epoch, term) = text.split_once(':')?;
+    Some(Token { epoch: epoch.parse().ok()?, term: u128::from_str_radix(term, 16).ok()? })
+}
+
+/// An answer of a script: words and lists.
+#[derive(Clone, Debug)]
+pub(super) struct Words(pub(super) Vec<Value>);
+
+impl Words {
+    /// The text at this place, empty if there is none.
+    pub(super) fn text(&self, at: usize) -> String {
+        match self.0.get(at) {
+            Some(value) => text(value),
+            None => String::new(),
+        }
+    }
+
+    /// The list of texts at this place.
+    pub(super) fn list(&self, at: usize) -> Vec<String> {
+        match self.0.get(at) {
+            Some(Value::Array(values)) => values.iter().map(text).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// All texts from this place on.
+    pub(super) fn rest(&self, at: usize) -> Vec<String> {
+        self.0.iter().skip(at).map(text).collect()
+    }
+}
+
+/// A value as text.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::SimpleString(text) => text.clone(),
+        Value::Okay => "OK".to_owned(),
+        Value::Int(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A value as bytes; `None` for nil.
+pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.into_bytes()),
+        Value::Int(number) => Some(number.to_string().into_bytes()),
+        _ => None,
+    }
+}

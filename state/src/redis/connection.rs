@@ -1,0 +1,293 @@
+//! The connection: what the server must be like, resending after a broken line, the look for lost writes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo, Value,
+};
+
+use super::address::Address;
+use super::codec::{Words, text};
+use super::keys::Keys;
+use super::scripts::Scripts;
+use crate::run::RunId;
+use crate::store::StoreError;
+
+/// The oldest server that refuses flagged scripts before their first write when memory is full.
+const OLDEST_SERVER: (u32, u32) = (7, 0);
+
+/// How long a broken connection is tried again before the caller is told: a restart of the server with a large
+/// append-only file takes seconds, and half a lease's TTL must be left to stop in good order.
+const RECONNECT_FOR: Duration = Duration::from_secs(10);
+/// Pause between two tries to connect.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+/// A server that does not take a connection for this long is not there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Longest wait for one answer: a batch of the largest records with a slow disk stays below.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Commands sent in one go: bounds what is in memory on both sides, and one durability wait still covers many.
+pub(super) const COMMANDS_AT_ONCE: usize = 512;
+
+/// The last acknowledged journal line of a run: number of lines and link.
+type Tip = (u64, String);
+
+/// A connection that mends itself.
+pub(super) struct Connection {
+    address: Address,
+    keys: Keys,
+    pub(super) scripts: Scripts,
+    client: Client,
+    /// The open line and its number.
+    line: tokio::sync::Mutex<Option<(u64, MultiplexedConnection)>>,
+    tips: Mutex<BTreeMap<RunId, Tip>>,
+    lost: Mutex<Option<StoreError>>,
+}
+
+/// Why a call did not succeed.
+enum Trouble {
+    /// The line is broken or the server is starting: try again.
+    Again(String),
+    /// Final.
+    Final(StoreError),
+}
+
+impl Connection {
+    /// Prepares a connection; nothing is sent yet.
+    pub(super) fn new(address: Address, keys: Keys) -> Result<Connection, StoreError> {
+        let mut login = RedisConnectionInfo::default().set_db(address.database);
+        if let Some(user) = &address.user {
+            login = login.set_username(user);
+        }
+        if let Some(password) = &address.password {
+            login = login.set_password(password);
+        }
+        let tcp = ConnectionAddr::Tcp(address.host.clone(), address.port);
+        let client = tcp.into_connection_info().map(|info| info.set_redis_settings(login)).and_then(Client::open);
+        let client = client.map_err(|error| StoreError::Address(error.to_string()))?;
+        Ok(Connection {
+            address,
+            keys,
+            scripts: Scripts::new(),
+            client,
+            line: tokio::sync::Mutex::new(None),
+            tips: Mutex::new(BTreeMap::new()),
+            lost: Mutex::new(None),
+        })
+    }
+
+    /// For messages.
+    pub(super) fn place(&self) -> String {
+        self.address.place()
+    }
+
+    /// Remembers the last acknowledged line of a run, of answers in any order.
+    pub(super) fn acknowledged(&self, run: &RunId, lines: u64, link: &str) {
+        let mut tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner);
+        match tips.get_mut(run) {
+            Some((known, _)) if *known >= lines => {}
+            _ => {
+                tips.insert(run.clone(), (lines, link.to_owned()));
+            }
+        }
+    }
+
+    /// The run's journal is of no more interest.
+    pub(super) fn forget(&self, run: &RunId) {
+        self.tips.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+
+    /// One command.
+    pub(super) async fn one(&self, command: Cmd) -> Result<Value, StoreError> {
+        Ok(self.all(vec![command]).await?.pop().unwrap_or(Value::Nil))
+    }
+
+    /// One script call, its answer as words.
+    pub(super) async fn script(&self, command: Cmd) -> Result<Words, StoreError> {
+        self.words(self.one(command).await?)
+    }
+
+    /// The words of a script's answer.
+    pub(super) fn words(&self, value: Value) -> Result<Words, StoreError> {
+        match value {
+            Value::Array(values) => Ok(Words(values)),
+            other => Err(self.refused(format!("an answer of an unexpected kind: {}", text(&other)))),
+        }
+    }
+
+    /// Commands in order, pipelined; all are sent again after a broken line, so each must bear that.
+    ///
+    /// # Errors
+    /// Unreachable for [`RECONNECT_FOR`]; refused by the server; unfit; writes lost.
+    pub(super) async fn all(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
+        let mut answers = Vec::with_capacity(commands.len());
+        for part in commands.chunks(COMMANDS_AT_ONCE) {
+            let mut pipeline = Pipeline::with_capacity(part.len());
+            for command in part {
+                pipeline.add_command(command.clone());
+            }
+            answers.extend(self.pipeline(&pipeline).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn pipeline(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
+        let start = Instant::now();
+        loop {
+            match self.attempt(pipeline).await {
+                Ok(values) => return Ok(values),
+                Err(Trouble::Final(error)) => return Err(error),
+                Err(Trouble::Again(error)) if start.elapsed() > RECONNECT_FOR => {
+                    return Err(StoreError::Unreachable { server: self.place(), error });
+                }
+                Err(Trouble::Again(_)) => tokio::time::sleep(RECONNECT_PAUSE).await,
+            }
+        }
+    }
+
+    async fn attempt(&self, pipeline: &Pipeline) -> Result<Vec<Value>, Trouble> {
+        if let Some(lost) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(Trouble::Final(lost));
+        }
+        let (number, mut line) = self.line().await?;
+        let mut whole = pipeline.clone();
+        let answer: Result<Vec<Value>, _> = whole.ignore_errors().query_async(&mut line).await;
+        let values = match answer {
+            Ok(values) => values,
+            Err(error) => {
+                self.hang_up(number).await;
+                return Err(Trouble::Again(error.to_string()));
+            }
+        };
+        for value in &values {
+            if let Value::ServerError(error) = value {
+                return Err(match error.code() {
+                    "NOSCRIPT" => {
+                        // The server was restarted or its scripts were flushed: a new line loads them again.
+                        self.hang_up(number).await;
+                        Trouble::Again("scripts were flushed".to_owned())
+                    }
+                    "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" => Trouble::Again(error.to_string()),
+                    _ => Trouble::Final(self.refused(error.to_string())),
+                });
+            }
+        }
+        Ok(values)
+    }
+
+    fn refused(&self, error: String) -> StoreError {
+        StoreError::Refused { server: self.place(), error }
+    }
+
+    async fn hang_up(&self, number: u64) {
+        let mut line = self.line.lock().await;
+        if let Some((open, _)) = line.as_ref()
+            && *open == number
+        {
+            *line = None;
+        }
+    }
+
+    /// The open line; a new one is checked before it is used.
+    async fn line(&self) -> Result<(u64, MultiplexedConnection), Trouble> {
+        let mut held = self.line.lock().await;
+        if let Some(line) = held.as_ref() {
+            return Ok(line.clone());
+        }
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(Some(RESPONSE_TIMEOUT));
+        let opened = self.client.get_multiplexed_async_connection_with_config(&config).await;
+        let mut line = opened.map_err(|error| match error.kind() {
+            redis::ErrorKind::AuthenticationFailed => Trouble::Final(self.refused(error.to_string())),
+            _ => Trouble::Again(error.to_string()),
+        })?;
+        self.check_server(&mut line).await?;
+        let mut load = Pipeline::new();
+        for command in self.scripts.loading() {
+            load.add_command(command);
+        }
+        let _: Vec<String> = load.query_async(&mut line).await.map_err(|error| self.trouble(error))?;
+        self.check_tips(&mut line).await?;
+        /// Numbers of lines, to tell an old one from its successor.
+        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        *held = Some((number, line.clone()));
+        Ok((number, line))
+    }
+
+    fn trouble(&self, error: redis::RedisError) -> Trouble {
+        if error.is_io_error() || error.is_timeout() || error.is_connection_dropped() || error.code() == Some("LOADING")
+        {
+            Trouble::Again(error.to_string())
+        } else {
+            Trouble::Final(self.refused(error.to_string()))
+        }
+    }
+
+    /// Version and settings without which an acknowledged write could be lost.
+    async fn check_server(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
+        let unfit = |what: String| Trouble::Final(StoreError::Unfit(format!("{}: {what}", self.place())));
+        let info: String =
+            redis::cmd("INFO").arg("server").query_async(line).await.map_err(|error| self.trouble(error))?;
+        let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or("unknown").trim();
+        let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
+        if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) < OLDEST_SERVER {
+            return Err(unfit(format!("the server is Redis {version}, and 7.0 or later is needed")));
+        }
+        let demanded = [
+            (
+                "maxmemory-policy",
+                "noeviction",
+                "with any other policy the server throws parts of the state away when its memory is full",
+            ),
+            ("appendonly", "yes", "without it a restart loses the state"),
+            (
+                "appendfsync",
+                "always",
+                "with any other value the server acknowledges writes before they are on the disk",
+            ),
+        ];
+        for (name, value, why) in demanded {
+            let answer: Result<Vec<String>, _> = redis::cmd("CONFIG").arg("GET").arg(name).query_async(line).await;
+            let found = match answer {
+                Ok(pair) => pair.into_iter().nth(1).unwrap_or_default(),
+                Err(error) if error.code() == Some("NOPERM") || error.code() == Some("ERR") => {
+                    return Err(unfit(format!(
+                        "the setting {name} cannot be read ({error}); allow the user `CONFIG GET`, since state is only \
+                         safe with {name} {value}"
+                    )));
+                }
+                Err(error) => return Err(self.trouble(error)),
+            };
+            if found != value {
+                return Err(unfit(format!(
+                    "the setting {name} is {found:?} and must be {value:?}: {why}. Change it with `redis-cli CONFIG \
+                     SET {name} {value}` and in redis.conf (`{name} {value}`)"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every line that was acknowledged to us is still there.
+    async fn check_tips(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
+        let tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (run, (lines, link)) in tips {
+            let found: Option<Vec<u8>> = redis::cmd("LINDEX")
+                .arg(self.keys.journal(&run))
+                .arg(lines.saturating_sub(1))
+                .query_async(line)
+                .await
+                .map_err(|error| self.trouble(error))?;
+            if !found.is_some_and(|found| found.starts_with(link.as_bytes())) {
+                let error = StoreError::LostWrites { run, sequence: lines.saturating_sub(1) };
+                *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+                return Err(Trouble::Final(error));
+            }
+        }
+        Ok(())
+    }
+}

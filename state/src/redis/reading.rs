@@ -1,0 +1,227 @@
+//! Reading state and runs out of Redis, in bounded parts.
+
+use std::collections::BTreeMap;
+
+use redis::Value;
+
+use super::codec;
+use super::scripts::sha1_hex;
+use super::steps;
+use super::{Core, FIELDS_AT_ONCE, holder};
+use crate::content::subjects;
+use crate::ledger::leases::newest_first;
+use crate::run::{
+    Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunStatus, WorkerId,
+};
+use crate::snapshot::{Doubt, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
+use crate::step::Writes;
+use crate::store::StoreError;
+
+impl Core {
+    /// A whole hash, in bounded parts.
+    pub(super) async fn hash(&self, key: &str) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+        let mut found = BTreeMap::new();
+        let mut cursor = "0".to_owned();
+        loop {
+            let mut command = redis::cmd("HSCAN");
+            command.arg(key).arg(&cursor).arg("COUNT").arg(FIELDS_AT_ONCE);
+            let words = self.connection.script(command).await?;
+            cursor = words.text(0);
+            if let Some(Value::Array(pairs)) = words.0.into_iter().nth(1) {
+                let mut pairs = pairs.into_iter();
+                while let (Some(name), Some(value)) = (pairs.next(), pairs.next()) {
+                    found.insert(codec::text(&name), codec::bytes(value).unwrap_or_default());
+                }
+            }
+            if cursor == "0" {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// A hash of short texts.
+    pub(super) async fn texts(&self, key: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        let found = self.hash(key).await?;
+        Ok(found.into_iter().map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned())).collect())
+    }
+
+    pub(super) async fn doubts(&self) -> Result<Vec<Doubt>, StoreError> {
+        let key = self.keys.doubts();
+        let found = self.texts(&key).await?;
+        let doubts = found.iter().map(|(name, value)| codec::doubt(name, value)).collect::<Option<Vec<_>>>();
+        doubts.ok_or_else(|| self.damaged(&key, "a doubt cannot be read"))
+    }
+
+    /// The header of a run from its hash; `None` if there is no such run.
+    pub(super) fn header(
+        &self,
+        id: &RunId,
+        fields: &BTreeMap<String, String>,
+    ) -> Result<Option<RunHeader>, StoreError> {
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let read = || {
+            let text = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
+            let count = |name: &str| fields.get(name).map_or(Some(0), |text| text.parse::<u32>().ok());
+            let mut counts = OpCounts {
+                pending: 0,
+                running: count("running")?,
+                done: count("done")?,
+                failed: count("failed")?,
+                skipped: count("skipped")?,
+                in_doubt: count("in_doubt")?,
+            };
+            let OpCounts { running, done, failed, skipped, in_doubt, .. } = counts;
+            counts.pending = count("operations")?.saturating_sub(running + done + failed + skipped + in_doubt);
+            let lease = match text("token") {
+                "" => None,
+                held => Some(LeaseView {
+                    token: codec::token(held)?,
+                    heartbeat: text("beat").parse().ok()?,
+                    holder: holder(text("holder")),
+                    age_ms: None,
+                }),
+            };
+            Some(RunHeader {
+                id: id.clone(),
+                plan: Digest::parse(text("plan"))?,
+                started_unix_ms: text("started").parse().ok()?,
+                status: RunStatus::parse(text("status"))?,
+                counts,
+                claimed: text("claimed") == "1",
+                lease,
+            })
+        };
+        let header = read().ok_or_else(|| self.damaged(&self.keys.run(id), "the header cannot be read"))?;
+        Ok(Some(header))
+    }
+
+    pub(super) async fn read_header(&self, id: &RunId) -> Result<Option<RunHeader>, StoreError> {
+        let fields = self.texts(&self.keys.run(id)).await?;
+        let Some(mut header) = self.header(id, &fields)? else { return Ok(None) };
+        if let Some(lease) = &mut header.lease {
+            let clock = self.connection.script(redis::cmd("TIME")).await?;
+            let now = clock.text(0).parse::<u64>().ok().map(|seconds| seconds * 1_000);
+            let beat = fields.get("beat_at").and_then(|text| text.parse::<u64>().ok());
+            lease.age_ms = now.zip(beat).map(|(now, beat)| now.saturating_sub(beat));
+        }
+        Ok(Some(header))
+    }
+
+    pub(super) async fn read_ops(&self, id: &RunId) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
+        let key = self.keys.ops(id);
+        let found = self.hash(&key).await?;
+        let read = |(name, value): (String, Vec<u8>)| Some((OpIndex(name.parse().ok()?), codec::op(&value)?));
+        let ops = found.into_iter().map(read).collect::<Option<_>>();
+        ops.ok_or_else(|| self.damaged(&key, "an operation cannot be read"))
+    }
+
+    /// The revisions that a repeated step had given.
+    pub(super) async fn written(
+        &self,
+        run: &RunId,
+        writes: Option<&Writes>,
+    ) -> Result<Vec<(Subject, Revision)>, StoreError> {
+        let mut found = Vec::new();
+        for subject in writes.map(subjects).unwrap_or_default() {
+            let mut command = redis::cmd("HGET");
+            command.arg(self.keys.written(run)).arg(codec::subject_text(&subject));
+            let number = codec::text(&self.connection.one(command).await?);
+            found.extend(steps::revision(&number).map(|revision| (subject, revision)));
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn headers(&self) -> Result<Vec<RunHeader>, StoreError> {
+        let runs = self.texts(&self.keys.runs()).await?;
+        let mut headers = Vec::with_capacity(runs.len());
+        for id in runs.keys().filter_map(|id| RunId::parse(id)) {
+            headers.extend(self.read_header(&id).await?);
+        }
+        newest_first(&mut headers);
+        Ok(headers)
+    }
+
+    pub(super) async fn state(&self) -> Result<Snapshot, StoreError> {
+        let meta = self.hash(&self.keys.meta()).await?;
+        let text = |name: &str| meta.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        let mut snapshot = Snapshot {
+            lineage: text("lineage").unwrap_or_default(),
+            serial: text("serial").and_then(|text| text.parse().ok()).unwrap_or_default(),
+            terraform_version: text("version").unwrap_or_default(),
+            ..Snapshot::default()
+        };
+        if let Some(value) = meta.get("checks") {
+            let found = codec::stored(value);
+            let (revision, checks) = found.ok_or_else(|| self.damaged(&self.keys.meta(), "the check results"))?;
+            snapshot.checks = checks;
+            snapshot.checks_revision = revision;
+        }
+        for (address, value) in self.hash(&self.keys.records()).await? {
+            let found = codec::stored(&value);
+            let (revision, record) =
+                found.ok_or_else(|| self.damaged(&self.keys.records(), &format!("the record of {address}")))?;
+            snapshot.instances.insert(address, StoredInstance { record, revision });
+        }
+        for (name, value) in self.hash(&self.keys.outputs()).await? {
+            let found = codec::stored(&value);
+            let (revision, record) =
+                found.ok_or_else(|| self.damaged(&self.keys.outputs(), &format!("output {name}")))?;
+            snapshot.outputs.insert(name, StoredOutput { record, revision });
+        }
+        for (name, number) in self.texts(&self.keys.revisions()).await? {
+            let found = steps::revision_of(&name, &number);
+            let (subject, revision) = found.ok_or_else(|| self.damaged(&self.keys.revisions(), &name))?;
+            let present = match &subject {
+                Subject::Instance(address) => snapshot.instances.contains_key(address),
+                Subject::Output(name) => snapshot.outputs.contains_key(name),
+                Subject::Checks => true,
+                Subject::Dependents(_) => false,
+            };
+            if !present {
+                snapshot.other_revisions.insert(subject, revision);
+            }
+        }
+        snapshot.doubts = self.doubts().await?.into_iter().map(|doubt| (doubt.key.clone(), doubt)).collect();
+        Ok(snapshot)
+    }
+}
+
+/// A link as a digest, the zero one for none.
+pub(super) fn link_digest(link: &str) -> Digest {
+    if link.is_empty() { Digest::default() } else { Digest::of(link.as_bytes()) }
+}
+
+/// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER` and its link, if it follows from the link before.
+pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<(JournalLine, String)> {
+    /// The words that are written, so that a line holds one of them.
+    const EVENTS: [&str; 14] = [
+        "began",
+        "claimed",
+        "intent",
+        "commit",
+        "fail",
+        "doubt",
+        "resolve",
+        "skip",
+        "reopen",
+        "stray",
+        "stopped",
+        "ended",
+        "abandoned",
+        "image",
+    ];
+    let mut words = text.split(' ');
+    let (link, digest) = (words.next()?, words.next()?);
+    if sha1_hex(format!("{before}{digest}").as_bytes()) != link {
+        return None;
+    }
+    let event = words.next()?;
+    let event = EVENTS.into_iter().find(|known| *known == event)?;
+    let number = |word: &str| if word == "-" { Some(None) } else { word.parse().ok().map(Some) };
+    let op = number(words.next()?)?.map(OpIndex);
+    let attempt = number(words.next()?)?.map(Attempt);
+    let worker = Some(codec::unword(words.next()?)?).filter(|name| !name.is_empty()).map(WorkerId);
+    Some((JournalLine { sequence, hash: link_digest(link), event, op, attempt, worker }, link.to_owned()))
+}

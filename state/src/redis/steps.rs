@@ -1,0 +1,281 @@
+//! Steps as calls of scripts, and the scripts' answers.
+
+use redis::Cmd;
+
+use super::codec::{
+    FAILURE, RESULT, Words, doubt, record_bytes, status, status_letter, subject, subject_text, target_word, token,
+    unword, word,
+};
+use super::keys::Keys;
+use super::scripts::{Script, Scripts};
+use crate::content::{bytes_of, digest_of};
+use crate::event::step_words;
+use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
+use crate::snapshot::{Revision, Subject};
+use crate::step::{CommitRecord, Failure, Fenced, Intent, Outcome, Resolution, Stale, StoreAnswer, StoreStep, Writes};
+use crate::store::StoreError;
+
+/// Largest record of an instance or output, result or failure: a provider's reply is bounded well below, and the
+/// server copies each a few times.
+const MAX_VALUE: usize = 32 * 1024 * 1024;
+
+/// The journal line of an event: word, operation, attempt, worker.
+pub(super) fn line(event: &str, op: Option<OpIndex>, attempt: Option<Attempt>, worker: Option<&WorkerId>) -> String {
+    let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned());
+    let worker = word(worker.map(|worker| worker.0.as_str()).unwrap_or_default());
+    format!("{event} {} {} {worker}", number(op.map(|op| op.0)), number(attempt.map(|attempt| attempt.0)))
+}
+
+/// Calls of the holder of one lease.
+pub(super) struct Calls<'a> {
+    pub(super) scripts: &'a Scripts,
+    pub(super) keys: &'a Keys,
+    pub(super) lease: &'a Lease,
+}
+
+impl Calls<'_> {
+    /// A call that begins with incarnation and token.
+    pub(super) fn begin(&self, script: Script, keys: &[String]) -> Cmd {
+        let mut command = self.scripts.call(script, keys);
+        command.arg(self.lease.incarnation.to_string()).arg(self.lease.token.to_string());
+        command
+    }
+
+    /// The call of a step.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`].
+    pub(super) fn step(&self, step: &StoreStep) -> Result<Cmd, StoreError> {
+        let (event, attempt, worker) = step_words(step);
+        let line = line(event, Some(step.op()), attempt, worker.as_ref());
+        let digest = digest_of(step).hex();
+        let run = &self.lease.run;
+        let base = [self.keys.meta(), self.keys.run(run), self.keys.ops(run), self.keys.journal(run)];
+        Ok(match step {
+            StoreStep::Intent(intent) => self.intent(intent, &base, &line, &digest),
+            StoreStep::Commit(commit) => self.commit(commit, &line)?,
+            StoreStep::Fail(failure) => self.failure(failure, &line)?,
+            StoreStep::Resolve(resolution) => self.resolution(resolution, &line, &digest)?,
+            StoreStep::Doubt { op, attempt, reason } => {
+                let mut command = self.begin(Script::Doubt, &[&base[..], &[self.keys.doubts()]].concat());
+                command.arg(run.as_str()).arg(op.0).arg(attempt.0).arg(word(reason)).arg(line).arg(digest);
+                command
+            }
+            StoreStep::Skip { op, .. } => self.mark(&base, *op, OpStatus::Skipped, "PF", &line, &digest),
+            StoreStep::Reopen { op } => self.mark(&base, *op, OpStatus::Pending, "FS", &line, &digest),
+            StoreStep::Stray(stray) => {
+                let keys = [self.keys.meta(), self.keys.run(run), self.keys.strays(run), self.keys.journal(run)];
+                let mut command = self.begin(Script::Stray, &keys);
+                command.arg(digest_of(stray).hex()).arg(bounded("a stray", record_bytes(stray))?).arg(line);
+                command
+            }
+        })
+    }
+
+    fn intent(&self, intent: &Intent, base: &[String], line: &str, digest: &str) -> Cmd {
+        let own = [self.keys.own_claims(&self.lease.run), self.keys.doubts(), self.keys.revisions()];
+        let mut command = self.begin(Script::Intent, &[base, &own].concat());
+        let subject = Subject::Instance(intent.target.address.clone());
+        command
+            .arg(intent.op.0)
+            .arg(intent.attempt.0)
+            .arg(word(&intent.worker.0))
+            .arg(target_word(&intent.target))
+            .arg(intent.planned.hex())
+            .arg(word(&intent.action))
+            .arg(subject_text(&subject))
+            .arg(intent.base.map(|revision| revision.0.to_string()).unwrap_or_default())
+            .arg(line)
+            .arg(digest);
+        command
+    }
+
+    fn mark(&self, base: &[String], op: OpIndex, to: OpStatus, from: &str, line: &str, digest: &str) -> Cmd {
+        let mut command = self.begin(Script::Mark, base);
+        command.arg(op.0).arg(status_letter(to)).arg(from).arg(line).arg(digest);
+        command
+    }
+
+    /// A call of a script that writes to the state.
+    fn writing(&self, script: Script) -> Cmd {
+        let run = &self.lease.run;
+        let keys = [
+            self.keys.meta(),
+            self.keys.run(run),
+            self.keys.ops(run),
+            self.keys.journal(run),
+            self.keys.own_claims(run),
+            self.keys.records(),
+            self.keys.outputs(),
+            self.keys.revisions(),
+            self.keys.dependencies(),
+            self.keys.claims(),
+            self.keys.written(run),
+            self.keys.doubts(),
+        ];
+        let mut command = self.begin(script, &keys);
+        command.arg(run.as_str());
+        command
+    }
+
+    fn commit(&self, commit: &CommitRecord, line: &str) -> Result<Cmd, StoreError> {
+        let mut command = self.writing(Script::Settle);
+        command
+            .arg(commit.op.0)
+            .arg(commit.attempt.0)
+            .arg(word(&commit.worker.0))
+            .arg(digest_of(commit).hex())
+            .arg(status_letter(OpStatus::Done))
+            .arg(u8::from(commit.intended))
+            .arg(result_payload(commit)?)
+            .arg(line);
+        add_writes(&mut command, &commit.writes)?;
+        Ok(command)
+    }
+
+    fn failure(&self, failure: &Failure, line: &str) -> Result<Cmd, StoreError> {
+        let mut command = self.writing(Script::Settle);
+        command
+            .arg(failure.op.0)
+            .arg(failure.attempt.0)
+            .arg(word(&failure.worker.0))
+            .arg(digest_of(failure).hex())
+            .arg(status_letter(OpStatus::Failed))
+            .arg(u8::from(failure.intended))
+            .arg(failure_payload(failure)?)
+            .arg(line);
+        add_writes(&mut command, &failure.writes)?;
+        Ok(command)
+    }
+
+    fn resolution(&self, resolution: &Resolution, line: &str, digest: &str) -> Result<Cmd, StoreError> {
+        let nothing = Writes::default();
+        let (becomes, settled, worker, payload, writes) = match &resolution.outcome {
+            Outcome::Done(commit) => {
+                (OpStatus::Done, digest_of(commit), &commit.worker.0, result_payload(commit)?, &commit.writes)
+            }
+            Outcome::Failed(failure) => {
+                (OpStatus::Failed, digest_of(failure), &failure.worker.0, failure_payload(failure)?, &failure.writes)
+            }
+            Outcome::Pending => (OpStatus::Pending, digest_of(resolution), &String::new(), Vec::new(), &nothing),
+        };
+        let mut command = self.writing(Script::Resolve);
+        command
+            .arg(resolution.op.0)
+            .arg(resolution.attempt.0)
+            .arg(word(worker))
+            .arg(settled.hex())
+            .arg(status_letter(becomes))
+            .arg(digest)
+            .arg(payload)
+            .arg(line);
+        add_writes(&mut command, writes)?;
+        Ok(command)
+    }
+}
+
+fn result_payload(commit: &CommitRecord) -> Result<Vec<u8>, StoreError> {
+    let mut payload = vec![RESULT];
+    payload.extend_from_slice(&commit.result.0);
+    bounded(&format!("the result of operation {}", commit.op), payload)
+}
+
+fn failure_payload(failure: &Failure) -> Result<Vec<u8>, StoreError> {
+    let mut payload = vec![FAILURE];
+    payload.extend(record_bytes(failure));
+    bounded(&format!("the failure of operation {}", failure.op), payload)
+}
+
+fn bounded(what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    if bytes.len() <= MAX_VALUE {
+        return Ok(bytes);
+    }
+    Err(StoreError::TooLarge { what: what.to_owned(), size: bytes.len() as u64, limit: MAX_VALUE as u64 })
+}
+
+fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), StoreError> {
+    command.arg(writes.instances.len());
+    for write in &writes.instances {
+        command.arg(&write.address).arg(u8::from(write.record.is_some()));
+        match &write.record {
+            None => command.arg("").arg(""),
+            Some(record) => {
+                let names: Vec<&str> = record.dependencies().into_iter().collect();
+                command
+                    .arg(bounded(&format!("the record of {}", write.address), record_bytes(record))?)
+                    .arg(names.join("\n"))
+            }
+        };
+    }
+    command.arg(writes.outputs.len());
+    for write in &writes.outputs {
+        command.arg(&write.name).arg(u8::from(write.record.is_some()));
+        match &write.record {
+            None => command.arg(""),
+            Some(record) => command.arg(bounded(&format!("output {}", write.name), record_bytes(record))?),
+        };
+    }
+    match &writes.checks {
+        None => command.arg(0),
+        Some(checks) => command.arg(1).arg(bounded("the check results", record_bytes(checks))?),
+    };
+    Ok(())
+}
+
+/// Why a script refused the lease; `None` if it did not.
+pub(super) fn fenced(words: &Words) -> Option<Fenced> {
+    if words.text(0) != "FENCED" {
+        return None;
+    }
+    Some(match words.text(1).as_str() {
+        "norun" => Fenced::NoRun,
+        "token" => Fenced::Token { now: token(&words.text(2)) },
+        _ => Fenced::Incarnation { now: incarnation(&words.text(2)).unwrap_or(Incarnation(0)) },
+    })
+}
+
+/// An incarnation from its text.
+pub(super) fn incarnation(text: &str) -> Option<Incarnation> {
+    u128::from_str_radix(text, 16).ok().map(Incarnation)
+}
+
+/// The answer of a step's script; `None` if it makes no sense.
+pub(super) fn answer(words: &Words) -> Option<StoreAnswer> {
+    if let Some(fenced) = fenced(words) {
+        return Some(StoreAnswer::Fenced(fenced));
+    }
+    Some(match words.text(0).as_str() {
+        "OK" => {
+            let rest = words.rest(4);
+            let revisions = rest.chunks_exact(2).map(|pair| revision_of(&pair[0], &pair[1])).collect::<Option<_>>()?;
+            StoreAnswer::Ok { revisions, repeated: words.text(1) == "1" }
+        }
+        "STALE" => {
+            let (subject, expected) = revision_of(&words.text(1), &words.text(2))?;
+            StoreAnswer::Stale(vec![Stale { subject, expected, found: revision(&words.text(3))? }])
+        }
+        "NOTCLAIMED" => StoreAnswer::NotClaimed(words.rest(1).iter().map(|text| subject(text)).collect::<Option<_>>()?),
+        "DOUBTFUL" => StoreAnswer::Doubtful(Box::new(doubt(&words.text(1), &words.text(2))?)),
+        "ILLEGAL" => StoreAnswer::Illegal {
+            status: status(&words.text(1))?,
+            attempt: Attempt(words.text(2).parse().ok()?),
+            worker: WorkerId(unword(&words.text(3))?),
+        },
+        _ => return None,
+    })
+}
+
+/// A revision from its text.
+pub(super) fn revision(text: &str) -> Option<Revision> {
+    text.parse().ok().map(Revision)
+}
+
+/// A subject with its revision.
+pub(super) fn revision_of(name: &str, number: &str) -> Option<(Subject, Revision)> {
+    Some((subject(name)?, revision(number)?))
+}
+
+/// The digest under which a line that is about no step is chained.
+pub(super) fn event_digest(line: &str, more: &impl serde::Serialize) -> String {
+    crate::run::Digest::of(&bytes_of(&(line, more))).hex()
+}

@@ -1,0 +1,243 @@
+//! The Redis store: settings demanded, broken connections, lost writes, full memory, rate.
+
+#[path = "support/redis_server.rs"]
+mod redis_server;
+mod support;
+
+use std::time::Instant;
+
+use redis_server::{SAFE, Server};
+use support::*;
+use weft_state::*;
+
+async fn connect(server: &Server) -> RedisStore {
+    RedisStore::connect(&server.url("test"), "default", true).await.unwrap()
+}
+
+async fn started(store: &RedisStore, id: &str, operations: u32, indexes: &[u32]) -> Lease {
+    assert_eq!(store.create_run(new_run(id, operations, 1)).await.unwrap(), CreateAnswer::Created);
+    let lease = granted(store, id, 7).await;
+    let wanted = claims(store, indexes.iter().copied()).await;
+    assert_eq!(store.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    lease
+}
+
+#[tokio::test]
+async fn each_setting_is_demanded_by_name() {
+    for (name, bad) in [("appendonly", "no"), ("appendfsync", "everysec"), ("maxmemory-policy", "allkeys-lru")] {
+        let settings = SAFE.map(|(known, good)| (known, if known == name { bad } else { good }));
+        let Some(server) = Server::with(settings.to_vec()) else { return };
+        let error = RedisStore::connect(&server.url("test"), "default", true).await.unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, StoreError::Unfit(_)), "{text}");
+        let good = SAFE.iter().find(|(known, _)| *known == name).unwrap().1;
+        assert!(text.contains(&format!("CONFIG SET {name} {good}")), "{text}");
+        // As it says, so it is done.
+        server.command(&["CONFIG", "SET", name, good]);
+        RedisStore::connect(&server.url("test"), "default", true).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn addresses_that_are_refused() {
+    for (url, expected) in [
+        ("redis://localhost/0", "state=NAME is missing"),
+        ("redis://192.0.2.1/0?state=a", "not on this machine"),
+        ("rediss://localhost/0?state=a", "TLS"),
+    ] {
+        let error = RedisStore::connect(url, "default", true).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_meta_record_is_an_error() {
+    let Some(server) = Server::start() else { return };
+    let error = RedisStore::connect(&server.url("test"), "default", false).await.unwrap_err();
+    assert!(matches!(error, StoreError::NoState(_)), "{error}");
+    let store = connect(&server).await;
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    RedisStore::connect(&server.url("test"), "default", false).await.unwrap();
+    server.command(&["DEL", "weft:{test/default}:meta"]);
+    let error = RedisStore::connect(&server.url("test"), "default", true).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    let answers = store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap();
+    assert!(matches!(answers[0], StoreAnswer::Fenced(Fenced::Incarnation { .. })), "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_whole_run_and_its_export() {
+    let Some(server) = Server::start() else { return };
+    let store = connect(&server).await;
+    assert_eq!(store.export().await.unwrap(), None);
+    let lease = started(&store, "run-a", 3, &[0, 1]).await;
+    let steps = vec![
+        intent(0, 1, 0),
+        intent(1, 1, 1),
+        commit(0, 1, 0, Some(5)),
+        commit(1, 1, 1, Some(6)),
+        output_commit(2, 1, "o", Some("\"v\"")),
+    ];
+    let first = store.step_batch(&lease, steps.clone()).await.unwrap();
+    assert_all_ok(&first);
+    // The whole batch again, as after a lost reply: the same revisions, nothing done twice.
+    for (again, first) in store.step_batch(&lease, steps).await.unwrap().into_iter().zip(first) {
+        let StoreAnswer::Ok { revisions: known, .. } = first else { panic!() };
+        assert_eq!(again, StoreAnswer::Ok { revisions: known, repeated: true });
+    }
+    assert_eq!(store.snapshot().await.unwrap().serial, 3);
+    // A second store on the same server sees it, and cannot have what the first claims.
+    let other = connect(&server).await;
+    other.create_run(new_run("run-b", 1, 2)).await.unwrap();
+    let second = granted(&other, "run-b", 9).await;
+    let wanted = claims(&other, [0]).await;
+    match other.claim(&second, &wanted).await.unwrap() {
+        ClaimAnswer::Refused { held, stale, doubts } => {
+            assert!(stale.is_empty() && doubts.is_empty());
+            assert_eq!((held[0].run.as_str(), &held[0].holder), ("run-a", &holder()));
+        }
+        answer => panic!("{answer:?}"),
+    }
+    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    assert_eq!((header.status, header.counts.done), (RunStatus::Done, 3));
+    assert_eq!(other.claim(&second, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    let text = store.export().await.unwrap().unwrap();
+    let file = tfstate::StateFile::parse(&text, "export").unwrap();
+    assert_eq!((file.instances.len(), file.outputs.len(), file.to_bytes() == text), (2, 1, true));
+    assert_eq!(store.plan(&run_id("run-a")).await.unwrap().0, b"plan of run-a");
+    let lines = store.journal(&run_id("run-a")).await.unwrap();
+    let words: Vec<&str> = lines.iter().map(|line| line.event).collect();
+    assert_eq!(words, ["began", "claimed", "intent", "intent", "commit", "commit", "commit", "ended"]);
+    let tip = store.tip(&run_id("run-a")).await.unwrap();
+    assert_eq!((tip.sequence, tip.hash), (8, lines[7].hash));
+    let runs = store.runs().await.unwrap();
+    assert_eq!(runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run-b", "run-a"]);
+    assert!(runs[0].lease.as_ref().unwrap().age_ms.is_some());
+}
+
+#[tokio::test]
+async fn a_lease_is_taken_over_only_when_its_heartbeat_stood_still() {
+    let Some(server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    let AcquireAnswer::Held(seen) = store.acquire(acquire_request("run-a", 8)).await.unwrap() else { panic!() };
+    assert_eq!(store.renew(&lease).await.unwrap(), RenewAnswer::Renewed { heartbeat: 1 });
+    let late = Acquire { unmoved: Some(seen), ..acquire_request("run-a", 8) };
+    let AcquireAnswer::Held(seen) = store.acquire(late).await.unwrap() else { panic!() };
+    let now = Acquire { unmoved: Some(seen), ..acquire_request("run-a", 8) };
+    assert!(matches!(store.acquire(now).await.unwrap(), AcquireAnswer::Granted(_)));
+    assert!(matches!(store.renew(&lease).await.unwrap(), RenewAnswer::Fenced(Fenced::Token { now: Some(_) })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_killed_at_random_moments_loses_nothing_acknowledged() {
+    let Some(mut server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let all: Vec<u32> = (0..400).collect();
+    let lease = started(&store, "run-a", 400, &all).await;
+    let worker = {
+        let (store, lease) = (store.clone(), lease.clone());
+        tokio::spawn(async move {
+            for op in 0..400 {
+                let steps = vec![intent(op, 1, op), commit(op, 1, op, Some(u64::from(op)))];
+                assert_all_ok(&store.step_batch(&lease, steps).await.unwrap());
+            }
+        })
+    };
+    for _ in 0..4 {
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        tokio::task::block_in_place(|| server.restart());
+    }
+    worker.await.unwrap();
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!(snapshot.instances.len(), 400);
+    assert_eq!(snapshot.serial, 400);
+    let lines = store.journal(&run_id("run-a")).await.unwrap();
+    assert_eq!(lines.iter().filter(|line| line.event == "commit").count(), 400);
+}
+
+#[tokio::test]
+async fn lost_writes_freeze_the_store() {
+    let Some(mut server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    server.command(&["RPOP", "weft:{test/default}:run:run-a:journal"]);
+    server.restart();
+    let error = store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::LostWrites { sequence: 3, .. }), "{error}");
+    assert!(store.snapshot().await.is_err());
+}
+
+#[tokio::test]
+async fn full_memory_refuses_before_writing() {
+    let Some(server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let lease = started(&store, "run-a", 2, &[0]).await;
+    server.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    let error = store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Refused { error, .. } if error.contains("OOM")), "{error}");
+    server.command(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert!(store.run(&run_id("run-a")).await.unwrap().unwrap().ops.is_empty());
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_said_to_be() {
+    let Some(mut server) = Server::start() else { return };
+    let url = server.url("test");
+    server.kill();
+    let error = RedisStore::connect(&url, "default", true).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn many_claims_and_only_the_last_finished_runs() {
+    let Some(server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let all: Vec<u32> = (0..5_000).collect();
+    let lease = started(&store, "run-a", 0, &all).await;
+    assert_eq!(store.run(&run_id("run-a")).await.unwrap().unwrap().claims.len(), 5_000);
+    store.release(&lease, Ending::Finished).await.unwrap();
+    assert!(store.run(&run_id("run-a")).await.unwrap().unwrap().claims.is_empty());
+    for number in 0..22 {
+        let id = format!("run-{number:02}");
+        store.create_run(new_run(&id, 0, 10 + number)).await.unwrap();
+        let lease = granted(&store, &id, 1).await;
+        store.release(&lease, Ending::Finished).await.unwrap();
+    }
+    let runs = store.runs().await.unwrap();
+    assert_eq!((runs.len(), runs[0].id.as_str(), runs[19].id.as_str()), (20, "run-21", "run-02"));
+    assert!(matches!(store.plan(&run_id("run-a")).await.unwrap_err(), StoreError::NoRun(_)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pipelined_steps_are_fast_enough() {
+    /// Operations (an intent and a commit, each durable and apart) a second: what the whole system must reach.
+    const DEMANDED: f64 = 5_000.0;
+    const OPERATIONS: u32 = 10_000;
+    let Some(server) = Server::start() else { return };
+    let store = connect(&server).await;
+    let all: Vec<u32> = (0..OPERATIONS).collect();
+    let lease = started(&store, "run-a", OPERATIONS, &all).await;
+    let start = Instant::now();
+    let mut clients = Vec::new();
+    for client in 0..4 {
+        let (store, lease) = (store.clone(), lease.clone());
+        clients.push(tokio::spawn(async move {
+            let mine: Vec<u32> = (0..OPERATIONS).filter(|op| op % 4 == client).collect();
+            for batch in mine.chunks(64) {
+                let intents = batch.iter().map(|op| intent(*op, 1, *op)).collect();
+                assert_all_ok(&store.step_batch(&lease, intents).await.unwrap());
+                let commits = batch.iter().map(|op| commit(*op, 1, *op, Some(1))).collect();
+                assert_all_ok(&store.step_batch(&lease, commits).await.unwrap());
+            }
+        }));
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    let rate = f64::from(OPERATIONS) / start.elapsed().as_secs_f64();
+    eprintln!("{rate:.0} operations a second through Redis");
+    assert!(rate > DEMANDED, "{rate:.0} operations a second");
+}

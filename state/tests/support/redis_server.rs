@@ -1,0 +1,87 @@
+//! A Redis server of one test's own.
+
+#![allow(dead_code)]
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub struct Server {
+    pub port: u16,
+    folder: tempfile::TempDir,
+    settings: Vec<(&'static str, &'static str)>,
+    child: Child,
+}
+
+pub const SAFE: [(&str, &str); 3] =
+    [("appendonly", "yes"), ("appendfsync", "always"), ("maxmemory-policy", "noeviction")];
+
+impl Server {
+    /// Starts one with the settings that a store demands; `None`, said loudly, where there is no redis-server.
+    pub fn start() -> Option<Server> {
+        Server::with(SAFE.to_vec())
+    }
+
+    pub fn with(settings: Vec<(&'static str, &'static str)>) -> Option<Server> {
+        if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
+            let _ = writeln!(
+                std::io::stderr(),
+                "\n*** SKIPPED: no redis-server on PATH, the Redis store was NOT tested ***\n"
+            );
+            assert!(std::env::var_os("WEFT_TEST_NEEDS_REDIS").is_none(), "redis-server is demanded and not there");
+            return None;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let folder = tempfile::tempdir().unwrap();
+        let child = launch(port, folder.path(), &settings);
+        let server = Server { port, folder, settings, child };
+        server.wait();
+        Some(server)
+    }
+
+    pub fn url(&self, state: &str) -> String {
+        format!("redis://127.0.0.1:{}/0?state={state}", self.port)
+    }
+
+    /// kill -9 and a new start over the same files.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.child = launch(self.port, self.folder.path(), &self.settings);
+        self.wait();
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn command(&self, words: &[&str]) {
+        let status = Command::new("redis-cli").arg("-p").arg(self.port.to_string()).args(words).output().unwrap();
+        assert!(status.status.success());
+    }
+
+    fn wait(&self) {
+        let start = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(10), "redis-server does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn launch(port: u16, folder: &std::path::Path, settings: &[(&str, &str)]) -> Child {
+    let mut command = Command::new("redis-server");
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]).arg("--dir").arg(folder);
+    for (name, value) in settings {
+        command.arg(format!("--{name}")).arg(value);
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,191 @@
+//! The walls: who may depend on whom, what may be seen where, and a page that tells the truth about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weft_suite::root;
+
+/// The arrows of the design: each crate, and those of ours that it may use.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("graph-format", &[]),
+    ("proto", &[]),
+    ("syntax", &["graph-format"]),
+    ("expressions", &["graph-format", "syntax"]),
+    ("evaluator", &["graph-format", "syntax", "expressions"]),
+    ("providers", &["graph-format", "proto"]),
+    ("state", &["graph-format"]),
+    ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
+    ("executor", &["graph-format", "expressions", "providers", "proto"]),
+    ("coordinator", &["graph-format", "proto", "state"]),
+    (
+        "cli",
+        &[
+            "graph-format",
+            "proto",
+            "syntax",
+            "expressions",
+            "evaluator",
+            "providers",
+            "state",
+            "planner",
+            "executor",
+            "coordinator",
+        ],
+    ),
+];
+
+/// Arrows that are not allowed, of `depends`: crate to the crates that it uses.
+fn wrong_arrows(depends: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for (from, to) in depends {
+        match allowed.get(from.as_str()) {
+            None => wrong.push(format!("{from} is not a room of the design")),
+            Some(allowed) => wrong.extend(
+                to.iter().filter(|t| !allowed.contains(&t.as_str())).map(|t| format!("{from} must not use {t}")),
+            ),
+        }
+    }
+    wrong
+}
+
+fn metadata() -> serde_json::Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+#[test]
+fn dependencies_follow_the_arrows() {
+    let metadata = metadata();
+    let mut depends: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("name").trim_start_matches("weft-").to_string();
+        if matches!(name.as_str(), "simcloud" | "suite") {
+            continue;
+        }
+        let to = package["dependencies"].as_array().expect("dependencies");
+        let to = to.iter().filter(|d| d["kind"] != "dev").filter_map(|d| d["name"].as_str()?.strip_prefix("weft-"));
+        depends.insert(name, to.map(str::to_string).collect());
+    }
+    assert_eq!(depends.len(), ARROWS.len(), "every room is there: {:?}", depends.keys());
+    assert_eq!(wrong_arrows(&depends), Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    let depends = BTreeMap::from([("planner".to_string(), BTreeSet::from(["executor".to_string()]))]);
+    assert_eq!(wrong_arrows(&depends), ["planner must not use executor"]);
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![dir.to_path_buf()];
+    while let Some(dir) = pending.pop() {
+        for entry in std::fs::read_dir(&dir).expect("a readable folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Public signatures of a source text, tests left out: each `pub` item from the word to its brace or semicolon.
+fn public_items(text: &str) -> Vec<String> {
+    let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut items = Vec::new();
+    let mut lines = shipped.lines();
+    while let Some(line) = lines.next() {
+        let trimmed = line.trim_start();
+        if !trimmed.starts_with("pub ") {
+            continue;
+        }
+        let mut item = trimmed.to_string();
+        while !item.contains('{') && !item.contains(';') && !item.ends_with(',') {
+            match lines.next() {
+                Some(more) => {
+                    item.push(' ');
+                    item.push_str(more.trim());
+                }
+                None => break,
+            }
+        }
+        items.push(item);
+    }
+    items
+}
+
+/// Generated protobuf types stay at the edge: only `proto` itself, and the frames that two rooms exchange, are seen
+/// in public.
+#[test]
+fn no_generated_type_in_a_public_signature() {
+    let mut found = Vec::new();
+    for (room, _) in ARROWS {
+        if matches!(*room, "proto" | "cli") {
+            continue;
+        }
+        for file in rust_files(&root().join(room).join("src")) {
+            let text = std::fs::read_to_string(&file).expect("readable");
+            for item in public_items(&text) {
+                let generated = ["tfplugin5::", "tfplugin6::", "weft_proto::tfplugin"].iter().any(|n| item.contains(n));
+                if generated && !item.starts_with("pub(") {
+                    found.push(format!("{}: {item}", file.display()));
+                }
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn public_items_are_found() {
+    let text = "pub fn a(\n    x: tfplugin6::Schema,\n) -> u8 {\n}\nfn b() {}\n#[cfg(test)]\npub fn c() {}\n";
+    assert_eq!(public_items(text), ["pub fn a( x: tfplugin6::Schema, ) -> u8 {"]);
+}
+
+/// Syntax trees are known to `syntax`, `expressions`, `evaluator` and the commands that read text themselves.
+#[test]
+fn syntax_trees_stay_in_their_rooms() {
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("name");
+        let uses = package["dependencies"].as_array().expect("dependencies").iter().any(|d| d["name"] == "weft-syntax");
+        let may = matches!(name, "weft-expressions" | "weft-evaluator" | "weft-cli");
+        assert!(may || !uses, "{name} must not use weft-syntax");
+    }
+}
+
+/// Every path that ARCHITECTURE.md names in backticks and with a slash exists.
+#[test]
+fn architecture_names_only_what_is_there() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let missing: Vec<&str> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.contains('/') && !word.contains(' ') && !word.contains("://") && !word.starts_with('/'))
+        .filter(|word| word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)))
+        .filter(|word| !word.starts_with('.') || word.starts_with(".ci"))
+        .filter(|word| !root().join(word).exists())
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+/// `unsafe` is forbidden in every crate, by the workspace's lints.
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    for (room, _) in ARROWS {
+        let manifest = std::fs::read_to_string(root().join(room).join("Cargo.toml")).expect("Cargo.toml");
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{room}/Cargo.toml lacks the workspace's lints");
+    }
+}
