@@ -138,6 +138,8 @@ struct Op {
     live: bool,
     /// The worker itself said that it cannot tell.
     reported: bool,
+    /// Its last attempt was begun in this term, so its worker has the shard open.
+    begun_here: bool,
     /// When the worker got it.
     since: u64,
 }
@@ -236,6 +238,7 @@ impl Coordinator {
             tried: false,
             live: false,
             reported: false,
+            begun_here: false,
             since: now,
         };
         let mut coordinator = Coordinator {

@@ -69,6 +69,12 @@ impl Results {
         Ok(())
     }
 
+    /// What is sent when a result cannot be.
+    pub(crate) fn withheld(&self, operation: u32) -> Published {
+        let exports = self.exports.get(&operation).map(Vec::len).unwrap_or_default();
+        Published { local: Vec::new(), exports: vec![carried::withheld(); exports] }
+    }
+
     /// Keeps a result of the shard's own for its readers here, and says what is sent to the others. An ephemeral value
     /// is not sent: it stays among the live results of this process.
     pub(crate) fn publish(

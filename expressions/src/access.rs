@@ -2,6 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::path::Step;
 use weft_graph_format::source::SourceRange;
@@ -36,14 +37,24 @@ const INVALID_INDEX: &str = "Invalid index";
 const UNSUPPORTED_ATTRIBUTE: &str = "Unsupported attribute";
 const NO_SUCH_ELEMENT: &str = "The given key does not identify an element in this collection value";
 
-/// The part of a container found at `step`, with the container's marks and origin; its formula, where the container
-/// has one and the part none, is the part of that.
-fn part_of(container: &Value, found: &Value, step: &Step) -> Value {
-    let explained = match (container.formula(), found.formula()) {
-        (Some(formula), None) if !found.deep().formula => {
-            symbolic::replace_formulas(found, &symbolic::part(formula, step, found.ty()))
+/// The part of a container found at `step`, with the container's marks and origin. Where the container has a formula
+/// the part is computed from that, so that an error at apply is about this place.
+fn part_of(container: &Value, found: &Value, step: &Step, range: Option<&SourceRange>) -> Value {
+    let explained = match container.formula() {
+        Some(formula) => {
+            let part = symbolic::part(formula, step, found.ty());
+            let own = match (part.op(), found.formula().map(Formula::op)) {
+                (FormulaOp::Result(a, p), Some(FormulaOp::Result(b, q))) => a == b && p == q,
+                _ => false,
+            };
+            if own {
+                found.clone()
+            } else {
+                let placed = Formula::new(reopened(part, formula, step), found.ty(), range.cloned());
+                symbolic::replace_formulas(found, &placed)
+            }
         }
-        _ => found.clone(),
+        None => found.clone(),
     };
     explained.mark(container.marks()).add_origin(container.origin())
 }
@@ -79,11 +90,11 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
             "This value is null, so it does not have any attributes.",
         )),
         Kind::Object(fields) => match fields.get(name) {
-            Some(found) => Ok(part_of(object, found, &step)),
+            Some(found) => Ok(part_of(object, found, &step, range)),
             None => unsupported(format!("This object does not have an attribute named {name:?}.")),
         },
         Kind::Map(fields) => match fields.get(name) {
-            Some(found) => Ok(part_of(object, found, &Step::Key(name.into()))),
+            Some(found) => Ok(part_of(object, found, &step, range)),
             None => {
                 Err(Problem::new("Missing map element", format!("This map does not have an element with the key {name:?}.")))
             }
@@ -203,22 +214,24 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
             let place = number.to_usize().filter(|place| *place < s.len());
             let Some(place) = place else { return Err(missing_place(number, s.len())) };
-            s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64)))
+            s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64), range))
         }
-        (Kind::Map(f), _, Some(name)) => f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()))),
+        (Kind::Map(f), _, Some(name)) => f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range)),
         (Kind::Object(f), _, Some(name)) => {
-            f.get(name).map(|item| part_of(collection, item, &Step::Attribute(name.into())))
+            f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
         }
         _ => None,
     };
     let Some(found) = found else { return Err(missing_name(&ty, by_number)) };
+    // As in OpenTofu the name of an attribute gives none of its marks away.
+    let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
     if key.deep().formula {
         // Another key may be there at apply.
         let whole = formula(found.ty());
         let found = symbolic::replace_formulas(&found, &whole);
-        return Ok(found.mark(key.marks()).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
+        return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
     }
-    Ok(found.mark(key.marks()).add_origin(key.origin()))
+    Ok(found.mark(key_marks).add_origin(key.origin()))
 }
 
 /// For containers of which only the type is known: what no value of that type can have.

@@ -398,8 +398,8 @@ impl<'s> Evaluator<'s> {
         let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
         let no_result = branch(self, &no, &no_problems, "false", no_id);
         // Running it converts the chosen one, with the message for that.
-        let as_formula = |given: &Value, branch: &Result<Value, Diagnostic>| match branch {
-            Ok(_) => given.to_formula(),
+        let as_formula = |given: &Value, other: &Value, branch: &Result<Value, Diagnostic>| match branch {
+            Ok(_) => given.to_formula().marked(other.marks()),
             Err(problem) => {
                 Formula::new(FormulaOp::Failure(Box::new(problem.clone())), ty.clone(), problem.subject.clone())
             }
@@ -407,8 +407,8 @@ impl<'s> Evaluator<'s> {
         let formula = |result: Type| {
             let op = FormulaOp::Conditional {
                 condition: given_condition.to_formula(),
-                yes: as_formula(&yes, &yes_result),
-                no: as_formula(&no, &no_result),
+                yes: as_formula(&yes, &no, &yes_result),
+                no: as_formula(&no, &yes, &no_result),
             };
             // The type that results are converted to, which may be wider than that of what is chosen now.
             Formula::new(op, if ty == Type::Dynamic { ty.clone() } else { result }, Some(range.clone()))
@@ -418,6 +418,8 @@ impl<'s> Evaluator<'s> {
             return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
         };
         let (chosen, chosen_problems) = if truth { (&yes_result, yes_problems) } else { (&no_result, no_problems) };
+        // The marks of the other result come along, as in OpenTofu.
+        let marks = marks.union(if truth { no.marks() } else { yes.marks() });
         let result = match chosen {
             Ok(value) => {
                 self.diagnostics.extend(chosen_problems);

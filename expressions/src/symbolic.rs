@@ -71,13 +71,17 @@ pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
     let range = formula.range().cloned();
     // Only a step that cannot fail becomes part of the path of a result: others give their error when they run.
     let certain = match (formula.ty(), step) {
-        (Type::Object(object), Step::Attribute(name)) => object.attributes.contains_key(name),
+        (Type::Object(object), Step::Attribute(name) | Step::Key(name)) => object.attributes.contains_key(name),
         (Type::Tuple(items), Step::Index(index)) => *index < items.len() as u64,
         _ => false,
     };
     let op = match (formula.op(), step) {
         (FormulaOp::Result(operation, path), step) if certain => {
-            FormulaOp::Result(*operation, path.with(step.clone()))
+            let step = match step {
+                Step::Key(name) => Step::Attribute(name.clone()),
+                other => other.clone(),
+            };
+            FormulaOp::Result(*operation, path.with(step))
         }
         (_, Step::Attribute(name)) => FormulaOp::Attribute(formula.clone(), name.clone()),
         (_, Step::Key(key)) => FormulaOp::Index(formula.clone(), Formula::constant(Value::string(key))),

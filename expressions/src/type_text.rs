@@ -38,11 +38,8 @@ fn write_type(ty: &Type, depth: usize, out: &mut String) {
             out.push_str("object({\n");
             for (name, attribute) in &object.attributes {
                 indent(depth + 1, out);
-                if weft_syntax::is_identifier(name) {
-                    out.push_str(name);
-                } else {
-                    out.push_str(&format!("{:?}", name.as_str()));
-                }
+                // Never quoted, whatever it holds, as OpenTofu has it.
+                out.push_str(name);
                 out.push_str(": ");
                 write_type(attribute, depth + 1, out);
                 out.push_str(",\n");

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> (CliConfig, Vec<Diagnostic>) {
-        CliConfig::parse(text, Path::new("tofurc"), Path::new("/work"))
+        CliConfig::parse(text, Path::new("tofurc"), Path::new("/project"))
     }
 
     #[test]
@@ -327,10 +327,10 @@ mod tests {
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let lab = source::parse("weft.test/lab/lab").unwrap();
         let methods = config.installation.unwrap();
-        assert_eq!(methods[0].kind, MethodKind::FilesystemMirror("/work/mirror".into()));
+        assert_eq!(methods[0].kind, MethodKind::FilesystemMirror("/project/mirror".into()));
         assert!(methods[0].covers(&lab) && !methods[1].covers(&lab));
         assert!(methods[1].covers(&source::parse("acme/lab").unwrap()));
-        assert_eq!(config.dev_overrides[&source::parse("acme/lab").unwrap()], Path::new("/work/bin"));
+        assert_eq!(config.dev_overrides[&source::parse("acme/lab").unwrap()], Path::new("/project/bin"));
     }
 
     #[test]
@@ -352,15 +352,15 @@ mod tests {
     #[test]
     fn the_file_is_found_where_the_environment_says() {
         let home = tempfile::tempdir().unwrap();
-        let at_home = Environment::new("/work", &[("HOME", home.path())]);
+        let at_home = Environment::new("/project", &[("HOME", home.path())]);
         assert_eq!(CliConfig::load(&at_home), Default::default());
         std::fs::write(home.path().join(".terraformrc"), "provider_installation {\n  direct {}\n}\n").unwrap();
         assert_eq!(CliConfig::load(&at_home).0.installation.unwrap()[0].kind, MethodKind::Direct);
         let named =
-            Environment::new("/work", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
+            Environment::new("/project", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
         assert_eq!(CliConfig::load(&named).1[0].summary, "Unable to open CLI configuration file");
         let directories = at_home.implied_directories();
-        assert_eq!(directories[0], Path::new("/work/terraform.d/plugins"));
+        assert_eq!(directories[0], Path::new("/project/terraform.d/plugins"));
         assert!(directories.contains(&home.path().join(".local/share/opentofu/plugins")));
     }
 }

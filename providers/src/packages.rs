@@ -220,8 +220,8 @@ pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, not
     }
     let detail = format!(
         "The installed provider plugins are not consistent with the packages selected in the dependency lock \
-         file:{}\n\nProviders are programs of their own that talk to the services that they are for. To install those that \
-         this configuration needs, run:\n  weft init",
+         file:{}\n\nProviders are programs of their own that talk to the services that they are for. To install those \
+         that this configuration needs, run:\n  weft init",
         lines("", false)
     );
     vec![Diagnostic::error("Required plugins are not installed", detail)]

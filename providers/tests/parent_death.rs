@@ -48,7 +48,9 @@ fn the_plugin_dies_with_its_parent() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let plugin = script(folder.path(), &format!("#!/bin/sh\necho $$ > {}\nexec sleep 60\n", pid_file.display()));
-    let mut parent = Command::new(std::env::current_exe().unwrap()).arg(PARENT).arg(&plugin).spawn().unwrap();
+    let mut parent = Command::new(std::env::current_exe().unwrap());
+    // What the killed process leaves behind goes with the folder.
+    let mut parent = parent.arg(PARENT).arg(&plugin).env("TMPDIR", folder.path()).spawn().unwrap();
     let pid = wait_for(|| std::fs::read_to_string(&pid_file).ok()?.trim().parse::<u32>().ok());
     assert!(running(pid));
     parent.kill().unwrap();

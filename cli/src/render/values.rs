@@ -86,3 +86,21 @@ fn fields<'a>(
     out.push_str(&" ".repeat(indent));
     out.push('}');
 }
+
+/// An output as stored: the value in the language's syntax, `<sensitive>` where it is hidden.
+pub fn stored(output: &weft_state::OutputRecord, reveal: bool) -> String {
+    if output.sensitive && !reveal {
+        return "<sensitive>".to_owned();
+    }
+    match decoded(output) {
+        Some(value) => revealed(&value, 0),
+        None => output.value.as_str().to_owned(),
+    }
+}
+
+/// The value of an output as stored, typed; none when the record is damaged.
+pub fn decoded(output: &weft_state::OutputRecord) -> Option<Value> {
+    use weft_graph_format::codec;
+    let ty = codec::type_json::decode(output.value_type.as_str().as_bytes()).ok()?;
+    codec::json::decode(output.value.as_str().as_bytes(), &ty).ok()
+}

@@ -202,6 +202,7 @@ impl Coordinator {
         let op = &mut self.ops[position as usize];
         op.phase = Phase::AtWorker;
         op.reported = false;
+        op.begun_here = true;
         op.attempt += 1;
         op.holder = worker;
         op.since = now;

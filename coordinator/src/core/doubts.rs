@@ -111,12 +111,14 @@ impl Coordinator {
             Phase::SettleQueued => {
                 let shard = self.operation(position).shard;
                 self.shards[shard as usize].settles.remove(&position);
+                self.ops[position as usize].phase = Phase::Idle;
             }
             Phase::AtSettler(_) => self.stop_settling(position),
             Phase::Unsettled => {
                 self.unsettled -= 1;
                 let shard = self.operation(position).shard;
                 self.rests(shard, false);
+                self.ops[position as usize].phase = Phase::Idle;
             }
             _ => {}
         }
@@ -200,7 +202,7 @@ impl Coordinator {
     pub(super) fn worker_settles(&mut self, position: Position, result: TaskResult) {
         match result {
             TaskResult::Done(done) => {
-                let by = self.ops[position as usize].holder;
+                let by = self.maker(position);
                 self.resolve_done(position, done, Evidence::Worker, by);
             }
             TaskResult::Failed { writes, diagnostics, absence_unproven } => match self.records.write(writes) {

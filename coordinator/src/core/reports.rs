@@ -153,7 +153,7 @@ impl Coordinator {
 
     fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
         let TaskDone { writes, local, exports, diagnostics } = done;
-        let by = self.ops[position as usize].holder;
+        let by = self.maker(position);
         let kept = Kept { result: JournalledResult { local, exports }, diagnostics, by };
         if self.ops[position as usize].live {
             self.done(position, kept);
@@ -186,6 +186,12 @@ impl Coordinator {
             writes,
             result: if operation.journalled { kept.result.encode() } else { Opaque::default() },
         }
+    }
+
+    /// The worker that made the last attempt, if it has the shard open with that result in it.
+    pub(super) fn maker(&self, position: Position) -> Option<WorkerIndex> {
+        let op = &self.ops[position as usize];
+        op.holder.filter(|_| op.begun_here)
     }
 
     pub(super) fn holder_name(&self, position: Position) -> WorkerId {

@@ -174,7 +174,8 @@ async fn a_cluster_carries_runs_out_side_by_side() {
     let plan = Submission { plan: b"4 300".to_vec(), ..Submission::default() };
     let run = client.submit(plan.clone()).await.unwrap();
     let second = client.submit(plan).await;
-    assert!(second.unwrap_err().to_string().contains("is held by run"), "disjoint runs only");
+    let second = second.unwrap_err().to_string();
+    assert!(second.contains("cannot claim what its plan changes: a.b[0]"), "{second}");
     let end = until_end(&mut client, &run).await;
     assert_eq!((end.exit_code(), end.run.unwrap().counts.done), (0, 600));
     let details = client.show(Some(&run)).await.unwrap();

@@ -30,7 +30,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         }
         (Type::Tuple(h), Type::List(w) | Type::Set(w)) => {
             if **w == Type::Dynamic {
-                h.is_empty() || unify(h, safety).is_some()
+                has_single_type(h, safety)
             } else {
                 every(Box::new(h.iter()), w)
             }
@@ -38,7 +38,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         (Type::Object(h), Type::Map(w)) => {
             if **w == Type::Dynamic {
                 let parts: Vec<Type> = h.attributes.values().cloned().collect();
-                parts.is_empty() || unify(&parts, safety).is_some()
+                has_single_type(&parts, safety)
             } else {
                 every(Box::new(h.attributes.values()), w)
             }
@@ -54,6 +54,16 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
             safety == Safety::Unsafe && w.attributes.values().all(|w_type| can_convert(h, w_type, safety))
         }
         _ => false,
+    }
+}
+
+/// Whether elements of these types can become those of one collection. Where one type is open the others must be so
+/// too, or primitive.
+fn has_single_type(types: &[Type], safety: Safety) -> bool {
+    match unify(types, safety) {
+        Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),
+        Some(_) => true,
+        None => types.is_empty(),
     }
 }
 
@@ -79,13 +89,13 @@ pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
         return unify_collections(types, dynamics > 0, Type::map, safety);
     }
     if maps > 0 && maps + objects + dynamics == all {
-        if let Some(found) = unify_onto_collections(types, |t| matches!(t, Type::Map(_)), safety) {
+        if let Some(found) = unify_onto_collections(types, Type::map, safety) {
             return Some(found);
         }
     } else if lists > 0 && lists + dynamics == all {
         return unify_collections(types, dynamics > 0, Type::list, safety);
     } else if lists > 0 && lists + tuples + dynamics == all {
-        if let Some(found) = unify_onto_collections(types, |t| matches!(t, Type::List(_)), safety) {
+        if let Some(found) = unify_onto_collections(types, Type::list, safety) {
             return Some(found);
         }
     } else if sets > 0 && sets + dynamics == all {
@@ -106,8 +116,8 @@ pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
 fn generality(ty: &Type) -> u8 {
     match ty {
         Type::String => 0,
-        Type::Set(_) => 1,
-        Type::List(_) | Type::Map(_) => 2,
+        Type::List(_) | Type::Map(_) => 1,
+        Type::Set(_) => 2,
         Type::Bool | Type::Number => 3,
         Type::Tuple(_) | Type::Object(_) => 4,
         Type::Dynamic => 5,
@@ -122,10 +132,21 @@ fn unify_collections(types: &[Type], dynamic: bool, make: fn(Type) -> Type, safe
     unify(&elements, safety).map(make)
 }
 
-/// One of the collection types here, to which the others (tuples, objects) can be converted.
-fn unify_onto_collections(types: &[Type], is_collection: fn(&Type) -> bool, safety: Safety) -> Option<Type> {
-    let collections: Vec<Type> = types.iter().filter(|t| is_collection(t)).cloned().collect();
-    let found = unify(&collections, safety)?;
+/// The collection type for collections and the tuples or objects among them, each of which counts as a collection of
+/// its own elements.
+fn unify_onto_collections(types: &[Type], make: fn(Type) -> Type, safety: Safety) -> Option<Type> {
+    let mut elements = Vec::with_capacity(types.len());
+    for ty in types {
+        let parts: Vec<Type> = match ty {
+            Type::Tuple(items) => items.to_vec(),
+            Type::Object(object) => object.attributes.values().cloned().collect(),
+            other => other.element().cloned().into_iter().collect(),
+        };
+        if !parts.is_empty() {
+            elements.push(unify(&parts, safety)?);
+        }
+    }
+    let found = make(unify(&elements, safety)?);
     types.iter().all(|t| *t == found || can_convert(t, &found, safety)).then_some(found)
 }
 

@@ -19,6 +19,11 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (false, true) => return if definitely_not_null(a) { Some(false) } else { None },
         (false, false) => {}
     }
+    if a.is_known() && b.is_known() && a.ty() != b.ty() {
+        // Parts whose type is open may still become equal, unless everything is known.
+        let settled = !a.deep().unknown && !b.deep().unknown;
+        return if settled || differing_types(a, b) { Some(false) } else { None };
+    }
     let (left, right) = (a.open().1, b.open().1);
     match (left, right) {
         (Kind::Unknown(_), Kind::Unknown(_)) => differing_types(a, b).then_some(false),
@@ -27,34 +32,23 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (Kind::Bool(x), Kind::Bool(y)) => Some(x == y),
         (Kind::Number(x), Kind::Number(y)) => Some(x == y),
         (Kind::String(x), Kind::String(y)) => Some(x == y),
-        (Kind::Tuple(x), Kind::Tuple(y)) => {
-            if differing_types(a, b) { Some(false) } else { all_equal(x.items().iter().zip(y.items())) }
-        }
-        (Kind::Object(x), Kind::Object(y)) => {
-            if differing_types(a, b) {
-                Some(false)
-            } else {
-                all_equal(x.entries().values().zip(y.entries().values()))
-            }
-        }
+        (Kind::Tuple(x), Kind::Tuple(y)) => all_equal(x.items().iter().zip(y.items())),
+        (Kind::Object(x), Kind::Object(y)) => all_equal(x.entries().values().zip(y.entries().values())),
         (Kind::List(x), Kind::List(y)) => {
-            if differing_types(a, b) || x.len() != y.len() {
+            if x.len() != y.len() {
                 Some(false)
             } else {
                 all_equal(x.items().iter().zip(y.items()))
             }
         }
         (Kind::Map(x), Kind::Map(y)) => {
-            if differing_types(a, b) || !x.entries().keys().eq(y.entries().keys()) {
+            if !x.entries().keys().eq(y.entries().keys()) {
                 Some(false)
             } else {
                 all_equal(x.entries().values().zip(y.entries().values()))
             }
         }
         (Kind::Set(x), Kind::Set(y)) => {
-            if differing_types(a, b) {
-                return Some(false);
-            }
             if a.deep().unknown || b.deep().unknown {
                 let ((a_min, a_max), (b_min, b_max)) = (length_bounds(a), length_bounds(b));
                 let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);

@@ -1,0 +1,116 @@
+//! Where a command runs: directories, workspace, and what the environment says.
+
+use std::path::{Path, PathBuf};
+
+use smol_str::SmolStr;
+use weft_evaluator::Environment;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::cli_config::{self, CliConfig};
+use weft_state::Holder;
+
+use crate::options::truth;
+
+/// The workspace that always exists.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
+/// Where a command runs.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Where the command was started, before `-chdir`.
+    pub launch_directory: PathBuf,
+    /// `.terraform`, or what `TF_DATA_DIR` names.
+    pub data_directory: PathBuf,
+    /// Questions may be asked as far as the environment is concerned.
+    pub input: bool,
+    /// Nobody wants to be told what to type next.
+    pub automation: bool,
+}
+
+impl Context {
+    /// From the environment; the current directory is the root module's by now.
+    pub fn new(launch_directory: PathBuf) -> Context {
+        let data = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
+        Context {
+            launch_directory,
+            data_directory: data.map_or_else(|| PathBuf::from(".terraform"), PathBuf::from),
+            input: environment("TF_INPUT").is_none_or(|text| truth(&text) != Some(false)),
+            automation: environment("TF_IN_AUTOMATION").is_some(),
+        }
+    }
+
+    /// The workspace that is selected.
+    ///
+    /// # Errors
+    /// When its name cannot be one.
+    pub fn workspace(&self) -> Result<SmolStr, Diagnostic> {
+        let name = match environment("TF_WORKSPACE") {
+            Some(name) => name,
+            None => std::fs::read_to_string(self.data_directory.join("environment"))
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default(),
+        };
+        if name.is_empty() {
+            return Ok(SmolStr::new_static(DEFAULT_WORKSPACE));
+        }
+        if !is_workspace_name(&name) {
+            return Err(Diagnostic::error(
+                "Invalid workspace name",
+                format!("{name:?} cannot be the name of a workspace: it must stay the same when it is part of a URL."),
+            ));
+        }
+        Ok(name.into())
+    }
+
+    /// The evaluator's side of it.
+    pub fn environment(&self, workspace: SmolStr, timestamp: String) -> Environment {
+        Environment {
+            workspace,
+            timestamp,
+            cwd: self.launch_directory.clone(),
+            ..Environment::new(PathBuf::from("."))
+        }
+    }
+
+    /// The CLI configuration file.
+    pub fn cli_config(&self) -> (CliConfig, cli_config::Environment, Vec<Diagnostic>) {
+        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        let environment = cli_config::Environment::of_process(directory);
+        let (config, problems) = CliConfig::load(&environment);
+        (config, environment, problems)
+    }
+}
+
+/// Whether a workspace may have this name.
+pub fn is_workspace_name(name: &str) -> bool {
+    !name.is_empty()
+        && name != "."
+        && name != ".."
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~$&+:=@".contains(&b))
+}
+
+/// A variable of the environment that is set to something.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+/// Who we are, for others who wait for us.
+pub fn holder() -> Holder {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let user = environment("USER").or_else(|| environment("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());
+    Holder { machine, process: std::process::id(), user }
+}
+
+/// The time now, as plans record it.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Milliseconds since 1970.
+pub fn unix_ms() -> u64 {
+    u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
+/// Whether a directory is one that can be entered.
+pub fn is_directory(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_dir())
+}

@@ -1,0 +1,160 @@
+//! From the command line to a command: global options, the command's words, `TF_CLI_ARGS`, and its options.
+
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::command::{Command, Invocation, OnMistake};
+use crate::commands;
+use crate::context::{Context, environment, is_directory};
+use crate::exit::Exit;
+use crate::logging;
+use crate::options::{Arguments, Flag};
+use crate::shell_words;
+use crate::view::View;
+
+/// Runs what the arguments (without the program's name) ask for.
+pub fn run(arguments: Vec<String>) -> Exit {
+    logging::start();
+    let launch = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let mut rest = arguments.as_slice();
+    let mut directory: Option<String> = None;
+    let (mut help, mut version) = (false, false);
+    while let [first, tail @ ..] = rest {
+        let Some(name) = first.strip_prefix("--").or_else(|| first.strip_prefix('-')).filter(|n| !n.is_empty()) else {
+            break;
+        };
+        rest = tail;
+        match name.split_once('=') {
+            Some(("chdir", path)) => directory = Some(path.to_owned()),
+            None if name == "chdir" => match tail {
+                [path, after @ ..] => {
+                    directory = Some(path.clone());
+                    rest = after;
+                }
+                [] => return refuse("Invalid -chdir option", "The -chdir option must name a directory: -chdir=DIR."),
+            },
+            None if matches!(name, "help" | "h") => help = true,
+            None if matches!(name, "version" | "v") => version = true,
+            _ => {
+                let detail = format!("flag provided but not defined: -{name}");
+                return refuse("Failed to parse command-line flags", &detail);
+            }
+        }
+    }
+    if let Some(directory) = directory
+        && let Err(exit) = enter(Path::new(&directory))
+    {
+        return exit;
+    }
+    if version && !help {
+        return call(commands::find(&["version".to_owned()]), &[], launch);
+    }
+    if rest.is_empty() {
+        View::plain().line(&commands::overview());
+        return if help { Exit::DONE } else { Exit::FAILED };
+    }
+    let found = commands::find(rest);
+    if help {
+        if let Found::Command { command, .. } = found {
+            View::plain().line(&command.help());
+            return Exit::DONE;
+        }
+        View::plain().line(&commands::overview());
+        return Exit::DONE;
+    }
+    call(found, rest, launch)
+}
+
+/// What the words of a command line lead to.
+pub enum Found {
+    /// A command, and how many words it took.
+    Command {
+        /// Which.
+        command: &'static Command,
+        /// How many words.
+        words: usize,
+    },
+    /// The name of a group, without one of its commands.
+    Group(String),
+    /// A group, and a word that is none of its commands.
+    NotInGroup(String),
+    /// Nothing.
+    Nothing,
+}
+
+fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
+    match found {
+        Found::Command { command, words: taken } => invoke(command, words.get(taken..).unwrap_or_default(), launch),
+        Found::Group(group) => {
+            View::plain().line(&commands::group_help(&group));
+            let asked = words.iter().skip(1).any(|w| matches!(w.trim_start_matches('-'), "help" | "h"));
+            if asked { Exit::DONE } else { Exit::FAILED }
+        }
+        Found::NotInGroup(group) => {
+            View::plain().line(&commands::group_help(&group));
+            Exit::FAILED
+        }
+        Found::Nothing => {
+            let word = words.first().map(String::as_str).unwrap_or_default();
+            let near = commands::nearest(word).map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
+            View::plain().aside(&format!(
+                "Weft has no command named \"{word}\".{near}\n\nTo see all of Weft's commands, run:\n  weft -help\n"
+            ));
+            Exit::FAILED
+        }
+    }
+}
+
+fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> Exit {
+    let mut all = Vec::new();
+    let specific = format!("TF_CLI_ARGS_{}", command.words.join("_").replace('-', "_"));
+    for name in ["TF_CLI_ARGS", specific.as_str()] {
+        match environment(name).map(|text| shell_words::split(&text)) {
+            Some(Ok(words)) => all.extend(words),
+            Some(Err(error)) => {
+                return refuse(&format!("Error parsing extra CLI args from {name}"), &format!("{error}."));
+            }
+            None => {}
+        }
+    }
+    all.extend(arguments.iter().cloned());
+    const HELP: &[Flag] = &[crate::options::switch("help", ""), crate::options::switch("h", "")];
+    let mut flags = command.flags.to_vec();
+    flags.push(HELP);
+    let (arguments, mistake) = Arguments::parse(&all, &flags, command.mixed);
+    if arguments.switch("help", false) || arguments.switch("h", false) {
+        View::plain().line(&command.help());
+        return Exit::DONE;
+    }
+    let (view, problem) = View::new(&arguments, command.events);
+    let invocation = Invocation { command, arguments, context: Context::new(launch), view };
+    if let Some(mistake) = mistake {
+        return invocation.mistake(&Diagnostic::error("Failed to parse command-line flags", mistake.to_string()));
+    }
+    if let Some(problem) = problem {
+        return invocation.mistake(&problem);
+    }
+    (command.run)(&invocation)
+}
+
+fn enter(directory: &Path) -> Result<(), Exit> {
+    let refused = |why: String| {
+        Err(refuse("Error handling -chdir option", &format!("{}: {why}", directory.display())))
+    };
+    if !is_directory(directory) {
+        return refused("there is no such directory.".to_owned());
+    }
+    std::env::set_current_dir(directory).or_else(|error| refused(format!("{error}.")))
+}
+
+/// A mistake before any command is known.
+fn refuse(summary: &str, detail: &str) -> Exit {
+    View::plain().diagnostics(&[Diagnostic::error(summary, detail)]);
+    Exit::FAILED
+}
+
+/// What commands with text on the standard output do with mistakes.
+pub const USAGE: OnMistake = OnMistake::Usage;
+/// What the others do.
+pub const HINT: OnMistake = OnMistake::Hint;

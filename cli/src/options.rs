@@ -1,0 +1,258 @@
+//! Options of commands: a table of what a command knows, and the arguments that were given, in order.
+//!
+//! Options take one dash or two, `-x=v` or `-x v`; switches take a value only with `=`. The words of errors are those
+//! that scripts know from OpenTofu.
+
+use std::time::Duration;
+
+/// An option that a command knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    /// Without dashes.
+    pub name: &'static str,
+    /// What follows it.
+    pub takes: Takes,
+    /// For the help text; empty for what is not listed.
+    pub about: &'static str,
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing, or `=true` or `=false`.
+    Switch,
+    /// Text, called so in the help.
+    Text(&'static str),
+    /// A whole number.
+    Number,
+    /// A time such as `10s` or `1m30s`.
+    Time,
+}
+
+/// A switch.
+pub const fn switch(name: &'static str, about: &'static str) -> Flag {
+    Flag { name, takes: Takes::Switch, about }
+}
+
+/// An option with text.
+pub const fn text(name: &'static str, placeholder: &'static str, about: &'static str) -> Flag {
+    Flag { name, takes: Takes::Text(placeholder), about }
+}
+
+/// Arguments as given.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    flags: Vec<(&'static str, String)>,
+    /// What is no option.
+    pub positionals: Vec<String>,
+}
+
+/// An argument that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// No such option.
+    #[error("flag provided but not defined: -{0}")]
+    Unknown(String),
+    /// Its value is missing.
+    #[error("flag needs an argument: -{0}")]
+    NoValue(String),
+    /// Neither true nor false.
+    #[error("invalid boolean value \"{value}\" for -{name}: parse error")]
+    Switch {
+        /// The option.
+        name: String,
+        /// As given.
+        value: String,
+    },
+    /// No number or no time.
+    #[error("invalid value \"{value}\" for flag -{name}: parse error")]
+    Value {
+        /// The option.
+        name: String,
+        /// As given.
+        value: String,
+    },
+}
+
+impl Arguments {
+    /// Takes arguments apart as far as they are understood; with an error, what came before it.
+    ///
+    /// Without `mixed` everything behind the first positional argument is positional too.
+    pub fn parse(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
+        let mut parsed = Arguments::default();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            if argument == "--" {
+                break;
+            }
+            let bare = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
+            let Some(bare) = bare.filter(|bare| !bare.is_empty()) else {
+                parsed.positionals.push(argument.clone());
+                if mixed {
+                    continue;
+                }
+                break;
+            };
+            let (name, value) = match bare.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (bare, None),
+            };
+            let Some(flag) = flags.iter().flat_map(|group| group.iter()).find(|flag| flag.name == name) else {
+                return (parsed, Some(OptionError::Unknown(name.to_owned())));
+            };
+            let value = match (flag.takes, value) {
+                (Takes::Switch, None) => "true".to_owned(),
+                (_, Some(value)) => value,
+                (_, None) => match rest.next() {
+                    Some(value) => value.clone(),
+                    None => return (parsed, Some(OptionError::NoValue(name.to_owned()))),
+                },
+            };
+            let sound = match flag.takes {
+                Takes::Switch => truth(&value).is_some(),
+                Takes::Text(_) => true,
+                Takes::Number => value.parse::<i64>().is_ok(),
+                Takes::Time => go_duration(&value).is_some(),
+            };
+            if !sound {
+                let name = name.to_owned();
+                let error = match flag.takes {
+                    Takes::Switch => OptionError::Switch { name, value },
+                    _ => OptionError::Value { name, value },
+                };
+                return (parsed, Some(error));
+            }
+            parsed.flags.push((flag.name, value));
+        }
+        parsed.positionals.extend(rest.cloned());
+        (parsed, None)
+    }
+
+    /// A switch; `usual` when it was not given.
+    pub fn switch(&self, name: &str, usual: bool) -> bool {
+        self.value(name).and_then(truth).unwrap_or(usual)
+    }
+
+    /// The last value given.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.flags.iter().rev().find(|(flag, _)| *flag == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values given, in order.
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.flags.iter().filter(move |(flag, _)| *flag == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it was given at all.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.value(name)?.parse().ok()
+    }
+
+    /// A time.
+    pub fn time(&self, name: &str) -> Option<Duration> {
+        go_duration(self.value(name)?)
+    }
+
+    /// These options among each other in the order in which they were given.
+    pub fn in_order(&self, names: &[&str]) -> Vec<(&'static str, &str)> {
+        let wanted = self.flags.iter().filter(|(flag, _)| names.contains(flag));
+        wanted.map(|(flag, value)| (*flag, value.as_str())).collect()
+    }
+}
+
+/// True and false as Go's flags take them.
+pub fn truth(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A time as Go writes it: numbers with units, `1h2m3.5s`; `0` needs none.
+pub fn go_duration(text: &str) -> Option<Duration> {
+    if text == "0" {
+        return Some(Duration::ZERO);
+    }
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    let mut seconds = 0.0;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let unit_end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+        seconds += number
+            * match &rest[..unit_end] {
+                "ns" => 1e-9,
+                "us" | "µs" | "μs" => 1e-6,
+                "ms" => 1e-3,
+                "s" => 1.0,
+                "m" => 60.0,
+                "h" => 3600.0,
+                _ => return None,
+            };
+        rest = &rest[unit_end..];
+    }
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLAGS: &[Flag] = &[
+        switch("json", ""),
+        text("out", "FILE", ""),
+        text("var", "X", ""),
+        Flag { name: "n", takes: Takes::Number, about: "" },
+        Flag { name: "t", takes: Takes::Time, about: "" },
+    ];
+
+    fn parse(words: &[&str], mixed: bool) -> (Arguments, Option<OptionError>) {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        Arguments::parse(&words, &[FLAGS], mixed)
+    }
+
+    #[test]
+    fn dashes_and_values() {
+        let (a, e) = parse(&["-json", "--out", "p", "-var=a=1", "-var", "b=2", "--json=false", "f", "-json"], false);
+        assert_eq!(e, None);
+        assert!(!a.switch("json", true));
+        assert_eq!(a.value("out"), Some("p"));
+        assert_eq!(a.values("var").collect::<Vec<_>>(), ["a=1", "b=2"]);
+        assert_eq!(a.positionals, ["f", "-json"]);
+        let (a, _) = parse(&["f", "-json", "-", "--", "-x"], true);
+        assert!(a.switch("json", false));
+        assert_eq!(a.positionals, ["f", "-", "-x"]);
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let error = |words: &[&str]| parse(words, false).1.map(|e| e.to_string()).unwrap_or_default();
+        assert_eq!(error(&["-bogus"]), "flag provided but not defined: -bogus");
+        assert_eq!(error(&["-out"]), "flag needs an argument: -out");
+        assert_eq!(error(&["-json=maybe"]), "invalid boolean value \"maybe\" for -json: parse error");
+        assert_eq!(error(&["-t=soon"]), "invalid value \"soon\" for flag -t: parse error");
+        assert_eq!(error(&["-n", "x"]), "invalid value \"x\" for flag -n: parse error");
+        let (a, e) = parse(&["-json", "-bogus"], false);
+        assert!(a.switch("json", false) && e.is_some());
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(go_duration("1m30s"), Some(Duration::from_secs(90)));
+        assert_eq!(go_duration("1.5h"), Some(Duration::from_secs(5400)));
+        assert_eq!(go_duration("10ms"), Some(Duration::from_millis(10)));
+        for bad in ["", "soon", "10", "s", "-1s", "1x"] {
+            assert_eq!(go_duration(bad), None, "{bad}");
+        }
+    }
+}

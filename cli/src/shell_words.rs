@@ -1,0 +1,47 @@
+//! Words as a shell splits them, for `TF_CLI_ARGS`.
+
+/// A quote that does not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a quote is not closed")]
+pub struct Unclosed;
+
+/// Splits at white space; single and double quotes keep it, a backslash takes the next character as it is.
+pub fn split(text: &str) -> Result<Vec<String>, Unclosed> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => {
+                let next = characters.next().ok_or(Unclosed)?;
+                word.get_or_insert_default().push(next);
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(Unclosed);
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_backslashes() {
+        assert_eq!(split("-a  -b=\"x y\" 'c d'\\ e \"\"").unwrap(), ["-a", "-b=x y", "c d e", ""]);
+        assert_eq!(split(""), Ok(vec![]));
+        assert_eq!(split("'a"), Err(Unclosed));
+        assert_eq!(split("a\\"), Err(Unclosed));
+    }
+}

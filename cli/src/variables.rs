@@ -1,0 +1,287 @@
+//! Values of the root module's variables: from the environment, from files, from the command line, from the user.
+//!
+//! From low to high: `TF_VAR_NAME`; `terraform.tfvars`; `terraform.tfvars.json`; `*.auto.tfvars` and
+//! `*.auto.tfvars.json` by name; `-var` and `-var-file` in their order (reference: OpenTofu, "Input Variables").
+
+mod file;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_expressions::constant::evaluate_constant;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::Position;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::options::Arguments;
+use crate::prompt::Prompt;
+
+/// Warnings about undeclared variables that are written out; the others are counted.
+const UNDECLARED_SHOWN: usize = 2;
+
+/// What was given.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Values of declared variables.
+    pub given: GivenVariables,
+    /// Variable files, for the lines of problems.
+    pub sources: Sources,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Where a value comes from decides what becomes of one without a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    File,
+    Option,
+}
+
+struct Reader<'a> {
+    root: &'a CompiledModule,
+    gathered: Gathered,
+    undeclared: usize,
+}
+
+/// Reads everything that gives values. Missing ones are asked for when there is a `prompt`, and are errors otherwise.
+pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prompt>) -> Gathered {
+    let mut reader = Reader { root, gathered: Gathered::default(), undeclared: 0 };
+    reader.environment();
+    for name in usual_files(Path::new(".")) {
+        reader.file(&name);
+    }
+    for (flag, text) in arguments.in_order(&["var", "var-file"]) {
+        if flag == "var" { reader.option(text) } else { reader.file(text) }
+    }
+    if has_errors(&reader.gathered.diagnostics) && reader.gathered.diagnostics.iter().any(is_about_a_whole_file) {
+        return reader.gathered;
+    }
+    reader.summarise_undeclared();
+    reader.missing(prompt);
+    reader.gathered
+}
+
+/// Values that were given on the command line only, for comparison with those that a plan has.
+pub fn given_by_option(root_types: &dyn Fn(&str) -> Option<Type>, arguments: &Arguments) -> (GivenVariables, Vec<Diagnostic>) {
+    let mut given = GivenVariables::new();
+    let mut problems = Vec::new();
+    for text in arguments.values("var") {
+        match text.split_once('=') {
+            Some((name, value)) => match parsed(name, root_types(name).as_ref(), value, "-var") {
+                Ok(value) => {
+                    given.insert(name.into(), value);
+                }
+                Err(found) => problems.extend(found),
+            },
+            None => problems.push(bad_option(text)),
+        }
+    }
+    (given, problems)
+}
+
+/// The code that marks problems of files that could not be read at all.
+const WHOLE_FILE: &str = "variables-file";
+
+fn is_about_a_whole_file(problem: &Diagnostic) -> bool {
+    problem.is_error() && problem.code == WHOLE_FILE
+}
+
+/// The files that are read without being named.
+fn usual_files(directory: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = names
+        .filter(|entry| !entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"))
+        .collect();
+    names.sort();
+    let first = ["terraform.tfvars", "terraform.tfvars.json"].into_iter().filter(|name| directory.join(name).is_file());
+    first.map(str::to_owned).chain(names).collect()
+}
+
+fn bad_option(text: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid -var option",
+        format!(
+            "The given -var option {text:?} is not correctly specified. It must be a variable name and value separated \
+             by an equals sign: -var=\"key=value\"."
+        ),
+    )
+}
+
+/// A value given as text: the text itself for strings, numbers, truth values and variables without a type, otherwise an
+/// expression.
+fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
+    let literal = match ty {
+        None => true,
+        Some(ty) => matches!(ty, Type::String | Type::Number | Type::Bool | Type::Dynamic),
+    };
+    let value = if literal {
+        Value::string(text)
+    } else {
+        let place = format!("<value for var.{name}>");
+        let (expression, problems) = weft_syntax::parse_expression(&place, Arc::from(text), Position::START);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        let (value, problems) = evaluate_constant(&expression);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        value
+    };
+    Ok(GivenVariable { value, range: None, source: source.to_owned() })
+}
+
+/// Whether text is taken as it stands.
+fn literal_type(variable: &Variable) -> Option<&Type> {
+    variable.typed.then_some(&variable.ty)
+}
+
+impl Reader<'_> {
+    fn environment(&mut self) {
+        for variable in self.root.variables.values() {
+            let name = format!("TF_VAR_{}", variable.name);
+            let Some(text) = std::env::var_os(&name) else { continue };
+            let Ok(text) = text.into_string() else {
+                self.gathered.diagnostics.push(Diagnostic::error(
+                    "Invalid value of environment variable",
+                    format!("The value of {name} is not UTF-8."),
+                ));
+                continue;
+            };
+            let source = format!("the environment variable {name}");
+            self.take_text(variable, &text, &source);
+        }
+    }
+
+    fn option(&mut self, text: &str) {
+        let Some((name, value)) = text.split_once('=') else {
+            self.gathered.diagnostics.push(bad_option(text));
+            return;
+        };
+        if name.ends_with(' ') {
+            self.gathered.diagnostics.push(Diagnostic::error(
+                "Invalid -var option",
+                format!(
+                    "Variable name {name:?} is invalid due to trailing space. Did you mean -var=\"{}={}\"?",
+                    name.trim(),
+                    value.trim()
+                ),
+            ));
+            return;
+        }
+        match self.root.variables.get(name).cloned() {
+            Some(variable) => self.take_text(&variable, value, "the -var option"),
+            None => self.undeclared(name, Place::Option, "-var"),
+        }
+    }
+
+    fn take_text(&mut self, variable: &Variable, text: &str, source: &str) {
+        match parsed(&variable.name, literal_type(variable), text, source) {
+            Ok(given) => {
+                self.gathered.given.insert(variable.name.clone(), given);
+            }
+            Err(problems) => self.gathered.diagnostics.extend(problems),
+        }
+    }
+
+    fn file(&mut self, path: &str) {
+        let read = file::read(path);
+        self.gathered.sources.extend(read.sources);
+        let failed = has_errors(&read.diagnostics);
+        self.gathered.diagnostics.extend(read.diagnostics.into_iter().map(|problem| problem.code(WHOLE_FILE)));
+        if failed {
+            return;
+        }
+        for file::Entry { name, value, range } in read.entries {
+            if !self.root.variables.contains_key(&name) {
+                self.undeclared(&name, Place::File, path);
+                continue;
+            }
+            match value {
+                Ok(value) => {
+                    let given = GivenVariable { value, range, source: format!("the file {path}") };
+                    self.gathered.given.insert(name, given);
+                }
+                Err(problems) => {
+                    self.gathered.given.remove(&name);
+                    self.gathered.diagnostics.extend(problems);
+                }
+            }
+        }
+    }
+
+    fn undeclared(&mut self, name: &str, place: Place, source: &str) {
+        if place == Place::Option {
+            self.gathered.diagnostics.push(Diagnostic::error(
+                "Value for undeclared variable",
+                format!(
+                    "A variable named {name:?} was assigned on the command line, but the root module does not declare a \
+                     variable of that name. To use this value, add a \"variable\" block to the configuration."
+                ),
+            ));
+            return;
+        }
+        self.undeclared += 1;
+        if self.undeclared > UNDECLARED_SHOWN {
+            return;
+        }
+        self.gathered.diagnostics.push(Diagnostic::warning(
+            "Value for undeclared variable",
+            format!(
+                "The root module does not declare a variable named {name:?} but a value was found in file {source:?}. If \
+                 you meant to use this value, add a \"variable\" block to the configuration.\n\nValues that many \
+                 configurations share can be given by environment variables TF_VAR_NAME, about which there are no such \
+                 warnings; -compact-warnings makes them short."
+            ),
+        ));
+    }
+
+    fn summarise_undeclared(&mut self) {
+        let more = self.undeclared.saturating_sub(UNDECLARED_SHOWN);
+        if more > 0 {
+            self.gathered.diagnostics.push(Diagnostic::warning(
+                "Values for undeclared variables",
+                format!("In addition to the other similar warnings shown, {more} other variable(s) defined without being declared."),
+            ));
+        }
+    }
+
+    fn missing(&mut self, prompt: Option<&Prompt>) {
+        let root = self.root;
+        for variable in root.variables.values() {
+            if variable.default.is_some() || self.gathered.given.contains_key(&variable.name) {
+                continue;
+            }
+            let broken = has_errors(&self.gathered.diagnostics);
+            if let Some(prompt) = prompt.filter(|_| !broken) {
+                let answer = prompt.variable(&variable.name, variable.description.as_deref(), variable.sensitive);
+                if let Some(text) = answer {
+                    self.take_text(variable, &text, "the answer that was typed");
+                    continue;
+                }
+            }
+            self.gathered.diagnostics.push(
+                Diagnostic::error(
+                    "No value for required variable",
+                    format!(
+                        "The root module input variable {:?} is not set, and has no default value. Use a -var or -var-file \
+                         command line argument to provide a value for this variable.",
+                        variable.name.as_str()
+                    ),
+                )
+                .at(variable.range.clone()),
+            );
+        }
+    }
+}
+
+/// The names of variables that have ephemeral values: these are not in the plan file.
+pub fn ephemeral(root: &CompiledModule) -> impl Iterator<Item = (&SmolStr, &Arc<Variable>)> {
+    root.variables.iter().filter(|(_, variable)| variable.ephemeral)
+}

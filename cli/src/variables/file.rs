@@ -1,0 +1,114 @@
+//! Files of variables: `name = value` in the language's syntax without references, or a JSON object.
+
+use std::path::Path;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::Sources;
+use weft_expressions::constant::evaluate_constant;
+use weft_graph_format::codec;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+
+/// Largest file of variables in bytes; larger ones are no settings any more.
+const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+/// A value.
+pub struct Entry {
+    /// The variable.
+    pub name: SmolStr,
+    /// What it is set to, or why that is nothing.
+    pub value: Result<Value, Vec<Diagnostic>>,
+    /// Where it stands.
+    pub range: Option<SourceRange>,
+}
+
+/// A file as read.
+#[derive(Default)]
+pub struct VariablesFile {
+    /// In order.
+    pub entries: Vec<Entry>,
+    /// The file, for the lines of problems.
+    pub sources: Sources,
+    /// What is wrong with the file as a whole.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file.
+pub fn read(path: &str) -> VariablesFile {
+    let failed = |summary: &str, detail: String| VariablesFile {
+        diagnostics: vec![Diagnostic::error(summary, detail)],
+        ..VariablesFile::default()
+    };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return failed("Failed to read variables file", format!("Given variables file {path} does not exist."));
+        }
+        Ok(found) if found.len() > LARGEST_FILE => {
+            return failed(
+                "Failed to read variables file",
+                format!("The file {path} has {} bytes; the limit is {LARGEST_FILE}.", found.len()),
+            );
+        }
+        _ => {}
+    }
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return failed("Failed to read variables file", format!("Error while reading {path}: {error}.")),
+    };
+    if Path::new(path).extension().is_some_and(|end| end == "json") { json(path, &bytes) } else { native(path, &bytes) }
+}
+
+fn native(path: &str, bytes: &[u8]) -> VariablesFile {
+    let (tree, diagnostics) = weft_syntax::parse_bytes(path, bytes);
+    let mut file = VariablesFile { diagnostics, ..VariablesFile::default() };
+    file.sources.insert(path.into(), tree.clone());
+    let body = tree.root_body();
+    for block in &body.blocks {
+        let mut name_range = tree.range(block.header_span);
+        name_range = SourceRange { end: name_range.end, ..name_range };
+        file.diagnostics.push(
+            Diagnostic::error(
+                format!("Unexpected \"{}\" block", block.block_type.text),
+                "Blocks are not allowed here. A file of variables has arguments only: NAME = VALUE.",
+            )
+            .at(name_range),
+        );
+    }
+    if has_errors(&file.diagnostics) {
+        return file;
+    }
+    for attribute in &body.attributes {
+        let expression = tree.expression(attribute.expression);
+        let (value, problems) = evaluate_constant(&expression);
+        let value = if has_errors(&problems) { Err(problems) } else { Ok(value) };
+        let range = Some(tree.range(attribute.span));
+        file.entries.push(Entry { name: attribute.name.text.clone(), value, range });
+    }
+    file
+}
+
+fn json(path: &str, bytes: &[u8]) -> VariablesFile {
+    let mut file = VariablesFile::default();
+    match codec::json::decode_implied(bytes) {
+        Ok(value) => match value.as_fields() {
+            Some(fields) => {
+                let entries = fields.iter();
+                file.entries = entries
+                    .map(|(name, value)| Entry { name: name.clone(), value: Ok(value.clone()), range: None })
+                    .collect();
+            }
+            None => file.diagnostics.push(Diagnostic::error(
+                "Root value must be object",
+                format!("The file {path} must hold a JSON object with a property for each variable."),
+            )),
+        },
+        Err(error) => {
+            file.diagnostics.push(Diagnostic::error(
+                "Invalid JSON syntax",
+                format!("The file {path} is not valid JSON: {error}."),
+            ));
+        }
+    }
+    file
+}

@@ -1,0 +1,190 @@
+//! Where words go: text to the terminal, events to the standard output or a file, problems to either.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value as Json;
+use smol_str::SmolStr;
+use weft_evaluator::config::Sources;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::SourceSnippets;
+use weft_syntax::Tree;
+
+use crate::options::Arguments;
+use crate::render::diagnostics::{self, SourceLines};
+use crate::render::events;
+use crate::render::style::Style;
+
+/// All source lines that a command has come by.
+#[derive(Debug, Default)]
+pub struct SourceTexts {
+    trees: BTreeMap<SmolStr, Arc<Tree>>,
+    snippets: SourceSnippets,
+}
+
+impl SourceLines for SourceTexts {
+    fn line(&self, file: &str, number: u32) -> Option<String> {
+        if let Some(tree) = self.trees.get(file) {
+            let index = usize::try_from(number).ok()?.checked_sub(1)?;
+            return tree.source().line(index).map(|line| line.trim_end_matches(['\r', '\n']).to_owned());
+        }
+        self.snippets.line(file, number).map(str::to_owned)
+    }
+}
+
+/// Where words go.
+#[derive(Debug)]
+pub struct View {
+    json: bool,
+    into: Option<Mutex<File>>,
+    style: Style,
+    concise: bool,
+    sources: Mutex<SourceTexts>,
+}
+
+impl View {
+    /// As the options say; `events` where `-json` means the stream of events. A problem with `-json-into` comes beside
+    /// the view that can report it.
+    pub fn new(arguments: &Arguments, events: bool) -> (View, Option<Diagnostic>) {
+        let json = events && arguments.switch("json", false);
+        let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        let style = Style {
+            colour: !json && !plain && terminal,
+            width: width.unwrap_or(Style::default().width),
+            compact_warnings: arguments.switch("compact-warnings", false),
+        };
+        let mut view =
+            View { json, into: None, style, concise: arguments.switch("concise", false), sources: Mutex::default() };
+        let Some(path) = arguments.value("json-into").filter(|_| events) else {
+            return (view, None);
+        };
+        let problem = match std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path) {
+            Ok(_) if json => Some(Diagnostic::error(
+                "Invalid output format",
+                "The -json and -json-into options exclude each other: give one of them.",
+            )),
+            Ok(file) => {
+                view.into = Some(Mutex::new(file));
+                None
+            }
+            Err(error) => Some(Diagnostic::error(
+                "Invalid output format",
+                format!("The file {path} of -json-into cannot be written: {error}."),
+            )),
+        };
+        (view, problem)
+    }
+
+    /// One for text without options.
+    pub fn plain() -> View {
+        View::new(&Arguments::default(), false).0
+    }
+
+    /// Whether the standard output is a stream of events.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether lines about progress are wanted.
+    pub fn shows_progress(&self) -> bool {
+        !self.json && !self.concise
+    }
+
+    /// How text may look.
+    pub fn style(&self) -> &Style {
+        &self.style
+    }
+
+    /// Takes note of files that problems may point at.
+    pub fn know(&self, sources: &Sources) {
+        self.sources.lock().trees.extend(sources.iter().map(|(name, tree)| (name.clone(), tree.clone())));
+    }
+
+    /// Takes note of the source lines of a plan.
+    pub fn know_snippets(&self, snippets: &SourceSnippets) {
+        self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));
+    }
+
+    /// Text for people on the standard output; nothing where that is a stream of events.
+    pub fn line(&self, text: &str) {
+        if !self.json {
+            write_line(&mut std::io::stdout().lock(), text);
+        }
+    }
+
+    /// A document on the standard output, as it stands.
+    pub fn document(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        // Nobody may be listening any more; that is no failure of the command.
+        let _ = out.write_all(text.as_bytes());
+        let _ = out.flush();
+    }
+
+    /// Text for people on the standard error.
+    pub fn aside(&self, text: &str) {
+        write_line(&mut std::io::stderr().lock(), text);
+    }
+
+    /// An event, for whoever takes events.
+    pub fn event(&self, event: Json) {
+        if !self.json && self.into.is_none() {
+            return;
+        }
+        let mut event = event;
+        if let Json::Object(fields) = &mut event {
+            let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string();
+            fields.insert("@timestamp".to_owned(), now.into());
+        }
+        let text = event.to_string();
+        if let Some(file) = &self.into {
+            write_line(&mut *file.lock(), &text);
+        }
+        if self.json {
+            write_line(&mut std::io::stdout().lock(), &text);
+        }
+    }
+
+    /// Problems, wherever they belong.
+    pub fn diagnostics(&self, problems: &[Diagnostic]) {
+        let sources = self.sources.lock();
+        let objects: Vec<Json> = if self.json || self.into.is_some() {
+            problems.iter().map(|problem| events::diagnostic(diagnostics::object(problem, &*sources))).collect()
+        } else {
+            Vec::new()
+        };
+        if !self.json {
+            let compact = self.style.compact_warnings && !has_errors(problems);
+            let mut err = std::io::stderr().lock();
+            for problem in problems {
+                if compact {
+                    write_line(&mut err, &format!("Warning: {}", problem.summary));
+                } else {
+                    write_line(&mut err, &diagnostics::human(problem, &*sources, &self.style));
+                }
+            }
+        }
+        drop(sources);
+        objects.into_iter().for_each(|object| self.event(object));
+    }
+
+    /// Problems as objects, for documents that hold them.
+    pub fn objects(&self, problems: &[Diagnostic]) -> Vec<Json> {
+        let sources = self.sources.lock();
+        problems.iter().map(|problem| diagnostics::object(problem, &*sources)).collect()
+    }
+}
+
+fn write_line(out: &mut dyn Write, text: &str) {
+    // Nobody may be listening any more; that is no failure of the command.
+    let _ = out.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = out.write_all(b"\n");
+    }
+    let _ = out.flush();
+}

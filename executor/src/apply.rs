@@ -1,0 +1,276 @@
+//! Carrying a final plan out, and judging what came of it.
+
+use weft_expressions::resource_rules::result_problems;
+use weft_graph_format::graph::Action;
+use weft_graph_format::path::Path;
+use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
+use weft_providers::CallError;
+
+use crate::change::{Begun, Change, Seen};
+use crate::final_plan::{FinalPlan, final_plan, plan_again};
+use crate::message::{Done, ObjectChange, TaskResult, Writes};
+use crate::problem::{Problems, has_errors};
+use crate::provider::is_alive;
+use crate::resource::{marked, settle_unknowns};
+use crate::task::TaskContext;
+
+/// What is left to do after everything that can be done before a call.
+enum Prepared {
+    /// Nothing: it is done.
+    Done(Done),
+    /// The call.
+    Call(Begun, FinalPlan),
+}
+
+/// Carries an `apply` out.
+pub(crate) async fn apply(context: &mut TaskContext) -> TaskResult {
+    let shard = context.shard.clone();
+    let change = match Change::of(&shard, context.id()) {
+        Ok(change) => change,
+        Err(problems) => return TaskResult::failed(problems),
+    };
+    let failed = |diagnostics: Problems| {
+        let writes = change.restored();
+        TaskResult::Failed { writes, diagnostics, absence_unproven: false }
+    };
+    let (begun, plan) = match prepare(context, &change).await {
+        Ok(Prepared::Call(begun, plan)) => (begun, plan),
+        Ok(Prepared::Done(done)) => return TaskResult::Done(done),
+        Err(problems) => return failed(problems),
+    };
+    let digest = match plan.digest(&change) {
+        Ok(digest) => digest,
+        Err(error) => {
+            let detail = format!("The plan for {} cannot be sent to its provider: {error}.", change.text);
+            return failed(vec![change.subject().error("Plugin error", detail)]);
+        }
+    };
+    if let Err(reason) = context.ask(digest).await {
+        return TaskResult::NotCalled { reason };
+    }
+    let request = ApplyRequest {
+        type_name: change.kind.name.clone(),
+        prior_state: change.kind.without_write_only(&begun.prior),
+        planned_state: plan.planned.clone(),
+        config: begun.config.clone(),
+        planned_private: plan.private.clone(),
+        provider_meta: None,
+        planned_identity: plan.identity.clone(),
+    };
+    match begun.provider.apply_resource_change(request).await {
+        Ok(reply) => judge(context, &change, begun, &plan, reply),
+        Err(error) => no_reply(&change, &begun, error),
+    }
+}
+
+/// Configuration, provider, final plan, and after an earlier attempt a look at the object.
+async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared, Problems> {
+    let mut begun = change.begin(&context.shard, &context.host).await?;
+    let creates = change.planned.action == Action::Create;
+    let mut moved_on = false;
+    if context.read_first && !creates {
+        match change.look(&mut begun).await {
+            Seen::Object(object) => {
+                moved_on = !object.state.same_unmarked(&begun.prior);
+                (begun.prior, begun.prior_private) = (object.state, object.private);
+                begun.prior_identity = object.identity.or(begun.prior_identity);
+            }
+            Seen::Nothing if change.planned.action == Action::Delete => {
+                let writes = Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
+                return Ok(Prepared::Done(context.done(None, writes, begun.warnings)));
+            }
+            Seen::Nothing => {
+                let detail = format!("{} is no longer there, so it cannot be changed. Plan again.", change.text);
+                return Err(vec![change.subject().error("Object is gone", detail)]);
+            }
+            Seen::Unclear(why) => return Err(vec![unread(change, &why)]),
+        }
+    }
+    let plan = match change.planned.action {
+        // The reviewed plan was made for the object as it was.
+        Action::Update if moved_on => {
+            let reviewed = change.planned.value.unmark_deep().0;
+            if as_planned(change, &reviewed, &begun.prior) {
+                return Ok(Prepared::Done(unchanged(context, change, begun)?));
+            }
+            plan_again(change, &mut begun, &reviewed).await?
+        }
+        _ => final_plan(change, &mut begun).await?,
+    };
+    if plan.no_op {
+        return Ok(Prepared::Done(unchanged(context, change, begun)?));
+    }
+    if context.read_first
+        && creates
+        && let Some(id) = change.lookup_id(&plan.planned)
+    {
+        match change.find(&mut begun, id.map_err(|why| vec![unread(change, &why)])?).await {
+            Seen::Object(object) => return Ok(Prepared::Done(found(context, change, begun, &object, true)?)),
+            Seen::Nothing => {}
+            Seen::Unclear(why) => return Err(vec![unread(change, &why)]),
+        }
+    }
+    Ok(Prepared::Call(begun, plan))
+}
+
+fn unread(change: &Change<'_>, why: &str) -> weft_graph_format::diagnostic::Diagnostic {
+    let detail = format!("After an uncertain attempt {} must be read before anything is done, but: {why}.", change.text);
+    change.subject().error("Object cannot be read", detail)
+}
+
+/// Whether an object is what was planned.
+pub(crate) fn as_planned(
+    change: &Change<'_>,
+    planned: &weft_graph_format::value::Value,
+    object: &weft_graph_format::value::Value,
+) -> bool {
+    !object.is_null() && result_problems(&change.kind.block, planned, object).is_empty()
+}
+
+/// A planned update of an object that is as it shall be already: only what state keeps beside it may differ.
+fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result<Done, Problems> {
+    let object = ObjectState {
+        state: begun.prior.clone(),
+        private: begun.prior_private.clone(),
+        identity: begun.prior_identity.clone(),
+    };
+    found(context, change, begun, &object, false)
+}
+
+/// The result of a change whose object is there.
+///
+/// # Errors
+/// An object that cannot be stored.
+pub(crate) fn found(
+    context: &TaskContext,
+    change: &Change<'_>,
+    begun: Begun,
+    object: &ObjectState,
+    again: bool,
+) -> Result<Done, Problems> {
+    let tainted = change.planned.action == Action::Update && change.was_tainted();
+    let stored = change.stored(object, &begun, &change.planned.record, tainted).map_err(|why| {
+        vec![change.subject().error("Object cannot be stored", format!("{} cannot be stored: {why}.", change.text))]
+    })?;
+    let value = marked(&object.state, &stored.sensitive);
+    Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
+}
+
+/// A call without a proper reply: a failure only when it is certain that nothing was sent.
+fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskResult {
+    let subject = change.subject();
+    match &error {
+        CallError::Closed | CallError::NotRunning { .. } => TaskResult::NotCalled { reason: error.to_string() },
+        _ if error.was_not_sent() => TaskResult::Failed {
+            writes: change.restored(),
+            diagnostics: vec![subject.call_failed(&error)],
+            absence_unproven: false,
+        },
+        _ => TaskResult::InDoubt {
+            reason: error.to_string(),
+            provider_dead: matches!(error, CallError::Crashed { .. }) || !is_alive(&begun.provider),
+            diagnostics: vec![subject.call_failed(&error)],
+        },
+    }
+}
+
+/// What the provider's reply comes to.
+fn judge(
+    context: &TaskContext,
+    change: &Change<'_>,
+    begun: Begun,
+    plan: &FinalPlan,
+    reply: Reply<AppliedChange>,
+) -> TaskResult {
+    let subject = change.subject();
+    let action = change.planned.action;
+    let mut problems = begun.warnings.clone();
+    problems.extend(subject.said(&reply.diagnostics));
+    let AppliedChange { object, legacy_type_system } = reply.value;
+    let (state, unknown) = settle_unknowns(&object.state.unmark_deep().0);
+    let object = ObjectState { state, ..object };
+    let provider = change.slot.instance.source.for_display();
+    for path in unknown {
+        let detail = format!(
+            "After the apply, {provider} still does not know {} of {}. This is a defect of the provider; the rest of the \
+             object is stored.",
+            if path.0.is_empty() { String::from("the whole object") } else { path.to_string() },
+            change.text
+        );
+        problems.push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
+    }
+    if !has_errors(&problems) {
+        problems.extend(contradictions(change, plan, &object, legacy_type_system, &provider));
+    }
+    let failed = has_errors(&problems);
+    let put = |record, tainted| change.stored(&object, &begun, record, tainted);
+    let written = match (action, object.state.is_null()) {
+        (Action::Delete, true) if !failed => {
+            Ok(Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() })
+        }
+        (Action::Delete, false) => {
+            put(change.prior_record(), change.was_tainted()).map(|stored| change.put(stored, false))
+        }
+        (Action::Create, false) => put(&change.planned.record, failed).map(|s| change.put(s, context.read_first)),
+        (_, false) => put(&change.planned.record, failed && change.was_tainted()).map(|s| change.put(s, false)),
+        // Nothing came of it: what is in state stays.
+        (_, true) => Ok(change.restored()),
+    };
+    let writes = match written {
+        Ok(writes) => writes,
+        Err(why) => {
+            let reason = format!("the object that the provider returned cannot be stored: {why}");
+            return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+        }
+    };
+    if !failed {
+        let value = marked(&object.state, &change.sensitive(&object.state, &begun));
+        return TaskResult::Done(context.done(Some(&value), writes, problems));
+    }
+    let nothing_named = action == Action::Create && object.state.is_null();
+    if nothing_named && context.run.is_stopping() {
+        let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
+        return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+    }
+    TaskResult::Failed { writes, diagnostics: problems, absence_unproven: nothing_named }
+}
+
+/// In what a reply without errors contradicts the plan.
+fn contradictions(
+    change: &Change<'_>,
+    plan: &FinalPlan,
+    object: &ObjectState,
+    legacy: bool,
+    provider: &str,
+) -> Problems {
+    let subject = change.subject();
+    if change.planned.action == Action::Delete {
+        if object.state.is_null() {
+            return Vec::new();
+        }
+        let detail = format!(
+            "{provider} says that it destroyed {}, and gave back an object all the same. This is a defect of the \
+             provider; the object is kept in state.",
+            change.text
+        );
+        return vec![subject.error("Provider returned invalid result object after apply", detail)];
+    }
+    let inconsistent = |why: String, path: &Path| {
+        let detail = format!(
+            "What {provider} made of {} is not what it planned: {why}. This is a defect of the provider.",
+            change.text
+        );
+        subject.place(subject.error("Provider produced inconsistent result after apply", detail), path)
+    };
+    if object.state.is_null() {
+        return vec![inconsistent(String::from("there is no object"), &Path::ROOT)];
+    }
+    let broken = result_problems(&change.kind.block, &plan.planned, &object.state);
+    if legacy || plan.legacy {
+        for problem in broken {
+            tracing::warn!(address = change.text, provider, "the legacy provider's result is irregular: {problem}");
+        }
+        return Vec::new();
+    }
+    broken.into_iter().map(|problem| inconsistent(problem.to_string(), &problem.path)).collect()
+}

@@ -1,0 +1,308 @@
+//! A change of one object: the operations that an `apply` is made of, and everything that is got ready before its call.
+
+use std::sync::Arc;
+
+use weft_graph_format::address::{DeposedKey, ResourceInstance};
+use weft_graph_format::formula::Formula;
+use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
+use weft_graph_format::path::Path;
+use weft_graph_format::value::Value;
+use weft_providers::call::{ImportTarget, ObjectState, ReadRequest};
+use weft_providers::{CallError, Provider};
+
+use crate::message::{ObjectChange, ObjectWrite, StoredObject, Writes};
+use crate::problem::{Problems, Subject, has_errors};
+use crate::provider::ProviderSlot;
+use crate::resource::{ResourceType, settle_unknowns};
+use crate::shard::Shard;
+use crate::simple::no_schema;
+use crate::task::{Host, damaged};
+
+/// What the error of an import of an object that is not there is called.
+const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
+
+/// An `apply` with the operations that it is made of.
+pub(crate) struct Change<'s> {
+    pub(crate) id: OperationId,
+    pub(crate) address: &'s ResourceInstance,
+    /// The address as text.
+    pub(crate) text: String,
+    pub(crate) deposed: Option<&'s DeposedKey>,
+    pub(crate) slot: &'s ProviderSlot,
+    pub(crate) kind: Arc<ResourceType>,
+    pub(crate) planned: &'s PlannedObject,
+    prior: Option<&'s PriorObject>,
+    config: Option<FormulaIndex>,
+    formula: Option<&'s Formula>,
+    /// The key under which the object was set aside that this one replaces.
+    pub(crate) replaces: Option<&'s DeposedKey>,
+}
+
+/// What a change starts from.
+pub(crate) struct Begun {
+    pub(crate) provider: Arc<Provider>,
+    /// The object as it is; null for a create. Without marks.
+    pub(crate) prior: Value,
+    pub(crate) prior_private: Vec<u8>,
+    pub(crate) prior_identity: Option<Value>,
+    /// The configuration; null for a delete. Without marks.
+    pub(crate) config: Value,
+    /// Where the configuration is sensitive.
+    config_sensitive: Vec<Path>,
+    pub(crate) warnings: Problems,
+}
+
+/// What a look at the remote object showed.
+pub(crate) enum Seen {
+    /// It is there.
+    Object(Box<ObjectState>),
+    /// It is not.
+    Nothing,
+    /// Nobody can tell: why.
+    Unclear(String),
+}
+
+impl<'s> Change<'s> {
+    /// The change that an operation of a shard is.
+    ///
+    /// # Errors
+    /// A damaged plan.
+    pub(crate) fn of(shard: &'s Shard, id: OperationId) -> Result<Change<'s>, Problems> {
+        let missing = |what| vec![damaged(id, what)];
+        let Some(Operation::Apply { address, deposed, plan }) = shard.operation(id) else {
+            return Err(missing("address"));
+        };
+        let Some(Operation::FinalPlan { provider, prior, desired, planned, .. }) = shard.operation(*plan) else {
+            return Err(missing("final plan"));
+        };
+        let slot = shard.provider(*provider).ok_or_else(|| missing("provider"))?;
+        let prior = prior.map(|prior| shard.prior(prior).ok_or_else(|| missing("prior state"))).transpose()?;
+        let desired = desired.map(|desired| shard.desired(desired).ok_or_else(|| missing("configuration")));
+        let config = desired.transpose()?;
+        let text = address.to_string();
+        let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
+            let subject = Subject { address: &text, config: None };
+            return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+        };
+        let creates = prior.is_none() && deposed.is_none();
+        Ok(Change {
+            id,
+            address,
+            text,
+            deposed: deposed.as_ref(),
+            slot,
+            kind,
+            planned,
+            prior,
+            config,
+            formula: config.and_then(|index| shard.formula(index)),
+            replaces: if creates { shard.deposed_before(address, id) } else { None },
+        })
+    }
+
+    /// Whom messages are about.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject { address: &self.text, config: self.formula }
+    }
+
+    /// Whether the object is to be replaced.
+    pub(crate) fn was_tainted(&self) -> bool {
+        self.prior.is_some_and(|prior| prior.tainted)
+    }
+
+    /// What state keeps beside the object before the change.
+    pub(crate) fn prior_record(&self) -> &StateRecord {
+        self.prior.map_or(&self.planned.record, |prior| &prior.record)
+    }
+
+    /// Evaluates the configuration, then gets hold of the provider.
+    pub(crate) async fn begin(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Begun, Problems> {
+        let (config, config_sensitive) = match self.config {
+            Some(index) => {
+                let (config, marks) = shard.evaluate(host, index, &self.text).await?.unmark_with_paths();
+                let sensitive = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).collect();
+                (config, sensitive)
+            }
+            None => (self.kind.null(), Vec::new()),
+        };
+        let opened = self.slot.acquire(shard, host).await?;
+        Ok(Begun {
+            provider: opened.provider,
+            prior: self.prior.map_or_else(|| self.kind.null(), |prior| prior.value.unmark_deep().0),
+            prior_private: self.prior.map(|prior| prior.private.clone()).unwrap_or_default(),
+            prior_identity: self.prior.and_then(|prior| self.kind.identity_of(&prior.record)),
+            config,
+            config_sensitive,
+            warnings: opened.warnings,
+        })
+    }
+
+    /// Where an object of this change must not be shown.
+    pub(crate) fn sensitive(&self, object: &Value, begun: &Begun) -> Vec<Path> {
+        self.kind.sensitive_paths(object, self.planned.sensitive.iter().chain(&begun.config_sensitive))
+    }
+
+    /// An object as it is stored after this change.
+    ///
+    /// # Errors
+    /// What cannot be written, for people.
+    pub(crate) fn stored(
+        &self,
+        object: &ObjectState,
+        begun: &Begun,
+        record: &StateRecord,
+        tainted: bool,
+    ) -> Result<Box<StoredObject>, String> {
+        let (value, _) = settle_unknowns(&object.state.unmark_deep().0);
+        let sensitive = self.sensitive(&value, begun);
+        self.kind
+            .stored(&value, sensitive, object.private.clone(), record, tainted, object.identity.as_ref())
+            .map(Box::new)
+            .map_err(|error| error.to_string())
+    }
+
+    /// A change of the object in state.
+    pub(crate) fn write(&self, change: ObjectChange) -> ObjectWrite {
+        ObjectWrite {
+            address: self.text.clone(),
+            provider: self.slot.text.clone(),
+            deposed: self.deposed.map(|key| key.0.to_string()),
+            change,
+        }
+    }
+
+    /// A new object in state. After an earlier attempt the object that it replaces may be the current one again.
+    pub(crate) fn put(&self, object: Box<StoredObject>, again: bool) -> Writes {
+        let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.0.to_string())));
+        let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();
+        Writes { objects, outputs: Vec::new() }
+    }
+
+    /// What state becomes when nothing came of a create: the object that was set aside for it is the current one again.
+    pub(crate) fn restored(&self) -> Writes {
+        let restore = self.replaces.map(|key| ObjectWrite {
+            provider: String::new(),
+            ..self.write(ObjectChange::RestoreFrom(key.0.to_string()))
+        });
+        Writes { objects: restore.into_iter().collect(), outputs: Vec::new() }
+    }
+
+    /// Reads the object as it is now.
+    pub(crate) async fn look(&self, begun: &mut Begun) -> Seen {
+        let known = ObjectState {
+            state: begun.prior.clone(),
+            private: begun.prior_private.clone(),
+            identity: begun.prior_identity.clone(),
+        };
+        self.read(begun, known).await
+    }
+
+    async fn read(&self, begun: &mut Begun, known: ObjectState) -> Seen {
+        let request = ReadRequest {
+            type_name: self.kind.name.clone(),
+            current_state: known.state,
+            private: known.private,
+            provider_meta: None,
+            identity: known.identity,
+        };
+        match begun.provider.read_resource(request).await {
+            Err(error) => Seen::Unclear(error.to_string()),
+            Ok(reply) => {
+                let said = self.subject().said(&reply.diagnostics);
+                if has_errors(&said) {
+                    return Seen::Unclear(summaries(&said));
+                }
+                begun.warnings.extend(said);
+                let object = reply.value;
+                match object.state.is_null() {
+                    true => Seen::Nothing,
+                    false if !object.state.is_wholly_known() => {
+                        Seen::Unclear(String::from("the provider answered with values that are not known"))
+                    }
+                    false => Seen::Object(Box::new(object)),
+                }
+            }
+        }
+    }
+
+    /// Looks an object up by an import id, and reads it.
+    pub(crate) async fn find(&self, begun: &mut Begun, id: String) -> Seen {
+        let imported = begun.provider.import_resource_state(&self.kind.name, ImportTarget::Id(id)).await;
+        let reply = match imported {
+            Ok(reply) => reply,
+            Err(error @ CallError::UnknownType { .. }) => return Seen::Unclear(error.to_string()),
+            Err(error) => return Seen::Unclear(error.to_string()),
+        };
+        if reply.diagnostics.iter().any(|d| d.is_error() && d.summary == NO_SUCH_OBJECT) {
+            return Seen::Nothing;
+        }
+        let said = self.subject().said(&reply.diagnostics);
+        if has_errors(&said) {
+            return Seen::Unclear(summaries(&said));
+        }
+        let mut found = reply.value.into_iter().filter(|found| found.type_name == self.kind.name);
+        match (found.next(), found.next()) {
+            (Some(one), None) if one.object.state.is_null() => Seen::Nothing,
+            (Some(one), None) => self.read(begun, one.object).await,
+            (None, _) => Seen::Unclear(String::from("the provider's import gave no object of this type")),
+            (Some(_), Some(_)) => Seen::Unclear(String::from("the provider's import gave several objects")),
+        }
+    }
+
+    /// The import id by which a create in doubt is looked up; none when the type has no such look-up.
+    ///
+    /// # Errors
+    /// What it would be made from and is not known.
+    pub(crate) fn lookup_id(&self, planned: &Value) -> Option<Result<String, String>> {
+        self.planned.lookup.as_deref().map(|template| filled(template, planned))
+    }
+}
+
+/// The messages in one line.
+fn summaries(problems: &Problems) -> String {
+    let errors = problems.iter().filter(|p| p.is_error()).map(|p| match p.detail.is_empty() {
+        true => p.summary.clone(),
+        false => format!("{}: {}", p.summary, p.detail),
+    });
+    errors.collect::<Vec<_>>().join("; ")
+}
+
+/// A template with the values of attributes in the places of their names in braces.
+fn filled(template: &str, object: &Value) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        out.push_str(before);
+        let part = object.as_fields().and_then(|fields| fields.get(name));
+        let text = part.and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
+        match text.as_ref().and_then(Value::as_str) {
+            Some(text) => out.push_str(text),
+            None => return Err(format!("its look-up needs {name}, which has no known value")),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::types::Type;
+
+    use super::*;
+
+    #[test]
+    fn lookups_are_made_from_attributes() {
+        let object = Value::object([
+            ("region", Value::string("eu")),
+            ("n", Value::int(3)),
+            ("id", Value::unknown(Type::String)),
+        ]);
+        assert_eq!(filled("token:{region}:{n}", &object), Ok("token:eu:3".into()));
+        assert_eq!(filled("plain", &object), Ok("plain".into()));
+        assert_eq!(filled("a{", &object), Ok("a{".into()));
+        assert!(filled("{id}", &object).is_err());
+        assert!(filled("{absent}", &object).is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! The final plan: the reviewed one where it was made from a known configuration, otherwise asked for again and held
+//! against the reviewed one.
+
+use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths, result_problems};
+use weft_graph_format::codec::{EncodeError, msgpack};
+use weft_graph_format::graph::Action;
+use weft_graph_format::value::Value;
+use weft_providers::call::PlanRequest;
+
+use crate::change::{Begun, Change};
+use crate::problem::{Problems, has_errors};
+
+/// What will be asked of the provider.
+#[derive(Clone, Debug)]
+pub(crate) struct FinalPlan {
+    /// The object to come, with unknown parts; null for a delete. Without marks.
+    pub(crate) planned: Value,
+    pub(crate) private: Vec<u8>,
+    pub(crate) identity: Option<Value>,
+    /// The provider's results are held to the rules loosely.
+    pub(crate) legacy: bool,
+    /// The object is as it shall be already.
+    pub(crate) no_op: bool,
+}
+
+impl FinalPlan {
+    /// blake3 of the planned value in the provider's own encoding.
+    ///
+    /// # Errors
+    /// A value that cannot be sent to the provider.
+    pub(crate) fn digest(&self, change: &Change<'_>) -> Result<[u8; 32], EncodeError> {
+        Ok(*blake3::hash(&msgpack::encode(&self.planned, &change.kind.ty)?).as_bytes())
+    }
+}
+
+/// Makes the final plan of a change. Nothing outside is changed by it.
+///
+/// # Errors
+/// What the provider refuses, and in what its plan is another than the reviewed one.
+pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
+    let reviewed = change.planned;
+    let reviewed_value = reviewed.value.unmark_deep().0;
+    if reviewed.is_final || reviewed.action == Action::Delete {
+        let no_op = reviewed.action == Action::Update && reviewed_value.same_unmarked(&begun.prior);
+        return Ok(FinalPlan {
+            planned: reviewed_value,
+            private: reviewed.private.clone(),
+            identity: change.kind.identity_of(&reviewed.record),
+            legacy: reviewed.legacy,
+            no_op,
+        });
+    }
+    plan_again(change, begun, &reviewed_value).await
+}
+
+/// Asks the provider for its plan.
+pub(crate) async fn plan_again(
+    change: &Change<'_>,
+    begun: &mut Begun,
+    reviewed: &Value,
+) -> Result<FinalPlan, Problems> {
+    let subject = change.subject();
+    let block = &change.kind.block;
+    let validated = begun.provider.validate_resource_config(&change.kind.name, &begun.config).await;
+    let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    begun.warnings.extend(said);
+    let prior = change.kind.without_write_only(&begun.prior);
+    // What the reviewed plan of a create kept for itself must be in the final one too: a client token, for example.
+    let private = match change.planned.action {
+        Action::Create => change.planned.private.clone(),
+        _ => begun.prior_private.clone(),
+    };
+    let request = PlanRequest {
+        type_name: change.kind.name.clone(),
+        prior_state: prior.clone(),
+        proposed_new_state: proposed_new(block, &prior, &begun.config),
+        config: begun.config.clone(),
+        prior_private: private,
+        provider_meta: None,
+        prior_identity: begun.prior_identity.clone(),
+    };
+    let reply = begun.provider.plan_resource_change(request).await;
+    let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+    let said = subject.said(&reply.diagnostics);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    begun.warnings.extend(said);
+    let found = reply.value;
+    let planned = found.planned_state.unmark_deep().0;
+    let mut problems = Vec::new();
+    let provider = change.slot.instance.source.for_display();
+    let broken = plan_problems(block, &prior, &begun.config, &planned);
+    if found.legacy_type_system {
+        for problem in broken {
+            tracing::warn!(address = change.text, %provider, "the legacy provider's plan is irregular: {problem}");
+        }
+    } else {
+        problems.extend(broken.into_iter().map(|problem| {
+            let detail = format!(
+                "With everything known, {provider} planned an invalid value for {}: {problem}. This is a defect of the provider.",
+                change.text
+            );
+            subject.place(subject.error("Provider produced invalid plan", detail), &problem.path)
+        }));
+    }
+    let inconsistent = |why: String| {
+        let detail = format!(
+            "With everything known, {provider} plans something else for {} than what was reviewed: {why}. This is a \
+             defect of the provider; plan again to see the new plan.",
+            change.text
+        );
+        subject.error("Provider produced inconsistent final plan", detail)
+    };
+    for problem in result_problems(block, reviewed, &planned) {
+        problems.push(subject.place(inconsistent(problem.to_string()), &problem.path));
+    }
+    if change.planned.action == Action::Update {
+        let replace = replace_paths(&prior, &planned, &found.requires_replace);
+        for path in replace.paths {
+            problems.push(subject.place(inconsistent(format!("a change of {path} now needs a new object")), &path));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let no_op = change.planned.action == Action::Update && planned.same_unmarked(&prior);
+    Ok(FinalPlan {
+        planned,
+        private: found.planned_private,
+        identity: found.planned_identity,
+        legacy: found.legacy_type_system || change.planned.legacy,
+        no_op,
+    })
+}

@@ -1,0 +1,150 @@
+//! Running the formulas of a shard over the results that it has.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use tokio::runtime::Handle;
+use weft_expressions::call_context::CallContext;
+use weft_expressions::compile::{Fault, Results, run};
+use weft_expressions::evaluate::ProviderFunction;
+use weft_expressions::functions::{FunctionError, Impure};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp, Occurrence};
+use weft_graph_format::graph::{FormulaIndex, FormulaTable, OperationId};
+use weft_graph_format::value::Value;
+
+use crate::functions::FunctionCaller;
+use crate::problem::{Problems, Subject};
+use crate::shard::Shard;
+use crate::task::Host;
+
+/// For each row of a table, whether running it calls a provider. One pass.
+pub(crate) fn call_providers(table: &FormulaTable) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(table.rows.len());
+    for row in &table.rows {
+        let mut calls = matches!(row.op, FormulaOp::ProviderCall { .. });
+        row.op.operands(&mut |operand: &FormulaIndex| {
+            calls |= found.get(operand.0 as usize).copied().unwrap_or_default();
+        });
+        found.push(calls);
+    }
+    found
+}
+
+/// What one run of a formula may use.
+struct Environment<'a> {
+    shard: &'a Shard,
+    host: &'a Host,
+    functions: Option<FunctionCaller<'a>>,
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl Results for Environment<'_> {
+    fn result(&self, operation: OperationId) -> Result<Value, Fault> {
+        self.shard.result(operation).ok_or(Fault::Skipped)
+    }
+
+    fn input(&self, name: &str) -> Result<Value, Fault> {
+        self.shard.input(name).cloned().ok_or_else(|| {
+            Fault::Failed(vec![Diagnostic::error(
+                "No value for required variable",
+                format!("The plan does not carry the value of var.{name}: give it again, for example with -var."),
+            )])
+        })
+    }
+
+    fn impure(&self, _: Occurrence) -> Option<Value> {
+        // Results of earlier runs are read as results of operations.
+        None
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            files: &*self.host.options.files,
+            base_directory: &self.host.options.base_directory,
+            plan_timestamp: self.shard.plan_timestamp(),
+            impure: Impure::Run,
+            template_depth: 0,
+            occurrences: &self.occurrences,
+            parameters: &self.parameters,
+        }
+    }
+
+    fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
+        match &self.functions {
+            Some(caller) => caller.signature(provider, function),
+            None => Err(Diagnostic::error("Unavailable provider function", "No provider can be called here.")),
+        }
+    }
+
+    fn call_provider_function(
+        &self,
+        function: &ProviderFunction,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError> {
+        match &self.functions {
+            Some(caller) => caller.call(function, arguments),
+            None => Err(FunctionError::new("no provider can be called here")),
+        }
+    }
+}
+
+impl Shard {
+    /// The value of a formula: wholly known, with its marks.
+    pub(crate) async fn evaluate(
+        self: &Arc<Shard>,
+        host: &Arc<Host>,
+        index: FormulaIndex,
+        address: &str,
+    ) -> Result<Value, Problems> {
+        let Some(formula) = self.formula(index) else {
+            let detail = format!("{address}: formula {} is not in the fragment.", index.0);
+            return Err(vec![Diagnostic::error("Damaged plan", detail).about(address)]);
+        };
+        let subject = Subject { address, config: Some(formula) };
+        let outcome = if self.calls_providers(index) {
+            let (shard, host, formula) = (self.clone(), host.clone(), formula.clone());
+            let runtime = Handle::current();
+            let blocking = tokio::task::spawn_blocking(move || {
+                let functions = Some(FunctionCaller::new(&shard, &host, runtime));
+                evaluate(&formula, &shard, &host, functions)
+            });
+            blocking.await.unwrap_or(Err(Fault::Skipped))
+        } else {
+            evaluate(formula, self, host, None)
+        };
+        match outcome {
+            Ok(value) if value.is_wholly_known() => Ok(value),
+            Ok(_) => Err(vec![subject.error(
+                "Value not known",
+                format!("A part of {address} is still not known, although everything that it is made of is there."),
+            )]),
+            Err(Fault::Failed(problems)) => {
+                let root = weft_graph_format::path::Path::ROOT;
+                Err(problems.into_iter().map(|problem| subject.place(problem, &root)).collect())
+            }
+            Err(Fault::Skipped) => Err(vec![subject.error(
+                "Missing result",
+                format!(
+                    "{address} reads a result that this worker does not have. A value that must not be stored cannot be \
+                     carried from one worker to another."
+                ),
+            )]),
+        }
+    }
+}
+
+fn evaluate(
+    formula: &Formula,
+    shard: &Shard,
+    host: &Host,
+    functions: Option<FunctionCaller<'_>>,
+) -> Result<Value, Fault> {
+    if let FormulaOp::Constant(value) = formula.op() {
+        return Ok(value.clone());
+    }
+    let environment =
+        Environment { shard, host, functions, occurrences: AtomicU32::new(0), parameters: AtomicU32::new(0) };
+    run(formula, &environment)
+}

@@ -1,0 +1,118 @@
+//! Functions of providers, called while a formula runs. Formulas run without waiting, so whoever runs one that calls a
+//! provider does it on a thread that may block.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use weft_expressions::evaluate::ProviderFunction;
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::value::Value;
+use weft_providers::{Lease, Provider, Wanted};
+
+use crate::problem::Subject;
+use crate::shard::Shard;
+use crate::task::Host;
+
+/// Calls functions for the run of one formula. Plugins that it started stay in use until it is dropped.
+pub(crate) struct FunctionCaller<'a> {
+    shard: &'a Arc<Shard>,
+    host: &'a Arc<Host>,
+    runtime: Handle,
+    open: Mutex<BTreeMap<String, Arc<Provider>>>,
+}
+
+impl<'a> FunctionCaller<'a> {
+    pub(crate) fn new(shard: &'a Arc<Shard>, host: &'a Arc<Host>, runtime: Handle) -> FunctionCaller<'a> {
+        FunctionCaller { shard, host, runtime, open: Mutex::default() }
+    }
+
+    /// The provider of this name: the instance of the shard, or a process that is not configured.
+    fn provider(&self, name: &str) -> Result<Arc<Provider>, Diagnostic> {
+        if let Some(found) = self.open.lock().get(name) {
+            return Ok(found.clone());
+        }
+        let provider = self.start(name)?;
+        self.open.lock().insert(name.to_owned(), provider.clone());
+        Ok(provider)
+    }
+
+    fn start(&self, name: &str) -> Result<Arc<Provider>, Diagnostic> {
+        if let Some(slot) = self.shard.providers().find(|slot| slot.text == name) {
+            let opened = self.runtime.block_on(slot.acquire(self.shard, self.host));
+            return match opened {
+                Ok(opened) => Ok(opened.provider),
+                Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| unavailable(name, "it failed"))),
+            };
+        }
+        let source = ProviderSource::from_str(name)
+            .or_else(|_| ProviderInstance::from_str(name).map(|instance| instance.source))
+            .map_err(|error| unavailable(name, &error.to_string()))?;
+        if source.is_builtin() {
+            return Err(unavailable(name, "it has no functions"));
+        }
+        let plugin = self.host.options.packages.find(&self.shard.package(&source))?;
+        let key = format!("{source} (functions)");
+        let wanted = Wanted { key, plugin, config: None };
+        let subject = Subject { address: name, config: None };
+        let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
+            subject.open_failed(&error).into_iter().next().unwrap_or_else(|| unavailable(name, "it failed"))
+        })?;
+        Ok(Arc::new(Provider::Plugin(lease)))
+    }
+
+    /// What a function takes and gives.
+    pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
+        let found = self.provider(provider)?;
+        let schema = self
+            .runtime
+            .block_on(found.schema())
+            .map_err(|error| unavailable(provider, &error.to_string()))?;
+        let signature = match (schema.functions.get(function), lease_of(&found)) {
+            (Some(signature), _) => signature.clone(),
+            (None, Some(lease)) => {
+                let asked = self.runtime.block_on(lease.get_functions());
+                let functions = asked.map_err(|error| unavailable(provider, &error.to_string()))?.value;
+                let missing = || unavailable(provider, &format!("it has no function named {function:?}"));
+                functions.get(function).cloned().ok_or_else(missing)?
+            }
+            (None, None) => return Err(unavailable(provider, "it has no functions")),
+        };
+        Ok(ProviderFunction {
+            provider: provider.into(),
+            function: function.into(),
+            signature: Arc::new(signature),
+        })
+    }
+
+    /// Calls a function.
+    pub(crate) fn call(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
+        let provider = self.provider(&function.provider).map_err(|problem| FunctionError::new(problem.detail))?;
+        let Some(lease) = lease_of(&provider) else {
+            return Err(FunctionError::new("the provider has no functions"));
+        };
+        match self.runtime.block_on(lease.call_function(&function.function, arguments)) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(failure)) => Err(FunctionError {
+                argument: failure.argument.and_then(|index| usize::try_from(index).ok()),
+                message: failure.text,
+            }),
+            Err(error) => Err(FunctionError::new(error.to_string())),
+        }
+    }
+}
+
+fn lease_of(provider: &Provider) -> Option<&Lease> {
+    match provider {
+        Provider::Plugin(lease) => Some(lease),
+        Provider::Builtin(_) => None,
+    }
+}
+
+fn unavailable(provider: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("Unavailable provider function", format!("Functions of {provider} cannot be called: {why}."))
+}

@@ -1,0 +1,150 @@
+//! The provider instances of a shard: started when a task first needs one, shared by the tasks that run at the same
+//! time, given back to the pool when none does, so that other shards may have its place.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::Mutex as AsyncMutex;
+use weft_graph_format::address::ProviderInstance;
+use weft_graph_format::graph::FormulaIndex;
+use weft_graph_format::value::Value;
+use weft_providers::{Builtin, Plugin, Provider, Wanted};
+
+use crate::problem::{Problems, Subject};
+use crate::shard::Shard;
+use crate::task::Host;
+
+/// One `open_provider` of a shard.
+pub(crate) struct ProviderSlot {
+    pub(crate) instance: ProviderInstance,
+    /// The instance as text.
+    pub(crate) text: String,
+    config: FormulaIndex,
+    /// How to start it; none for what is built in.
+    plugin: Option<Plugin>,
+    /// What the pool knows it by: instances of different runs are not the same.
+    key: String,
+    current: Mutex<Weak<Provider>>,
+    opening: AsyncMutex<Opening>,
+    /// It was told to end early: a process that was is not used for new work.
+    stopped: AtomicBool,
+}
+
+#[derive(Default)]
+struct Opening {
+    config: Option<Value>,
+    /// Why it could not be opened. Others that need it fail alike, without another try.
+    failure: Option<Problems>,
+}
+
+/// A provider in use, and what it said when it was configured, to whoever was first.
+pub(crate) struct Opened {
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) warnings: Problems,
+}
+
+impl ProviderSlot {
+    pub(crate) fn new(
+        run: &str,
+        instance: ProviderInstance,
+        config: FormulaIndex,
+        plugin: Option<Plugin>,
+    ) -> ProviderSlot {
+        let text = instance.to_string();
+        ProviderSlot {
+            key: format!("{run} {text}"),
+            text,
+            instance,
+            config,
+            plugin,
+            current: Mutex::new(Weak::new()),
+            opening: AsyncMutex::default(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// The provider, configured. Nobody may hold another one meanwhile: both would wait for room.
+    pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
+        let Some(plugin) = &self.plugin else {
+            return Ok(Opened { provider: Arc::new(Provider::Builtin(Builtin)), warnings: Vec::new() });
+        };
+        if let Some(provider) = self.live() {
+            return Ok(Opened { provider, warnings: Vec::new() });
+        }
+        let mut opening = self.opening.lock().await;
+        if let Some(provider) = self.live() {
+            return Ok(Opened { provider, warnings: Vec::new() });
+        }
+        if let Some(failure) = &opening.failure {
+            return Err(failure.clone());
+        }
+        if self.stopped.swap(false, Ordering::AcqRel) {
+            host.pool.close(&self.key).await;
+        }
+        let opened = self.open(&mut opening, plugin, shard, host).await;
+        match &opened {
+            Ok(opened) => *self.current.lock() = Arc::downgrade(&opened.provider),
+            Err(problems) => opening.failure = Some(problems.clone()),
+        }
+        opened
+    }
+
+    async fn open(
+        &self,
+        opening: &mut Opening,
+        plugin: &Plugin,
+        shard: &Arc<Shard>,
+        host: &Arc<Host>,
+    ) -> Result<Opened, Problems> {
+        let subject = Subject { address: &self.text, config: shard.formula(self.config) };
+        let config = match &opening.config {
+            Some(config) => config.clone(),
+            None => {
+                let (config, _) = shard.evaluate(host, self.config, &self.text).await?.unmark_deep();
+                opening.config.insert(config).clone()
+            }
+        };
+        let wanted = Wanted { key: self.key.clone(), plugin: plugin.clone(), config: Some(config) };
+        let lease = host.pool.open(wanted).await.map_err(|error| subject.open_failed(&error))?;
+        let warnings = subject.said(&lease.warnings);
+        Ok(Opened { provider: Arc::new(Provider::Plugin(lease)), warnings })
+    }
+
+    /// The provider, if a task uses it now and it runs.
+    fn live(&self) -> Option<Arc<Provider>> {
+        self.current.lock().upgrade().filter(|provider| is_alive(provider))
+    }
+
+    /// Asks a provider that is in use to end its calls early.
+    pub(crate) async fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        let Some(provider) = self.live() else { return };
+        let Provider::Plugin(lease) = &*provider else { return };
+        match lease.stop().await {
+            Ok(None) => {}
+            Ok(Some(objection)) => tracing::warn!(provider = self.text, "the provider does not stop: {objection}"),
+            Err(error) => tracing::warn!(provider = self.text, %error, "the provider could not be stopped"),
+        }
+    }
+
+    /// Forgets an earlier failure: a new term of the run begins.
+    pub(crate) async fn retry(&self) {
+        *self.opening.lock().await = Opening::default();
+    }
+
+    /// Ends the process unless a task uses it.
+    pub(crate) async fn close(&self, host: &Host) {
+        if self.plugin.is_some() {
+            host.pool.close(&self.key).await;
+        }
+    }
+}
+
+/// Whether the provider's process runs.
+pub(crate) fn is_alive(provider: &Provider) -> bool {
+    match provider {
+        Provider::Builtin(_) => true,
+        Provider::Plugin(lease) => lease.is_alive(),
+    }
+}

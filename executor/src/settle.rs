@@ -1,0 +1,90 @@
+//! Finding out what became of an attempt in doubt. Nothing is changed: the attempt may still be running elsewhere.
+
+use weft_graph_format::graph::Action;
+
+use crate::apply::{as_planned, found};
+use crate::change::{Begun, Change, Seen};
+use crate::final_plan::final_plan;
+use crate::message::{ObjectChange, SettleOrder, Verdict, Writes};
+use crate::problem::Problems;
+use crate::task::TaskContext;
+
+/// What the evidence says.
+pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdict {
+    let shard = context.shard.clone();
+    let change = match Change::of(&shard, context.id()) {
+        Ok(change) => change,
+        Err(problems) => return Verdict::Unknown(first_words(&problems)),
+    };
+    let mut begun = match change.begin(&shard, &context.host).await {
+        Ok(begun) => begun,
+        Err(problems) => return Verdict::Unknown(first_words(&problems)),
+    };
+    let not_applied = Verdict::NotApplied { holder_dead: order.holder_dead };
+    if let Some(id) = &order.adopt {
+        return match change.find(&mut begun, id.clone()).await {
+            Seen::Object(object) => applied(context, &change, begun, &object),
+            Seen::Nothing => Verdict::Unknown(format!("there is no object with the id {id:?}")),
+            Seen::Unclear(why) => Verdict::Unknown(why),
+        };
+    }
+    match change.planned.action {
+        Action::Create => {
+            let plan = match final_plan(&change, &mut begun).await {
+                Ok(plan) => plan,
+                Err(problems) => return Verdict::Unknown(first_words(&problems)),
+            };
+            match change.lookup_id(&plan.planned) {
+                None => Verdict::Unknown(String::from("objects of this type cannot be looked up by what was planned")),
+                Some(Err(why)) => Verdict::Unknown(why),
+                Some(Ok(id)) => match change.find(&mut begun, id).await {
+                    Seen::Object(object) => applied(context, &change, begun, &object),
+                    Seen::Nothing => not_applied,
+                    Seen::Unclear(why) => Verdict::Unknown(why),
+                },
+            }
+        }
+        Action::Delete => match change.look(&mut begun).await {
+            Seen::Nothing => {
+                let writes = Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
+                Verdict::Applied(Box::new(context.done(None, writes, begun.warnings)))
+            }
+            Seen::Object(_) => not_applied,
+            Seen::Unclear(why) => Verdict::Unknown(why),
+        },
+        _ => match change.look(&mut begun).await {
+            // An object that is as it was before says more than one that could also be as planned.
+            Seen::Object(object) if object.state.same_unmarked(&begun.prior) => not_applied,
+            Seen::Object(object) => match final_plan(&change, &mut begun).await {
+                Ok(plan) if as_planned(&change, &plan.planned, &object.state) => {
+                    applied(context, &change, begun, &object)
+                }
+                // Neither as it was nor as planned: the next attempt goes on from what it finds.
+                Ok(_) => not_applied,
+                Err(problems) => Verdict::Unknown(first_words(&problems)),
+            },
+            Seen::Nothing => Verdict::Unknown(String::from("the object is gone")),
+            Seen::Unclear(why) => Verdict::Unknown(why),
+        },
+    }
+}
+
+fn applied(
+    context: &TaskContext,
+    change: &Change<'_>,
+    begun: Begun,
+    object: &weft_providers::call::ObjectState,
+) -> Verdict {
+    match found(context, change, begun, object, false) {
+        Ok(done) => Verdict::Applied(Box::new(done)),
+        Err(problems) => Verdict::Unknown(first_words(&problems)),
+    }
+}
+
+fn first_words(problems: &Problems) -> String {
+    match problems.iter().find(|p| p.is_error()) {
+        Some(problem) if problem.detail.is_empty() => problem.summary.clone(),
+        Some(problem) => format!("{}: {}", problem.summary, problem.detail),
+        None => String::from("no reason was given"),
+    }
+}

@@ -1,0 +1,201 @@
+//! A fragment made ready to run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_graph_format::address::{DeposedKey, ProviderSource, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PriorObject, Row};
+use weft_graph_format::plan_file::{FragmentPackage, Manifest, ProviderPackage};
+use weft_graph_format::value::Value;
+use weft_providers::Builtin;
+
+use crate::carried;
+use crate::formulas::call_providers;
+use crate::message::{OpenShard, RunId};
+use crate::problem::Problems;
+use crate::provider::ProviderSlot;
+use crate::resource::{ResourceType, ResourceTypes};
+use crate::results::{LiveResults, Results};
+use crate::task::Host;
+
+/// An operation of a fragment, as its worker has it.
+pub(crate) type Step = Operation<FormulaIndex>;
+
+/// An open shard.
+pub(crate) struct Shard {
+    manifest: Manifest,
+    /// Ascending by number.
+    rows: Vec<Row>,
+    formulas: Vec<Formula>,
+    calls_providers: Vec<bool>,
+    inputs: BTreeMap<String, Value>,
+    types: ResourceTypes,
+    /// By the number of the `open_provider`.
+    providers: BTreeMap<OperationId, ProviderSlot>,
+    /// The last `depose` of an instance.
+    deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
+    pub(crate) results: Results,
+}
+
+impl Shard {
+    /// Reads and checks a fragment and finds the packages that it needs. May block; linear in the fragment.
+    ///
+    /// # Errors
+    /// What is wrong with it, and which packages are missing: all of them.
+    pub(crate) fn open(host: &Host, run: &RunId, live: &LiveResults, open: OpenShard) -> Result<Shard, Problems> {
+        let package = FragmentPackage::decode(&open.fragment).map_err(|error| {
+            let detail = format!("This worker cannot read its part of the plan: {error}.");
+            vec![Diagnostic::error("Unreadable plan", detail)]
+        })?;
+        let FragmentPackage { manifest, schemas, mut fragment, .. } = package;
+        let mut problems = Vec::new();
+        let mut inputs = BTreeMap::new();
+        for (name, bytes) in &open.inputs {
+            match carried::decode_value(bytes) {
+                Ok(value) => drop(inputs.insert(name.clone(), value)),
+                Err(error) => problems.push(unreadable(&format!("the input var.{name}"), &error)),
+            }
+        }
+        let formulas = fragment.formulas.formulas().map_err(|error| vec![unreadable("a formula", &error)])?;
+        let results = Results::new(&fragment, open.exports);
+        for (operation, bytes) in &open.restored {
+            if let Err(error) = results.arrived(*operation, bytes, live) {
+                problems.push(unreadable(&format!("the result of operation {operation}"), &error));
+            }
+        }
+        let mut types = ResourceTypes::default();
+        types.add(&ProviderSource::builtin("terraform"), &Builtin.schema());
+        for (source, schema) in &schemas {
+            types.add(source, schema);
+        }
+        let mut shard = Shard {
+            calls_providers: call_providers(&fragment.formulas),
+            rows: std::mem::take(&mut fragment.rows),
+            manifest,
+            formulas,
+            inputs,
+            types,
+            providers: BTreeMap::new(),
+            deposed: FxHashMap::default(),
+            results,
+        };
+        problems.extend(shard.index(host, run));
+        if problems.is_empty() { Ok(shard) } else { Err(problems) }
+    }
+
+    /// Looks through the operations once for what is needed by others.
+    fn index(&mut self, host: &Host, run: &RunId) -> Problems {
+        let mut problems = Vec::new();
+        let mut plugins = BTreeMap::new();
+        for row in &self.rows {
+            match &row.operation {
+                Operation::OpenProvider { instance, config } => {
+                    let source = &instance.source;
+                    let plugin = plugins.entry(source.clone()).or_insert_with(|| match source.is_builtin() {
+                        true => Ok(None),
+                        false => host.options.packages.find(&self.package(source)).map(Some),
+                    });
+                    match plugin {
+                        Ok(plugin) => {
+                            let slot = ProviderSlot::new(run, instance.clone(), *config, plugin.clone());
+                            self.providers.insert(row.id, slot);
+                        }
+                        Err(problem) if !problems.contains(problem) => problems.push(problem.clone()),
+                        Err(_) => {}
+                    }
+                }
+                Operation::Depose { address, key } => {
+                    self.deposed.insert(address.clone(), (row.id, key.clone()));
+                }
+                _ => {}
+            }
+        }
+        problems
+    }
+
+    /// The operation with this number.
+    pub(crate) fn operation(&self, id: OperationId) -> Option<&Step> {
+        let place = self.rows.binary_search_by_key(&id, |row| row.id).ok()?;
+        Some(&self.rows[place].operation)
+    }
+
+    /// The object that a `prior_state` hands out.
+    pub(crate) fn prior(&self, id: OperationId) -> Option<&PriorObject> {
+        match self.operation(id)? {
+            Operation::PriorState { object, .. } => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The configuration formula of a `desired`.
+    pub(crate) fn desired(&self, id: OperationId) -> Option<FormulaIndex> {
+        match self.operation(id)? {
+            Operation::Desired { config, .. } => Some(*config),
+            _ => None,
+        }
+    }
+
+    /// The provider of an `open_provider`.
+    pub(crate) fn provider(&self, id: OperationId) -> Option<&ProviderSlot> {
+        self.providers.get(&id)
+    }
+
+    /// All providers of the shard.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderSlot> {
+        self.providers.values()
+    }
+
+    /// A resource type.
+    pub(crate) fn resource_type(
+        &self,
+        source: &ProviderSource,
+        address: &ResourceInstance,
+    ) -> Option<Arc<ResourceType>> {
+        self.types.of(source, address)
+    }
+
+    /// The key under which the earlier object of an instance was set aside before this operation.
+    pub(crate) fn deposed_before(&self, address: &ResourceInstance, id: OperationId) -> Option<&DeposedKey> {
+        self.deposed.get(address).filter(|(depose, _)| *depose < id).map(|(_, key)| key)
+    }
+
+    /// A formula.
+    pub(crate) fn formula(&self, index: FormulaIndex) -> Option<&Formula> {
+        self.formulas.get(index.0 as usize)
+    }
+
+    pub(crate) fn calls_providers(&self, index: FormulaIndex) -> bool {
+        self.calls_providers.get(index.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The result of an operation as formulas read it: one that is here, or an object of the plan itself.
+    pub(crate) fn result(&self, id: OperationId) -> Option<Value> {
+        self.results.get(id.0).or_else(|| self.prior(id).map(|object| object.value.clone()))
+    }
+
+    pub(crate) fn input(&self, name: &str) -> Option<&Value> {
+        self.inputs.get(name)
+    }
+
+    /// What `plantimestamp()` gave.
+    pub(crate) fn plan_timestamp(&self) -> Option<&str> {
+        Some(self.manifest.timestamp.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// The package that the plan was made with.
+    pub(crate) fn package(&self, source: &ProviderSource) -> ProviderPackage {
+        self.manifest.package(source).cloned().unwrap_or_else(|| ProviderPackage {
+            source: source.clone(),
+            version: String::new(),
+            checksum: String::new(),
+            hashes: Vec::new(),
+        })
+    }
+}
+
+fn unreadable(what: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error("Unreadable plan", format!("This worker cannot read {what}: {error}."))
+}

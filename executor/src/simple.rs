@@ -1,0 +1,206 @@
+//! Operations that call no provider: values, outputs, conditions, and changes of state alone.
+
+use weft_expressions::convert::convert;
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{CheckKind, Operation};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::message::{Done, ObjectChange, ObjectWrite, OutputWrite, StoredOutput, Writes};
+use crate::problem::{Problems, Subject};
+use crate::resource::marked;
+use crate::task::{TaskContext, not_here};
+
+/// Computes a value.
+pub(crate) async fn evaluate(context: &TaskContext) -> Result<Done, Problems> {
+    let Some(Operation::Evaluate { name, formula }) = context.shard.operation(context.id()) else {
+        return Err(vec![not_here(context.id())]);
+    };
+    let value = context.shard.evaluate(&context.host, *formula, name).await?;
+    Ok(context.done(Some(&value), Writes::default(), Vec::new()))
+}
+
+/// Computes and stores an output of the root module.
+pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
+    let Some(Operation::Output { name, formula, ty, sensitive, .. }) = context.shard.operation(context.id()) else {
+        return Err(vec![not_here(context.id())]);
+    };
+    let write = |value| Writes {
+        objects: Vec::new(),
+        outputs: vec![OutputWrite { name: name.to_string(), value }],
+    };
+    let Some(formula) = formula else { return Ok(context.done(None, write(None), Vec::new())) };
+    let address = format!("output.{name}");
+    let subject = Subject { address: &address, config: context.shard.formula(*formula) };
+    let value = context.shard.evaluate(&context.host, *formula, &address).await?;
+    let value = if *ty == Type::Dynamic {
+        value
+    } else {
+        let failed = |error: weft_expressions::convert::ConvertError| {
+            vec![subject.error("Invalid output value", format!("The value of {address} is unsuitable: {error}."))]
+        };
+        convert(&value, ty).map_err(failed)?
+    };
+    let (bare, marks) = value.unmark_deep();
+    if marks.is_ephemeral() {
+        let detail = format!("{address} would store an ephemeral value. Make the output from values that may be stored.");
+        return Err(vec![subject.error("Ephemeral value not allowed", detail)]);
+    }
+    if marks.is_sensitive() && !sensitive {
+        let detail = format!("{address} is made from sensitive values. Declare it with sensitive = true.");
+        return Err(vec![subject.error("Output refers to sensitive values", detail)]);
+    }
+    // An output without a value is not stored.
+    let stored = if bare.is_null() {
+        None
+    } else {
+        let value_type = bare.ty();
+        let text = json::encode(&bare, &value_type).map_err(|error| {
+            vec![subject.error("Invalid output value", format!("The value of {address} cannot be stored: {error}."))]
+        })?;
+        let value_type = type_json::encode(&value_type);
+        Some(StoredOutput { value: text, value_type, sensitive: *sensitive, deprecated: None })
+    };
+    Ok(context.done(Some(&value), write(stored), Vec::new()))
+}
+
+/// Checks a condition.
+pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
+    let Some(Operation::Check { address, kind, condition, message, range }) = context.shard.operation(context.id())
+    else {
+        return Err(vec![not_here(context.id())]);
+    };
+    let place = |problem: Diagnostic| match range {
+        Some(range) => problem.at(range.clone()).about(address.as_str()),
+        None => problem.about(address.as_str()),
+    };
+    let value = context.shard.evaluate(&context.host, *condition, address).await?;
+    let value = match convert(&value, &Type::Bool) {
+        Ok(value) if !value.is_null() => value,
+        Ok(_) => {
+            let detail = "The condition is null; it must be true or false.";
+            return Err(vec![place(Diagnostic::error("Invalid condition result", detail))]);
+        }
+        Err(error) => {
+            let detail = format!("The condition is unsuitable: {error}.");
+            return Err(vec![place(Diagnostic::error("Invalid condition result", detail))]);
+        }
+    };
+    if value.as_bool() == Some(true) {
+        return Ok(context.done(Some(&value), Writes::default(), Vec::new()));
+    }
+    let (text, mut problems) = match context.shard.evaluate(&context.host, *message, address).await {
+        Ok(message) => (message_text(&message), Vec::new()),
+        Err(problems) => (String::from("The error message cannot be computed."), problems),
+    };
+    problems.insert(0, place(Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()))));
+    Err(problems)
+}
+
+fn summary(kind: CheckKind, address: &str) -> String {
+    let whose = if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
+    match kind {
+        CheckKind::Precondition => format!("{whose} precondition failed"),
+        CheckKind::Postcondition => format!("{whose} postcondition failed"),
+        CheckKind::Validation => String::from("Invalid value for variable"),
+    }
+}
+
+fn detail(kind: CheckKind, text: String, range: Option<&SourceRange>) -> String {
+    match (kind, range) {
+        (CheckKind::Validation, Some(range)) => {
+            let (file, line) = (&range.file, range.start.line);
+            format!("{text}\n\nThis was checked by the validation rule at {file}:{line}.")
+        }
+        _ => text,
+    }
+}
+
+/// The text of a message; one that must not be shown is replaced by words.
+fn message_text(message: &Value) -> String {
+    let (bare, marks) = message.unmark_deep();
+    if marks.is_sensitive() {
+        return String::from("The error message is made from sensitive values, so it is not shown.");
+    }
+    if marks.is_ephemeral() {
+        return String::from("The error message is made from ephemeral values, so it is not shown.");
+    }
+    match convert(&bare, &Type::String) {
+        Ok(text) => text.as_str().map_or_else(|| String::from("The error message is null."), |t| t.trim().to_owned()),
+        Err(_) => String::from("The error message is not a string."),
+    }
+}
+
+/// Changes state alone: sets an object aside, forgets one, or writes what planning learned.
+pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
+    let id = context.id();
+    let write = |address: &dyn std::fmt::Display, provider: String, deposed, change| Writes {
+        objects: vec![ObjectWrite { address: address.to_string(), provider, deposed, change }],
+        outputs: Vec::new(),
+    };
+    match context.shard.operation(id) {
+        Some(Operation::Depose { address, key }) => {
+            let change = ObjectChange::DeposeAs(key.0.to_string());
+            Ok(context.done(None, write(address, String::new(), None, change), Vec::new()))
+        }
+        Some(Operation::Forget { address, deposed }) => {
+            let deposed = deposed.as_ref().map(|key| key.0.to_string());
+            Ok(context.done(None, write(address, String::new(), deposed, ObjectChange::Remove), Vec::new()))
+        }
+        Some(Operation::Record { address, object: None, provider }) => {
+            let writes = write(address, provider.to_string(), None, ObjectChange::Remove);
+            Ok(context.done(None, writes, Vec::new()))
+        }
+        Some(Operation::Record { address, object: Some(object), provider }) => {
+            let text = address.to_string();
+            let subject = Subject { address: &text, config: None };
+            let Some(kind) = context.shard.resource_type(&provider.source, address) else {
+                return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+            };
+            let (bare, marks) = object.value.unmark_with_paths();
+            let given = marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
+            let sensitive = kind.sensitive_paths(&bare, given);
+            let value = marked(&bare, &sensitive);
+            let stored = kind
+                .stored(&bare, sensitive, object.private.clone(), &object.record, object.tainted, None)
+                .map_err(|error| {
+                    vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
+                })?;
+            let change = ObjectChange::Put(Box::new(stored));
+            Ok(context.done(Some(&value), write(address, provider.to_string(), None, change), Vec::new()))
+        }
+        _ => Err(vec![not_here(id)]),
+    }
+}
+
+/// A plan that says nothing of a resource type that it uses.
+pub(crate) fn no_schema(subject: &Subject<'_>, type_name: &str) -> Diagnostic {
+    let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
+    subject.error("Damaged plan", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::marks::Marks;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_shown_only_when_they_may_be() {
+        assert_eq!(message_text(&Value::string(" too small \n")), "too small");
+        assert_eq!(message_text(&Value::int(3)), "3");
+        assert!(message_text(&Value::string("x").mark(&Marks::SENSITIVE)).contains("sensitive"));
+        assert!(message_text(&Value::string("x").mark(&Marks::EPHEMERAL)).contains("ephemeral"));
+        assert!(message_text(&Value::empty_object()).contains("not a string"));
+    }
+
+    #[test]
+    fn summaries_say_whose_condition() {
+        assert_eq!(summary(CheckKind::Precondition, "a.b"), "Resource precondition failed");
+        assert_eq!(summary(CheckKind::Postcondition, "a.b[0]"), "Resource postcondition failed");
+        assert_eq!(summary(CheckKind::Precondition, "output.x"), "Module output value precondition failed");
+        assert_eq!(summary(CheckKind::Validation, "var.x"), "Invalid value for variable");
+    }
+}

@@ -1,0 +1,160 @@
+//! Carrying out one task.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{Operation, OperationId};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_providers::ProviderPool;
+
+use crate::message::{Done, RunId, Task, TaskResult, Writes};
+use crate::options::WorkerOptions;
+use crate::problem::{Problems, has_errors};
+use crate::results::LiveResults;
+use crate::shard::Shard;
+use crate::worker::Event;
+use crate::{apply, data, simple};
+
+/// How old a granted intent may be until a coordinator says: a quarter of a lease of ten seconds.
+const INTENT_AGE_MS: u64 = 2_500;
+
+/// What all tasks of a worker share.
+pub(crate) struct Host {
+    pub(crate) options: WorkerOptions,
+    pub(crate) pool: ProviderPool,
+    /// The oldest intent that may be acted on, in milliseconds.
+    intent_age_ms: AtomicU64,
+}
+
+impl Host {
+    pub(crate) fn new(options: WorkerOptions) -> Host {
+        let pool = ProviderPool::new(options.pool.clone());
+        Host { options, pool, intent_age_ms: AtomicU64::new(INTENT_AGE_MS) }
+    }
+
+    pub(crate) fn intent_age_ms(&self) -> u64 {
+        self.intent_age_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_intent_age_ms(&self, age: u64) {
+        self.intent_age_ms.store(age, Ordering::Relaxed);
+    }
+}
+
+/// What all tasks of a run share.
+#[derive(Debug)]
+pub(crate) struct RunContext {
+    pub(crate) id: RunId,
+    pub(crate) live: LiveResults,
+    /// Providers were asked to end their calls early.
+    stopping: AtomicBool,
+}
+
+impl RunContext {
+    pub(crate) fn new(id: RunId) -> RunContext {
+        RunContext { id, live: LiveResults::default(), stopping: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self, stopping: bool) {
+        self.stopping.store(stopping, Ordering::Release);
+    }
+}
+
+/// How a task gets the permission to call.
+pub(crate) struct Permission {
+    pub(crate) events: mpsc::Sender<Event>,
+    pub(crate) granted: Option<oneshot::Receiver<()>>,
+}
+
+/// A task and everything that carrying it out needs.
+pub(crate) struct TaskContext {
+    pub(crate) host: Arc<Host>,
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) shard: Arc<Shard>,
+    pub(crate) task: Task,
+    /// An earlier attempt was uncertain or failed: the object is looked at first.
+    pub(crate) read_first: bool,
+    pub(crate) permission: Permission,
+}
+
+impl TaskContext {
+    /// The operation.
+    pub(crate) fn id(&self) -> OperationId {
+        OperationId(self.task.operation)
+    }
+
+    /// Asks for the durable intent and waits for it. After `Ok` the call must follow at once.
+    ///
+    /// # Errors
+    /// Why there is no permission, or no longer.
+    pub(crate) async fn ask(&mut self, planned: [u8; 32]) -> Result<(), String> {
+        let asked = Instant::now();
+        let forgotten = || String::from("the task was given up");
+        let granted = self.permission.granted.take().ok_or_else(forgotten)?;
+        let question = Event::Asked { run: self.run.id.clone(), task: self.task, planned };
+        self.permission.events.send(question).await.map_err(|_| forgotten())?;
+        granted.await.map_err(|_| forgotten())?;
+        if asked.elapsed() >= Duration::from_millis(self.host.intent_age_ms()) {
+            return Err(String::from("the intent was granted too late"));
+        }
+        Ok(())
+    }
+
+    /// The result of an operation that is done: its value is kept for the readers here and written for the others.
+    pub(crate) fn done(&self, value: Option<&Value>, writes: Writes, diagnostics: Problems) -> Done {
+        let nothing = Value::null(Type::Dynamic);
+        let value = value.unwrap_or(&nothing);
+        let published = self.shard.results.publish(self.task.operation, value, &self.run.live).unwrap_or_else(|error| {
+            tracing::error!(operation = self.task.operation, %error, "a result cannot be handed to its readers");
+            self.shard.results.withheld(self.task.operation)
+        });
+        Done { writes, local: published.local, exports: published.exports, diagnostics }
+    }
+}
+
+/// Carries a task out.
+pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
+    let shard = context.shard.clone();
+    let id = context.id();
+    let Some(operation) = shard.operation(id) else { return TaskResult::failed(vec![not_here(id)]) };
+    let outcome = match operation {
+        Operation::Apply { .. } => return apply::apply(&mut context).await,
+        Operation::ReadData { .. } => data::read(&context).await,
+        Operation::Evaluate { .. } => simple::evaluate(&context).await,
+        Operation::Output { .. } => simple::output(&context).await,
+        Operation::Check { .. } => simple::check(&context).await,
+        Operation::Depose { .. } | Operation::Forget { .. } | Operation::Record { .. } => simple::record(&context),
+        Operation::OpenProvider { .. }
+        | Operation::CloseProvider { .. }
+        | Operation::PriorState { .. }
+        | Operation::Desired { .. }
+        | Operation::FinalPlan { .. } => Err(vec![not_a_task(id)]),
+    };
+    match outcome {
+        Ok(done) if has_errors(&done.diagnostics) => TaskResult::failed(done.diagnostics),
+        Ok(done) => TaskResult::Done(done),
+        Err(problems) => TaskResult::failed(problems),
+    }
+}
+
+/// An operation that this fragment does not have.
+pub(crate) fn not_here(id: OperationId) -> Diagnostic {
+    Diagnostic::error("Damaged plan", format!("Operation {} is not in the part of the plan that this worker has.", id.0))
+}
+
+fn not_a_task(id: OperationId) -> Diagnostic {
+    Diagnostic::error("Damaged plan", format!("Operation {} is not one that is carried out by itself.", id.0))
+}
+
+/// An operand that is not what the operation needs.
+pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
+    Diagnostic::error("Damaged plan", format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0))
+}
