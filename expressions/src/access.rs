@@ -95,9 +95,10 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
         },
         Kind::Map(fields) => match fields.get(name) {
             Some(found) => Ok(part_of(object, found, &step, range)),
-            None => {
-                Err(Problem::new("Missing map element", format!("This map does not have an element with the key {name:?}.")))
-            }
+            None => Err(Problem::new(
+                "Missing map element",
+                format!("This map does not have an element with the key {name:?}."),
+            )),
         },
         Kind::Unknown(u) => match &u.ty {
             Type::Dynamic => unknown(Type::Dynamic),
@@ -163,18 +164,14 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         return Err(Problem::new(INVALID_INDEX, "Can't use a null value as an indexing key."));
     }
     let ty = collection.ty();
-    let formula = |ty: Type| {
-        Formula::new(FormulaOp::Index(collection.to_formula(), key.to_formula()), ty, range.cloned())
-    };
+    let formula =
+        |ty: Type| Formula::new(FormulaOp::Index(collection.to_formula(), key.to_formula()), ty, range.cloned());
     let undecided = |ty: Type| {
         let both = [collection.clone(), key.clone()];
         let marks = collection.marks().union(key.marks());
         let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
         let formula = symbolic.then(|| formula(ty.clone()));
-        Ok(Value::unknown(ty)
-            .mark(&marks)
-            .with_formula(formula)
-            .add_origin(symbolic::joined_origin(&both).as_ref()))
+        Ok(Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref()))
     };
     let wanted = match &ty {
         Type::Dynamic => return undecided(Type::Dynamic),
@@ -191,13 +188,15 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         _ => return Err(Problem::new(INVALID_INDEX, "This value does not have any indices.")),
     };
     let by_number = key.ty() == Type::Number;
-    let key_value = convert(key, &wanted)
-        .map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
+    let key_value =
+        convert(key, &wanted).map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
     let open_type = match &ty {
         Type::List(element) | Type::Map(element) => (**element).clone(),
-        Type::Tuple(items) if !collection.is_known() => {
-            key_value.as_number().and_then(Number::to_usize).and_then(|i| items.get(i).cloned()).unwrap_or(Type::Dynamic)
-        }
+        Type::Tuple(items) if !collection.is_known() => key_value
+            .as_number()
+            .and_then(Number::to_usize)
+            .and_then(|i| items.get(i).cloned())
+            .unwrap_or(Type::Dynamic),
         Type::Object(object) if !collection.is_known() => {
             key_value.as_str().and_then(|name| object.attributes.get(name).cloned()).unwrap_or(Type::Dynamic)
         }
@@ -216,7 +215,9 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
             let Some(place) = place else { return Err(missing_place(number, s.len())) };
             s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64), range))
         }
-        (Kind::Map(f), _, Some(name)) => f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range)),
+        (Kind::Map(f), _, Some(name)) => {
+            f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
+        }
         (Kind::Object(f), _, Some(name)) => {
             f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
         }

@@ -49,11 +49,7 @@ pub trait Results {
     fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic>;
 
     /// Calls a function of a provider.
-    fn call_provider_function(
-        &self,
-        function: &ProviderFunction,
-        arguments: &[Value],
-    ) -> Result<Value, FunctionError>;
+    fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;
 }
 
 /// Number of a node in its program.
@@ -209,8 +205,7 @@ impl Compiler {
                     return *known;
                 }
                 let facts = Facts { parameters: [*parameter].into(), impure: false };
-                let node =
-                    Node { action: Action::Parameter, operands: Box::default(), range: None };
+                let node = Node { action: Action::Parameter, operands: Box::default(), range: None };
                 let id = self.push(node, facts);
                 self.parameters.insert(*parameter, id);
                 return id;

@@ -257,7 +257,10 @@ impl Scope for BareScope {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error("Unknown provider function", format!("There is no provider for the function {name:?} here.")))
+        Err(Diagnostic::error(
+            "Unknown provider function",
+            format!("There is no provider for the function {name:?} here."),
+        ))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {

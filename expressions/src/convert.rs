@@ -92,7 +92,8 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
         None => result,
         Some(formula) => {
             let ty = result.ty();
-            let converted = Formula::new(FormulaOp::Convert(formula.clone(), want.clone()), ty, formula.range().cloned());
+            let converted =
+                Formula::new(FormulaOp::Convert(formula.clone(), want.clone()), ty, formula.range().cloned());
             if result.is_known() && !value.is_known() {
                 crate::symbolic::explain(&result, &converted)
             } else {

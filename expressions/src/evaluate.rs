@@ -75,11 +75,7 @@ pub trait Scope {
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic>;
 
     /// Calls a provider function with arguments that are wholly known, as far as it demands that, and without marks.
-    fn call_provider_function(
-        &self,
-        function: &ProviderFunction,
-        arguments: &[Value],
-    ) -> Result<Value, FunctionError>;
+    fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;
 
     /// Whether functions may be called at all.
     fn functions_allowed(&self) -> bool {

@@ -279,8 +279,9 @@ impl Function {
     pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
         match self.parameter_at(index) {
             None => Err(FunctionError::argument(index, "there is no such parameter")),
-            Some(parameter) => convert::convert(argument, &parameter.ty)
-                .map_err(|e| FunctionError::argument(index, e.to_string())),
+            Some(parameter) => {
+                convert::convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))
+            }
         }
     }
 
@@ -524,6 +525,7 @@ const TOPICS: &[fn() -> Vec<Function>] = &[
 
 // What the functions are made of.
 mod arguments;
+mod clusters;
 mod equality;
 mod glob;
 mod re2;

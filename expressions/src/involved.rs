@@ -102,11 +102,9 @@ pub fn statement(value: &Value) -> Option<String> {
         },
         Kind::Map(f) => match (f.len(), f.entries().keys().next()) {
             (0, _) => format!("is empty {}", value.ty().friendly_name()),
-            (1, Some(key)) if !hidden => format!(
-                "is {} with 1 element {}",
-                value.ty().friendly_name(),
-                weft_graph_format::address::quoted(key)
-            ),
+            (1, Some(key)) if !hidden => {
+                format!("is {} with 1 element {}", value.ty().friendly_name(), weft_graph_format::address::quoted(key))
+            }
             (1, _) => format!("is {} with 1 element", value.ty().friendly_name()),
             (count, _) => format!("is {} with {count} elements", value.ty().friendly_name()),
         },

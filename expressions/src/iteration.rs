@@ -22,9 +22,7 @@ pub fn entries(collection: &Value) -> Option<Vec<(Value, Value)>> {
             .map(|(i, item)| (Value::number(Number::from_u64(i as u64)), item.clone()))
             .collect(),
         Kind::Set(s) => s.items().iter().map(|item| (item.clone(), item.clone())).collect(),
-        Kind::Map(f) | Kind::Object(f) => {
-            f.iter().map(|(key, item)| (Value::string(key), item.clone())).collect()
-        }
+        Kind::Map(f) | Kind::Object(f) => f.iter().map(|(key, item)| (Value::string(key), item.clone())).collect(),
         _ => return None,
     })
 }
@@ -93,8 +91,9 @@ pub fn object_key(key: &Value, marks: &mut Marks) -> Result<Decided<SmolStr>, Pr
             "Key expression in 'for' expression must not produce a null value.",
         ));
     }
-    let key = convert(key, &Type::String)
-        .map_err(|e| Problem::new("Invalid object key", format!("The key expression produced an invalid result: {e}.")))?;
+    let key = convert(key, &Type::String).map_err(|e| {
+        Problem::new("Invalid object key", format!("The key expression produced an invalid result: {e}."))
+    })?;
     *marks = marks.union(key.marks());
     Ok(key.as_str().map_or(Decided::Open, |text| Decided::Known(text.into())))
 }

@@ -101,17 +101,13 @@ pub fn result_type(operator: BinaryOperator) -> Type {
 }
 
 /// `operator operand`. `range` is where it stands, for the formula.
-pub fn unary(
-    operator: UnaryOperator,
-    operand: &Value,
-    range: Option<&SourceRange>,
-) -> Result<Value, OperatorError> {
+pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRange>) -> Result<Value, OperatorError> {
     let ty = match operator {
         UnaryOperator::Not => Type::Bool,
         UnaryOperator::Negate => Type::Number,
     };
-    let converted = convert(operand, &ty)
-        .map_err(|e| OperatorError::Operand { side: Side::Only, message: e.to_string() })?;
+    let converted =
+        convert(operand, &ty).map_err(|e| OperatorError::Operand { side: Side::Only, message: e.to_string() })?;
     let (bare, marks) = converted.unmark();
     let result = match (operator, bare.open().1) {
         (_, Kind::Null(_)) => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
@@ -119,8 +115,7 @@ pub fn unary(
         (UnaryOperator::Negate, Kind::Number(number)) => Value::number(number.neg()),
         _ => Value::refined(ty, Refinement::not_null()),
     };
-    let formula =
-        |ty: Type| Formula::new(FormulaOp::Unary(operator, operand.to_formula()), ty, range.cloned());
+    let formula = |ty: Type| Formula::new(FormulaOp::Unary(operator, operand.to_formula()), ty, range.cloned());
     Ok(symbolic::attach(result.mark(&marks), std::slice::from_ref(&converted), Passing::Nothing, &formula))
 }
 

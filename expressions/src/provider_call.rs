@@ -43,8 +43,7 @@ pub fn invoke(
         let Some(parameter) = parameter_at(signature, index) else {
             return Err(FunctionError::argument(index, "there is no such parameter"));
         };
-        let argument =
-            convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))?;
+        let argument = convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))?;
         let (argument, found) = argument.unmark_deep();
         marks = marks.union(&found);
         if argument.is_null() && !parameter.allow_null {

@@ -52,8 +52,10 @@ pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diag
                      Remove the quotes around {:?}{}.",
                     text.as_str(),
                     match text.as_str() {
-                        "list" => " and write list(string) instead to explicitly indicate that the list elements are strings",
-                        "map" => " and write map(string) instead to explicitly indicate that the map elements are strings",
+                        "list" =>
+                            " and write list(string) instead to explicitly indicate that the list elements are strings",
+                        "map" =>
+                            " and write map(string) instead to explicitly indicate that the map elements are strings",
                         _ => "",
                     }
                 ),
@@ -107,7 +109,9 @@ fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
                 ));
             }
             "optional" => return Err(invalid(expression, optional_elsewhere())),
-            other => return Err(invalid(expression, format!("The keyword {other:?} is not a valid type specification."))),
+            other => {
+                return Err(invalid(expression, format!("The keyword {other:?} is not a valid type specification.")));
+            }
         };
         return Ok(TypeConstraint::plain(ty));
     }

@@ -27,12 +27,8 @@ fn difference(entry: &Json, scope: &BareScope) -> Option<String> {
     if wanted_error == Some("panic") {
         return error.is_none().then(|| "a value, not an error".to_owned());
     }
-    let found = (
-        outcome.json.as_deref(),
-        outcome.ty.as_deref(),
-        outcome.sensitive.clone(),
-        error.map(|e| e.summary.as_str()),
-    );
+    let found =
+        (outcome.json.as_deref(), outcome.ty.as_deref(), outcome.sensitive.clone(), error.map(|e| e.summary.as_str()));
     let sensitive = entry.get("sensitive").filter(|s| !s.is_null()).cloned();
     let wanted = (text(entry, "json"), text(entry, "type"), sensitive, wanted_error);
     (found != wanted).then(|| format!("wanted {wanted:?}\n   found {found:?} {:?}", error.map(|e| e.detail.as_str())))

@@ -143,7 +143,9 @@ fn list(c: &mut Choices<'_>, depth: usize) -> String {
         11 => format!("keys({})", map(c, depth - 1)),
         12 => format!("sort({})", list(c, depth - 1)),
         13 => format!("[for e in toset({}) : e]", list(c, depth - 1)),
-        14 => format!("tolist({} ? tolist({}) : tolist({}))", truth(c, depth - 1), list(c, depth - 1), list(c, depth - 1)),
+        14 => {
+            format!("tolist({} ? tolist({}) : tolist({}))", truth(c, depth - 1), list(c, depth - 1), list(c, depth - 1))
+        }
         _ => format!("[for k, v in {} : k]", map(c, depth - 1)),
     }
 }
@@ -337,10 +339,9 @@ fn settled(value: &Value, around: &Marks) -> Value {
         Kind::List(s) => Value::list(s.element_type(), parts(s.items())),
         Kind::Tuple(s) => Value::tuple(parts(s.items())),
         Kind::Set(s) => Value::set(s.element_type(), s.items().to_vec()),
-        Kind::Map(f) => Value::map(
-            f.element_type(),
-            f.iter().map(|(key, item)| (key.clone(), settled(item, &marks))).collect(),
-        ),
+        Kind::Map(f) => {
+            Value::map(f.element_type(), f.iter().map(|(key, item)| (key.clone(), settled(item, &marks))).collect())
+        }
         Kind::Object(f) => Value::object(f.iter().map(|(key, item)| (key.clone(), settled(item, &marks)))),
         _ => value.unmark().0.without_provenance(),
     };
@@ -417,7 +418,12 @@ fn check_text(expression_text: &str, inputs: BTreeMap<u32, (&'static str, Value)
             }
             let (value, known) = (settled(&value, &Marks::NONE), settled(&known, &Marks::NONE));
             if value != known {
-                return Err(format!("ran to {value:?} of {}, not {known:?} of {}\n  {}", value.ty(), known.ty(), story()));
+                return Err(format!(
+                    "ran to {value:?} of {}, not {known:?} of {}\n  {}",
+                    value.ty(),
+                    known.ty(),
+                    story()
+                ));
             }
         }
         Err(Fault::Skipped) => return Err(format!("was skipped\n  {}", story())),

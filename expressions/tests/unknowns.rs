@@ -43,10 +43,7 @@ impl PlanScope {
         };
         let u = data(Value::string("x"), Type::String);
         let part = |name: &str| u.at_path(&Path::ROOT.attribute(name)).expect("an attribute");
-        let n_input = Value::object([
-            ("a", part("id")),
-            ("b", Value::tuple(vec![Value::int(1), part("output")])),
-        ]);
+        let n_input = Value::object([("a", part("id")), ("b", Value::tuple(vec![Value::int(1), part("output")]))]);
         let n = data(n_input.clone(), n_input.ty());
         let c = Value::tuple(vec![data(Value::int(0), Type::Number), data(Value::int(1), Type::Number)]);
         let f = Value::object([("a", data(Value::int(1), Type::Number)), ("b", data(Value::int(2), Type::Number))]);
@@ -204,7 +201,9 @@ fn difference(entry: &Json) -> Option<String> {
     let wanted = (entry["after"].clone(), entry["type"].clone(), entry["unknowns"].clone());
     let found = (after(&value).unwrap_or(Json::Null), type_json(&ty), Json::Array(found));
     (wanted.0 != found.0 || wanted.1 != found.1 || wanted.2.to_string() != found.2.to_string() && wanted.2 != found.2)
-        .then(|| format!("wanted {} {} {}\n    found {} {} {}", wanted.0, wanted.1, wanted.2, found.0, found.1, found.2))
+        .then(|| {
+            format!("wanted {} {} {}\n    found {} {} {}", wanted.0, wanted.1, wanted.2, found.0, found.1, found.2)
+        })
 }
 
 #[test]

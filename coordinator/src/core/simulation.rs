@@ -50,7 +50,7 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 fn the_promise_is_kept() {
     if let Some(seed) = number("WEFT_SIMULATION_SEED") {
-        World::new(seed).run();
+        World::new(seed).traced().run();
         return;
     }
     let first = number("WEFT_SIMULATION_FIRST").unwrap_or(0);

@@ -114,8 +114,12 @@ impl<'p> Run<'p> {
                     },
                 }
             }
-            Action::For(action) => self.with_collection(node, |run, collection| run.each_entry(action, node, collection)),
-            Action::Splat(body) => self.with_collection(node, |run, collection| run.each_element(body, node, collection)),
+            Action::For(action) => {
+                self.with_collection(node, |run, collection| run.each_entry(action, node, collection))
+            }
+            Action::Splat(body) => {
+                self.with_collection(node, |run, collection| run.each_element(body, node, collection))
+            }
         }
     }
 

@@ -78,8 +78,7 @@ pub(super) fn compute(formula: &Formula) -> Compute {
             })
         }
         FormulaOp::Index(..) => Box::new(move |_, values| {
-            access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref())
-                .map_err(|p| place.problem(&p))
+            access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref()).map_err(|p| place.problem(&p))
         }),
         FormulaOp::Template(_) => Box::new(move |_, values| {
             join_parts(values).map_err(|problems| {
@@ -183,9 +182,7 @@ fn follow(result: Value, path: &Path, place: &Place) -> Result<Value, Fault> {
         let next = match step {
             Step::Attribute(name) => access::attribute(&here, name, place.0.as_ref()),
             Step::Key(key) => access::index(&here, &Value::string(key), place.0.as_ref()),
-            Step::Index(index) => {
-                access::index(&here, &Value::number(Number::from_u64(*index)), place.0.as_ref())
-            }
+            Step::Index(index) => access::index(&here, &Value::number(Number::from_u64(*index)), place.0.as_ref()),
         };
         here = next.map_err(|problem| place.problem(&problem))?;
     }
@@ -216,8 +213,7 @@ fn call(
     formula: &Formula,
 ) -> Result<Value, Fault> {
     let Some(function) = functions::lookup(name) else {
-        let problem =
-            Diagnostic::error("Call to unknown function", format!("There is no function named {name:?}."));
+        let problem = Diagnostic::error("Call to unknown function", format!("There is no function named {name:?}."));
         return Err(place.fault(problem));
     };
     function.check_count(arguments.len()).map_err(|error| place.fault(error.diagnostic()))?;
@@ -255,16 +251,14 @@ fn call_provider(
     let function = results.provider_function(provider, name).map_err(|problem| place.fault(problem))?;
     provider_call::check_count(name, &function.signature, arguments.len())
         .map_err(|error| place.fault(error.diagnostic()))?;
-    provider_call::invoke(&function.signature, arguments, &mut |bare| {
-        results.call_provider_function(&function, bare)
-    })
-    .map_err(|error| {
-        let parameter = error
-            .argument
-            .and_then(|index| provider_call::parameter_at(&function.signature, index))
-            .map(|parameter| parameter.name.as_str());
-        Fault::Failed(vec![function_problem(name, parameter, &error, place)])
-    })
+    provider_call::invoke(&function.signature, arguments, &mut |bare| results.call_provider_function(&function, bare))
+        .map_err(|error| {
+            let parameter = error
+                .argument
+                .and_then(|index| provider_call::parameter_at(&function.signature, index))
+                .map(|parameter| parameter.name.as_str());
+            Fault::Failed(vec![function_problem(name, parameter, &error, place)])
+        })
 }
 
 /// An object of keys and values in turn.

@@ -29,19 +29,21 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
             }
             Kind::Map(f) => match defaults.children.get(ELEMENTS) {
                 // Elements may get attributes of their own and so differ in type; conversion makes them one again.
-                Some(child) => {
-                    Value::object(f.iter().map(|(name, part)| (name.clone(), apply_defaults(part, child))))
-                }
+                Some(child) => Value::object(f.iter().map(|(name, part)| (name.clone(), apply_defaults(part, child)))),
                 None => Value::object(fill(f.entries(), defaults)),
             },
             Kind::List(s) | Kind::Tuple(s) | Kind::Set(s) => {
                 let each = defaults.children.get(ELEMENTS);
-                Value::tuple(s.items().iter().enumerate().map(|(index, part)| {
-                    match each.or_else(|| defaults.children.get(index.to_string().as_str())) {
-                        Some(child) => apply_defaults(part, child),
-                        None => part.clone(),
-                    }
-                }).collect())
+                Value::tuple(
+                    s.items()
+                        .iter()
+                        .enumerate()
+                        .map(|(index, part)| match each.or_else(|| defaults.children.get(index.to_string().as_str())) {
+                            Some(child) => apply_defaults(part, child),
+                            None => part.clone(),
+                        })
+                        .collect(),
+                )
             }
             _ => return value.clone(),
         };

@@ -13,7 +13,9 @@ pub fn mismatch_message(have: &Type, want: &Type) -> String {
             "all list elements must have the same type".to_owned()
         }
         (Type::Tuple(_), Type::Set(w)) if **w == Type::Dynamic => "all set elements must have the same type".to_owned(),
-        (Type::Object(_), Type::Map(w)) if **w == Type::Dynamic => "all map elements must have the same type".to_owned(),
+        (Type::Object(_), Type::Map(w)) if **w == Type::Dynamic => {
+            "all map elements must have the same type".to_owned()
+        }
         (Type::Tuple(h), Type::List(w) | Type::Set(w)) => {
             for (index, part) in h.iter().enumerate() {
                 if unsuitable(part, w) {

@@ -147,11 +147,7 @@ impl Evaluator<'_> {
             return self.count_problem(&error, &arguments, call, id);
         }
         if function.lazy {
-            return if function.name == "can" {
-                self.can(&arguments, id)
-            } else {
-                self.try_each(&arguments, id)
-            };
+            return if function.name == "can" { self.can(&arguments, id) } else { self.try_each(&arguments, id) };
         }
         let check = |index: usize, value: &Value| {
             let error = function.convert_argument(index, value).err()?;
@@ -251,20 +247,14 @@ impl Evaluator<'_> {
             return failure;
         }
         values.push(sequence.clone());
-        let marks = values.iter().fold(Marks::NONE, |marks, value| {
-            marks.union(value.marks())
-        });
+        let marks = values.iter().fold(Marks::NONE, |marks, value| marks.union(value.marks()));
         let arguments: Vec<Formula> = values.iter().map(Value::to_formula).collect();
-        let occurrence = function
-            .filter(|f| f.symbolic == Symbolic::Impure)
-            .map(|_| self.scope.context().next_occurrence());
+        let occurrence =
+            function.filter(|f| f.symbolic == Symbolic::Impure).map(|_| self.scope.context().next_occurrence());
         let op = match (function, provider) {
-            (Some(function), _) => FormulaOp::Call {
-                function: function.name.into(),
-                arguments,
-                expand_final: true,
-                occurrence,
-            },
+            (Some(function), _) => {
+                FormulaOp::Call { function: function.name.into(), arguments, expand_final: true, occurrence }
+            }
             (None, Some(provider)) => FormulaOp::ProviderCall {
                 provider: provider.provider.clone(),
                 function: provider.function.clone(),
@@ -311,9 +301,8 @@ impl Evaluator<'_> {
             };
             Formula::new(op, ty, Some(self.range(id)))
         };
-        let called = provider_call::invoke(signature, &values, &mut |bare| {
-            self.scope.call_provider_function(function, bare)
-        });
+        let called =
+            provider_call::invoke(signature, &values, &mut |bare| self.scope.call_provider_function(function, bare));
         match called {
             Ok(value) => symbolic::attach(value, &values, Passing::Nothing, &formula),
             Err(error) => {
@@ -371,8 +360,7 @@ impl Evaluator<'_> {
             }
             let result = if deep.unknown { Value::unknown(Type::Dynamic) } else { value };
             let formula = Formula::new(FormulaOp::Try(formulas), result.ty(), Some(self.range(id)));
-            return symbolic::replace_formulas(&result, &formula)
-                .add_origin(symbolic::joined_origin(&values).as_ref());
+            return symbolic::replace_formulas(&result, &formula).add_origin(symbolic::joined_origin(&values).as_ref());
         }
         let error = if arguments.is_empty() {
             FunctionError::new("at least one argument is required")

@@ -88,8 +88,7 @@ impl Evaluator<'_> {
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
-        let (condition, problems) =
-            self.apart(|e| e.with_names(parts, open.clone(), open, |e| e.value(condition_id)));
+        let (condition, problems) = self.apart(|e| e.with_names(parts, open.clone(), open, |e| e.value(condition_id)));
         if failed(&problems) {
             let value = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
@@ -210,9 +209,8 @@ impl Evaluator<'_> {
             })
         });
         let origins = [Some(&value), key.as_ref(), condition.as_ref()];
-        let origin = Origin::union(
-            origins.into_iter().flatten().filter_map(Value::deep_origin).chain(collection.deep_origin()),
-        );
+        let origin =
+            Origin::union(origins.into_iter().flatten().filter_map(Value::deep_origin).chain(collection.deep_origin()));
         let op = FormulaOp::For {
             collection: collection.to_formula(),
             key_parameter,
@@ -265,15 +263,18 @@ impl Evaluator<'_> {
                 let each = self.each(splat, Value::unknown(element));
                 let refinement = Refinement {
                     not_null: true,
-                    length_min: if matches!(bare.ty(), Type::Set(_)) { 0 } else { crate::refine::length_bounds(&bare).0 },
+                    length_min: if matches!(bare.ty(), Type::Set(_)) {
+                        0
+                    } else {
+                        crate::refine::length_bounds(&bare).0
+                    },
                     length_max: crate::refine::length_bounds(&bare).1,
                     ..Refinement::default()
                 };
                 (Value::refined(Type::list(each.ty()), refinement), true)
             }
             SplatSource::UnknownTuple(types) => {
-                let items: Vec<Type> =
-                    types.into_iter().map(|ty| self.each(splat, Value::unknown(ty)).ty()).collect();
+                let items: Vec<Type> = types.into_iter().map(|ty| self.each(splat, Value::unknown(ty)).ty()).collect();
                 (Value::refined(Type::tuple(items), Refinement::not_null()), true)
             }
             SplatSource::List(items) if items.is_empty() => {

@@ -197,7 +197,11 @@ impl Scope for TemplateScope<'_> {
                 let name = &traversal.root.text;
                 let problem = Diagnostic::error(
                     "Unknown variable",
-                    format!("vars map does not contain key {:?}, referenced at {}.", name.as_str(), place(tree, traversal)),
+                    format!(
+                        "vars map does not contain key {:?}, referenced at {}.",
+                        name.as_str(),
+                        place(tree, traversal)
+                    ),
                 );
                 Err(vec![problem.at(tree.range(traversal.root.span))])
             }

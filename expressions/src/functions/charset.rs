@@ -54,8 +54,7 @@ const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿ�
 const CODE_PAGE_850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀\
 ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
 
-const LATIN_5: &[(u8, char)] =
-    &[(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
+const LATIN_5: &[(u8, char)] = &[(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
 
 /// The encoding of this name, in any case.
 fn charset(name: &str) -> Option<Charset> {
@@ -90,9 +89,7 @@ fn charset(name: &str) -> Option<Charset> {
         "big5" | "csbig5" => Charset::Whatwg(encoding_rs::BIG5),
         "euc-kr" | "cseuckr" => Charset::Whatwg(encoding_rs::EUC_KR),
         name if name.starts_with("windows-125") => Charset::Whatwg(by_label(name)?),
-        name if name.starts_with("cswindows125") => {
-            Charset::Whatwg(by_label(&name.replace("cswindows", "windows-"))?)
-        }
+        name if name.starts_with("cswindows125") => Charset::Whatwg(by_label(&name.replace("cswindows", "windows-"))?),
         "latin2" | "l2" | "latin3" | "l3" | "latin4" | "l4" | "latin6" | "l6" | "latin-9" | "cyrillic" | "arabic"
         | "greek" | "greek8" | "hebrew" | "ecma-114" | "ecma-118" | "elot_928" | "asmo-708" | "l10" | "latin10"
         | "latin8" | "l8" => Charset::WithoutControls(by_label(match name.as_str() {
@@ -156,14 +153,13 @@ fn upper_half(byte: u8, upper: &str) -> Option<char> {
 }
 
 fn encode(charset: Charset, text: &str) -> Option<Vec<u8>> {
-    let single = |below: u32| text.chars().map(|c| u8::try_from(c as u32).ok().filter(|_| (c as u32) < below)).collect();
+    let single =
+        |below: u32| text.chars().map(|c| u8::try_from(c as u32).ok().filter(|_| (c as u32) < below)).collect();
     match charset {
         Charset::Utf8 => Some(text.as_bytes().to_vec()),
         Charset::Utf16Le => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
         Charset::Utf16Be => Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
-        Charset::Utf16 => {
-            Some(std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect())
-        }
+        Charset::Utf16 => Some(std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect()),
         Charset::Ascii => single(0x80),
         Charset::Latin1 => single(0x100),
         Charset::Latin1But(other) => text
@@ -221,8 +217,8 @@ fn decode(charset: Charset, bytes: &[u8]) -> Option<String> {
         }
         Charset::Upper(upper) => bytes.iter().map(|b| upper_half(*b, upper)).collect(),
         Charset::WithoutControls(_) if bytes.iter().any(|b| (0x80..0xa0).contains(b)) => None,
-        Charset::Whatwg(encoding) | Charset::WithoutControls(encoding) => encoding
-            .decode_without_bom_handling_and_without_replacement(bytes)
-            .map(std::borrow::Cow::into_owned),
+        Charset::Whatwg(encoding) | Charset::WithoutControls(encoding) => {
+            encoding.decode_without_bom_handling_and_without_replacement(bytes).map(std::borrow::Cow::into_owned)
+        }
     }
 }

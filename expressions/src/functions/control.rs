@@ -12,14 +12,18 @@ pub(super) fn functions() -> Vec<Function> {
             )
             .returns(Type::Bool)
             .lazy(),
-        Function::new("try", "The first of its arguments that can be evaluated without an error.", Symbolic::Structural)
-            .variadic(
-                Parameter::new("expressions", Type::Dynamic, "What is tried, in order.")
-                    .nullable()
-                    .unknowns()
-                    .dynamic()
-                    .marked(),
-            )
-            .lazy(),
+        Function::new(
+            "try",
+            "The first of its arguments that can be evaluated without an error.",
+            Symbolic::Structural,
+        )
+        .variadic(
+            Parameter::new("expressions", Type::Dynamic, "What is tried, in order.")
+                .nullable()
+                .unknowns()
+                .dynamic()
+                .marked(),
+        )
+        .lazy(),
     ]
 }

@@ -21,9 +21,7 @@ fn conversion(name: &'static str, description: &'static str, ty: super::ResultTy
     Function::new(name, description, Symbolic::Structural)
         .parameter(Parameter::new("v", Type::Dynamic, "The value.").nullable().dynamic().marked())
         .returns_of(ty)
-        .calls(|_, arguments, ty| {
-            convert(&arguments[0], ty).map_err(|e| FunctionError::argument(0, e.with_path()))
-        })
+        .calls(|_, arguments, ty| convert(&arguments[0], ty).map_err(|e| FunctionError::argument(0, e.with_path())))
 }
 
 /// What a type is called in errors of these functions.

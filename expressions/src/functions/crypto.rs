@@ -75,9 +75,8 @@ fn uuidv5(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         "url" => Uuid::NAMESPACE_URL,
         "oid" => Uuid::NAMESPACE_OID,
         "x500" => Uuid::NAMESPACE_X500,
-        other => Uuid::parse_str(&other.to_ascii_lowercase()).map_err(|e| {
-            FunctionError::new(format!("uuidv5() doesn't support namespace {other} ({e})"))
-        })?,
+        other => Uuid::parse_str(&other.to_ascii_lowercase())
+            .map_err(|e| FunctionError::new(format!("uuidv5() doesn't support namespace {other} ({e})")))?,
     };
     Ok(Value::string(Uuid::new_v5(&space, name.as_bytes()).to_string()))
 }

@@ -76,10 +76,8 @@ const UNKNOWN_SYSTEM: u8 = 255;
 
 fn base64gzip(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let failed = |e: std::io::Error| FunctionError::new(format!("failed to write gzip data: {e}"));
-    let mut writer = GzBuilder::new()
-        .mtime(0)
-        .operating_system(UNKNOWN_SYSTEM)
-        .write(Vec::new(), Compression::default());
+    let mut writer =
+        GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM).write(Vec::new(), Compression::default());
     writer.write_all(text(arguments, 0)?.as_bytes()).map_err(failed)?;
     Ok(Value::string(BASE64.encode(writer.finish().map_err(failed)?)))
 }

@@ -32,7 +32,9 @@ pub(super) fn functions() -> Vec<Function> {
         of_path("filebase64", "The content of a file in base64.", |context, a, _| {
             Ok(Value::string(BASE64.encode(Content::read(context, a)?.bytes)).mark(a[0].marks()))
         }),
-        of_path("filemd5", "The MD5 digest of a file in hexadecimal.", |c, a, _| digest(c, a, |b| hash::hex(&hash::md5(b)))),
+        of_path("filemd5", "The MD5 digest of a file in hexadecimal.", |c, a, _| {
+            digest(c, a, |b| hash::hex(&hash::md5(b)))
+        }),
         of_path("filesha1", "The SHA-1 digest of a file in hexadecimal.", |c, a, _| {
             digest(c, a, |b| hash::hex(&hash::sha1(b)))
         }),
@@ -220,11 +222,7 @@ fn read_limited(context: &CallContext<'_>, path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn digest(
-    context: &CallContext<'_>,
-    arguments: &[Value],
-    digest: fn(&[u8]) -> String,
-) -> Result<Value, FunctionError> {
+fn digest(context: &CallContext<'_>, arguments: &[Value], digest: fn(&[u8]) -> String) -> Result<Value, FunctionError> {
     let (name, marks) = (text(arguments, 0)?, arguments[0].marks());
     let location = located(context, name)?;
     let bytes = read_limited(context, &location)
@@ -252,8 +250,7 @@ fn fileset(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<V
     let (path, pattern) = (text(arguments, 0)?, text(arguments, 1)?);
     let marks = arguments[0].marks().union(arguments[1].marks());
     let directory = located(context, path)?;
-    let found = glob::find(context.files, &directory, &clean(&format!("./{pattern}"))).map_err(|e| {
-        FunctionError::new(format!("failed to glob pattern {}: {e}", shown(pattern, &marks)))
-    })?;
+    let found = glob::find(context.files, &directory, &clean(&format!("./{pattern}")))
+        .map_err(|e| FunctionError::new(format!("failed to glob pattern {}: {e}", shown(pattern, &marks))))?;
     Ok(Value::set(Type::String, found.into_iter().map(Value::string).collect()).mark(&marks))
 }

@@ -1,11 +1,11 @@
 //! `format` and `formatlist`: Go's verbs as go-cty reads them.
 
-use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::number::{Number, NumberStyle};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
 use super::arguments::text;
+use super::clusters::clusters;
 use super::json::json_text;
 use super::string::LONGEST_TEXT_BYTES;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
@@ -19,9 +19,8 @@ const WIDEST: usize = 1 << 16;
 const LONGEST_LIST: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {
-    let arguments = || {
-        Parameter::new("args", Type::Dynamic, "What the verbs stand for.").nullable().unknowns().dynamic()
-    };
+    let arguments =
+        || Parameter::new("args", Type::Dynamic, "What the verbs stand for.").nullable().unknowns().dynamic();
     vec![
         Function::new("format", "A text in which verbs are replaced by the arguments.", Symbolic::Opaque)
             .parameter(Parameter::new("format", Type::String, "Text with verbs."))
@@ -144,7 +143,7 @@ impl Verb<'_> {
 
     /// The text with spaces or zeros to the width, counted in characters.
     fn padded(&self, text: String) -> String {
-        let count = text.graphemes(true).count();
+        let count = clusters(&text).count();
         let Some(missing) = self.width.and_then(|w| w.checked_sub(count)).filter(|m| *m > 0) else { return text };
         let fill = if self.zero && !self.minus { "0" } else { " " }.repeat(missing);
         if self.minus { text + &fill } else { fill + &text }
@@ -274,8 +273,9 @@ fn expanded(verb: &Verb<'_>, mode: u8, value: &Value) -> Result<String, Function
             let converted = converted(&Type::String)?;
             let text = converted.as_str().unwrap_or_default();
             let text: String = match verb.precision {
-                Some(count) => text.graphemes(true).take(count).collect(),
-                None => text.into(),
+                // A precision of zero is as good as none, in go-cty.
+                Some(count) if count > 0 => clusters(text).take(count).collect(),
+                _ => text.into(),
             };
             Ok(verb.padded(if mode == b'q' { go_quoted(&text) } else { text }))
         }

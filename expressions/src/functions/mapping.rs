@@ -12,9 +12,8 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::convert;
 
 pub(super) fn functions() -> Vec<Function> {
-    let anything = |name, description| {
-        Parameter::new(name, Type::Dynamic, description).nullable().unknowns().dynamic().marked()
-    };
+    let anything =
+        |name, description| Parameter::new(name, Type::Dynamic, description).nullable().unknowns().dynamic().marked();
     vec![
         Function::new("keys", "The keys of a map or attribute names of an object, in order.", Symbolic::Structural)
             .parameter(Parameter::new("inputMap", Type::Dynamic, "A map or object.").unknowns().marked())
@@ -142,9 +141,7 @@ fn lookup(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
     };
     let found = match (fields.get(key), arguments.get(2)) {
         (Some(found), _) => found.clone(),
-        (None, Some(default)) => {
-            convert(default, ty).map_err(|e| FunctionError::argument(2, e.to_string()))?
-        }
+        (None, Some(default)) => convert(default, ty).map_err(|e| FunctionError::argument(2, e.to_string()))?,
         (None, None) => {
             return Err(FunctionError::new(format!("lookup failed to find key {}", shown(&arguments[1]))));
         }

@@ -14,13 +14,17 @@ pub(super) fn functions() -> Vec<Function> {
             .parameter(value())
             .returns_of(same_type)
             .calls(|_, arguments, _| Ok(arguments[0].mark(&Marks::SENSITIVE))),
-        Function::new("nonsensitive", "The value, which may be shown; its parts stay as they are.", Symbolic::Unmarking)
-            .parameter(value())
-            .returns_of(same_type)
-            .calls(|_, arguments, _| {
-                let (bare, marks) = arguments[0].unmark();
-                Ok(bare.mark(&marks.without_sensitive()))
-            }),
+        Function::new(
+            "nonsensitive",
+            "The value, which may be shown; its parts stay as they are.",
+            Symbolic::Unmarking,
+        )
+        .parameter(value())
+        .returns_of(same_type)
+        .calls(|_, arguments, _| {
+            let (bare, marks) = arguments[0].unmark();
+            Ok(bare.mark(&marks.without_sensitive()))
+        }),
         Function::new("issensitive", "Whether the value is not to be shown.", Symbolic::Opaque)
             .parameter(value())
             .returns(Type::Bool)

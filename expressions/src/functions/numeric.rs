@@ -33,7 +33,7 @@ pub(super) fn functions() -> Vec<Function> {
         numeric("pow", "The number to a power.")
             .parameter(parameter("num", "The number."))
             .parameter(parameter("power", "The power."))
-            .calls(|_, a, _| real(number(a, 0)?.to_f64().powf(number(a, 1)?.to_f64()))),
+            .calls(|_, a, _| real(power(number(a, 0)?.to_f64(), number(a, 1)?.to_f64()))),
         numeric("max", "The greatest of the numbers.")
             .variadic(parameter("numbers", "One or more numbers.").dynamic())
             .calls(|_, a, _| extreme(a, |new, best| new > best)),
@@ -63,6 +63,60 @@ fn real(value: f64) -> Result<Value, FunctionError> {
     Number::from_f64(value).map(Value::number).ok_or_else(|| FunctionError::new("the result is not a number"))
 }
 
+/// A power, for whole exponents by squaring: exact where all intermediate results are, as users know it from OpenTofu
+/// (`pow(10, 23)` is 1e23, which the machine's own function misses by one bit).
+fn power(base: f64, exponent: f64) -> f64 {
+    /// Beyond this the result is 0, 1 or infinite for all bases that are not very close to 1.
+    const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;
+    let scaled = base.is_finite() && base != 0.0;
+    if !scaled || exponent.fract() != 0.0 || exponent.abs() > LARGEST_SQUARED_EXPONENT {
+        return base.powf(exponent);
+    }
+    // Mantissas stay in [0.5, 1) and exponents apart, so that nothing overflows on the way.
+    let (mut square, mut square_exponent) = mantissa(base);
+    let (mut product, mut product_exponent) = (1.0f64, 0i64);
+    let mut rest = exponent.abs() as u64;
+    while rest > 0 {
+        if rest & 1 == 1 {
+            product *= square;
+            product_exponent += square_exponent;
+        }
+        rest >>= 1;
+        let (next, shift) = mantissa(square * square);
+        square = next;
+        square_exponent = square_exponent * 2 + shift;
+    }
+    if exponent < 0.0 {
+        product = 1.0 / product;
+        product_exponent = -product_exponent;
+    }
+    let (product, shift) = mantissa(product);
+    times_power_of_two(product, product_exponent + shift)
+}
+
+/// A finite number other than zero as one in [0.5, 1), with its sign, and a power of two.
+fn mantissa(value: f64) -> (f64, i64) {
+    const EXPONENT_BITS: u64 = 0x7ff << 52;
+    const HALF: u64 = 0x3fe << 52;
+    // Subnormal numbers are scaled into the normal range first.
+    let (normal, shift) = if value.is_normal() { (value, 0) } else { (value * 2f64.powi(64), -64) };
+    let bits = normal.to_bits();
+    let exponent = i64::try_from((bits & EXPONENT_BITS) >> 52).unwrap_or(0) - 1022;
+    (f64::from_bits(bits & !EXPONENT_BITS | HALF), exponent + shift)
+}
+
+fn times_power_of_two(value: f64, exponent: i64) -> f64 {
+    // In steps, as 2^exponent itself may not be a number of this type though the result is.
+    let mut value = value;
+    let mut rest = exponent.clamp(-5000, 5000);
+    while rest != 0 {
+        let step = rest.clamp(-1000, 1000);
+        value *= 2f64.powi(i32::try_from(step).unwrap_or(0));
+        rest -= step;
+    }
+    value
+}
+
 fn extreme(arguments: &[Value], better: fn(&Number, &Number) -> bool) -> Result<Value, FunctionError> {
     let mut best: Option<&Number> = None;
     for index in 0..arguments.len() {
@@ -77,10 +131,9 @@ fn extreme(arguments: &[Value], better: fn(&Number, &Number) -> bool) -> Result<
 fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::String => Ok(Type::Number),
-        other => Err(FunctionError::argument(
-            0,
-            format!("first argument must be a string, not {}", other.friendly_name()),
-        )),
+        other => {
+            Err(FunctionError::argument(0, format!("first argument must be a string, not {}", other.friendly_name())))
+        }
     }
 }
 

@@ -56,8 +56,7 @@ fn compiled(pattern: &str) -> Result<Rc<Pattern>, String> {
 }
 
 fn pattern_argument(arguments: &[Value]) -> Result<Rc<Pattern>, FunctionError> {
-    compiled(text(arguments, 0)?)
-        .map_err(|e| FunctionError::argument(0, format!("invalid regexp pattern: {e}")))
+    compiled(text(arguments, 0)?).map_err(|e| FunctionError::argument(0, format!("invalid regexp pattern: {e}")))
 }
 
 fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
 use super::arguments::items;
+use super::clusters::clusters;
 use super::equality::{ByContent, equal};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
@@ -65,10 +65,14 @@ pub(super) fn functions() -> Vec<Function> {
             .returns_of(matchkeys_type)
             .not_null()
             .calls(matchkeys),
-        Function::new("one", "The only element of a list, set or tuple; null when there is none.", Symbolic::Structural)
-            .parameter(Parameter::new("list", Type::Dynamic, "With at most one element."))
-            .returns_of(one_type)
-            .calls(one),
+        Function::new(
+            "one",
+            "The only element of a list, set or tuple; null when there is none.",
+            Symbolic::Structural,
+        )
+        .parameter(Parameter::new("list", Type::Dynamic, "With at most one element."))
+        .returns_of(one_type)
+        .calls(one),
         Function::new("sort", "The strings in the order of their code points.", Symbolic::Opaque)
             .parameter(Parameter::new("list", Type::list(Type::String), "The strings."))
             .returns(Type::list(Type::String))
@@ -169,9 +173,9 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         Value::refined(Type::Number, refinement)
     };
     let result = match kind {
-        Kind::String(text) => number(text.graphemes(true).count() as u64),
+        Kind::String(text) => number(clusters(text).count() as u64),
         Kind::Unknown(unknown) if unknown.ty == Type::String => {
-            between(unknown.refinement.prefix.graphemes(true).count() as u64, None)
+            between(clusters(&unknown.refinement.prefix).count() as u64, None)
         }
         Kind::Unknown(unknown) if unknown.ty == Type::Dynamic => Value::unknown(Type::Number),
         Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) => {
@@ -208,9 +212,8 @@ fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
         return Ok(Value::unknown(ty.clone()));
     }
     let common = matchkeys_common(arguments)?;
-    let converted = |index: usize| {
-        convert(&arguments[index], &common).map_err(|e| FunctionError::argument(index, e.to_string()))
-    };
+    let converted =
+        |index: usize| convert(&arguments[index], &common).map_err(|e| FunctionError::argument(index, e.to_string()));
     let (keys, wanted) = (converted(1)?, converted(2)?);
     let wanted: BTreeSet<_> = wanted.as_items().unwrap_or_default().iter().map(ByContent).collect();
     let keys = keys.as_items().unwrap_or_default();

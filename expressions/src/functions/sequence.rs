@@ -265,8 +265,7 @@ fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), F
         let Some(given) = arguments[index].as_number() else { return Ok(None) };
         let failed = |what: String| FunctionError::argument(index, what);
         let given = whole(given).map_err(|e| failed(format!("invalid {name} index: {e}")))?;
-        let given =
-            usize::try_from(given).map_err(|_| failed(format!("{name} index must not be less than zero")))?;
+        let given = usize::try_from(given).map_err(|_| failed(format!("{name} index must not be less than zero")))?;
         if length.is_some_and(|length| given > length) {
             return Err(failed(format!("{name} index must not be greater than the length of the list")));
         }

@@ -1,11 +1,11 @@
 //! Text: case, trimming, cutting, joining. Positions and lengths count characters as people see them (grapheme
 //! clusters), as in OpenTofu.
 
-use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::{items, text, whole_at};
+use super::clusters::clusters;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
 /// Longest text that a function makes by repeating or filling: more than any configuration needs, and little enough
@@ -36,7 +36,7 @@ pub(super) fn functions() -> Vec<Function> {
         text_function("strrev", "The characters in opposite order.")
             .parameter(string("str", "The text."))
             .returns(Type::String)
-            .calls(|_, a, _| changed(a, |s| s.graphemes(true).rev().collect())),
+            .calls(|_, a, _| changed(a, |s| clusters(s).rev().collect())),
         text_function("trimspace", "The text without white space at its ends.")
             .parameter(string("str", "The text."))
             .returns(Type::String)
@@ -155,8 +155,8 @@ fn title(text: &str) -> String {
 fn indent(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let spaces = whole_at(arguments, 0)?;
     let text = text(arguments, 1)?;
-    let spaces = usize::try_from(spaces)
-        .map_err(|_| FunctionError::argument(0, "the number of spaces must not be negative"))?;
+    let spaces =
+        usize::try_from(spaces).map_err(|_| FunctionError::argument(0, "the number of spaces must not be negative"))?;
     let lines = text.matches('\n').count();
     if lines.saturating_mul(spaces).saturating_add(text.len()) > LONGEST_TEXT_BYTES {
         return Err(FunctionError::argument(0, "the result would be too long"));
@@ -173,12 +173,12 @@ fn substr(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
     let offset = whole_at(arguments, 1)?;
     let length = whole_at(arguments, 2)?;
     let skipped = if offset < 0 {
-        let count = i64::try_from(text.graphemes(true).count()).unwrap_or(i64::MAX);
+        let count = i64::try_from(clusters(text).count()).unwrap_or(i64::MAX);
         usize::try_from(count.saturating_add(offset)).unwrap_or(0)
     } else {
         usize::try_from(offset).unwrap_or(usize::MAX)
     };
-    let rest = text.graphemes(true).skip(skipped);
+    let rest = clusters(text).skip(skipped);
     // A length of zero counts as "all that follow" where the offset is negative: so OpenTofu does it.
     let taken: String = match usize::try_from(length) {
         Ok(0) if offset < 0 => rest.collect(),

@@ -64,9 +64,10 @@ fn rendered(
         if first.summary == UNKNOWN_NAME {
             return FunctionError::argument(1, detail);
         }
-        let place = first.subject.as_ref().map_or_else(String::new, |range| {
-            format!("{}:{},{}: ", range.file, range.start.line, range.start.column)
-        });
+        let place = first
+            .subject
+            .as_ref()
+            .map_or_else(String::new, |range| format!("{}:{},{}: ", range.file, range.start.line, range.start.column));
         FunctionError::new(format!("{place}{}; {detail}", first.summary))
     })
 }

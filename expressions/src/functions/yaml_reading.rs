@@ -41,6 +41,12 @@ fn read(source: &str) -> Result<Value, String> {
     if source.lines().any(|line| line.starts_with("%YAML") && !line.starts_with("%YAML 1.1")) {
         return Err("found incompatible YAML document".into());
     }
+    // Indentation is made of spaces; the parser looks for tabs from the second line on.
+    let first = source.lines().find(|line| !line.trim().is_empty() && !line.starts_with(['#', '%']));
+    if first.is_some_and(|line| line.len() - line.trim_start().len() > line.len() - line.trim_start_matches(' ').len())
+    {
+        return Err("found character that cannot start any token".into());
+    }
     let mut reader = Reader { parser: Parser::new_from_str(source), anchors: FxHashMap::default() };
     loop {
         match reader.next()?.0 {

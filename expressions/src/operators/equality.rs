@@ -55,10 +55,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
                 return apart.then_some(false);
             }
             // Elements stand in one order in both.
-            Some(
-                x.len() == y.len()
-                    && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)),
-            )
+            Some(x.len() == y.len() && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)))
         }
         _ => Some(false),
     }

@@ -49,7 +49,9 @@ pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplaceP
     for path in named {
         let changed = match (prior.at_path(path), planned.at_path(path)) {
             (Err(_), Err(_)) => {
-                found.problems.push(RuleProblem::new(path, "\"requires replacement\" on a non-existent attribute path"));
+                found
+                    .problems
+                    .push(RuleProblem::new(path, "\"requires replacement\" on a non-existent attribute path"));
                 false
             }
             (Ok(before), Ok(after)) => !unchanged(&before, &after),

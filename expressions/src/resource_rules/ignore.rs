@@ -85,9 +85,7 @@ fn plain(path: &Path) -> Path {
 /// The prior object as it would stand in a configuration: what only the provider gives is null.
 pub fn prior_for_ignoring_all(block: &Block, prior: &Value) -> Value {
     prior.transform(&mut |path, value| match attribute_at(block, path) {
-        Some(attribute) if attribute.computed && !attribute.optional => {
-            Transform::Replace(Value::null(value.ty()))
-        }
+        Some(attribute) if attribute.computed && !attribute.optional => Transform::Replace(Value::null(value.ty())),
         _ => Transform::Descend,
     })
 }

@@ -92,9 +92,8 @@ fn check_nested_block(
         Nesting::Set => "set",
     };
     if planned.is_null() {
-        let message = format!(
-            "attribute representing a {words} of nested blocks must be empty to represent no blocks, not null"
-        );
+        let message =
+            format!("attribute representing a {words} of nested blocks must be empty to represent no blocks, not null");
         problems.push(RuleProblem::new(path, message));
         return;
     }
@@ -207,11 +206,8 @@ fn check_attributes(
     problems: &mut Vec<RuleProblem>,
 ) {
     for (name, attribute) in attributes {
-        let (prior, config, planned) = (
-            part(prior, name, &attribute.ty),
-            part(config, name, &attribute.ty),
-            part(planned, name, &attribute.ty),
-        );
+        let (prior, config, planned) =
+            (part(prior, name, &attribute.ty), part(config, name, &attribute.ty), part(planned, name, &attribute.ty));
         check_attribute(attribute, &prior, &config, &planned, &path.attribute(name.clone()), problems);
     }
 }

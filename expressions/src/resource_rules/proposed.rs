@@ -32,9 +32,8 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
 
 /// An object of the block's type in which every attribute is null, and no block is there.
 pub fn all_null(block: &Block) -> Value {
-    let attributes = block.attributes.iter().map(|(name, attribute)| {
-        (name.clone(), Value::null(attribute.ty.without_optional()))
-    });
+    let attributes =
+        block.attributes.iter().map(|(name, attribute)| (name.clone(), Value::null(attribute.ty.without_optional())));
     let blocks = block.blocks.iter().map(|(name, nested)| {
         let content = nested.block.implied_type();
         let empty = match nested.nesting {
@@ -111,9 +110,7 @@ fn holds_configured(attribute: &Attribute, prior: &Value) -> bool {
     let (true, Some(nested)) = (attribute.optional, &attribute.nested) else { return false };
     let mut found = false;
     prior.visit(&mut |path, value| {
-        if !value.is_null()
-            && schema_path::in_nested(nested, &path.0).is_some_and(|attribute| !attribute.computed)
-        {
+        if !value.is_null() && schema_path::in_nested(nested, &path.0).is_some_and(|attribute| !attribute.computed) {
             found = true;
         }
     });
@@ -234,9 +231,8 @@ fn comes_from<'s>(
         (Kind::Object(p), Kind::Object(c)) | (Kind::Map(p), Kind::Map(c)) => {
             p.len() == c.len()
                 && p.iter().all(|(name, prior)| {
-                    c.get(name).is_some_and(|config| {
-                        comes_from(attribute_at, prior, config, &path.attribute(name.clone()))
-                    })
+                    c.get(name)
+                        .is_some_and(|config| comes_from(attribute_at, prior, config, &path.attribute(name.clone())))
                 })
         }
         (Kind::List(p), Kind::List(c)) | (Kind::Tuple(p), Kind::Tuple(c)) => {

@@ -48,9 +48,7 @@ pub fn without_write_only(schema: &Block, value: &Value) -> Value {
                     Kind::Object(_) if matches!(nested.nesting, Nesting::Single | Nesting::Group) => each(part),
                     Kind::List(s) => Value::list(s.element_type(), s.items().iter().map(each).collect()),
                     Kind::Set(s) => Value::set(s.element_type(), s.items().iter().map(each).collect()),
-                    Kind::Map(f) => {
-                        Value::map(f.element_type(), f.iter().map(|(k, v)| (k.clone(), each(v))).collect())
-                    }
+                    Kind::Map(f) => Value::map(f.element_type(), f.iter().map(|(k, v)| (k.clone(), each(v))).collect()),
                     _ => part.clone(),
                 }
             }

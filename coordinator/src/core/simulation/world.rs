@@ -50,6 +50,8 @@ pub(super) struct World {
     decisions: Vec<UserResolution>,
     history: u64,
     over: bool,
+    /// Prints everything.
+    trace: bool,
 }
 
 impl World {
@@ -80,7 +82,14 @@ impl World {
             decisions: Vec::new(),
             history: 0,
             over: false,
+            trace: false,
         }
+    }
+
+    /// The same, printing what happens.
+    pub(super) fn traced(mut self) -> World {
+        self.trace = true;
+        self
     }
 
     fn calm(&self) -> bool {
@@ -342,12 +351,19 @@ impl World {
 
     fn tell(&mut self, index: usize, event: Event) {
         let Some(seat) = self.seats.get_mut(&index) else { return };
+        let told = (self.trace && event != Event::Tick).then(|| format!("{event:?}"));
         let commands = seat.core.step(self.now, event);
+        if let Some(told) = told {
+            println!("{} term {index}: {told}", self.now);
+        }
         self.carry_out(index, commands);
     }
 
     fn carry_out(&mut self, index: usize, commands: Vec<Command>) {
         for command in commands {
+            if self.trace {
+                println!("{} term {index} -> {command:?}", self.now);
+            }
             self.history = self.history.wrapping_mul(31).wrapping_add(self.now);
             match command {
                 Command::Store(steps) => {

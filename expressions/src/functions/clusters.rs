@@ -1,0 +1,60 @@
+//! Characters as people see them, by the rules that OpenTofu's library knows: those of Unicode before 15.1, in which
+//! an Indic consonant after a virama begins a character of its own.
+
+use unicode_segmentation::{Graphemes, UnicodeSegmentation};
+
+/// The characters of a text, in order.
+pub(super) fn clusters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.graphemes(true).flat_map(parts)
+}
+
+/// Signs that join consonants (Indic_Conjunct_Break=Linker).
+fn joins(c: char) -> bool {
+    matches!(
+        c,
+        '\u{94d}'
+            | '\u{9cd}'
+            | '\u{acd}'
+            | '\u{b4d}'
+            | '\u{c4d}'
+            | '\u{d4d}'
+            | '\u{1039}'
+            | '\u{17d2}'
+            | '\u{1a60}'
+            | '\u{1b44}'
+            | '\u{1bab}'
+            | '\u{a9c0}'
+            | '\u{aaf6}'
+            | '\u{10a3f}'
+            | '\u{11133}'
+            | '\u{113d0}'
+            | '\u{1193e}'
+            | '\u{11a47}'
+            | '\u{11a99}'
+            | '\u{11f42}'
+    )
+}
+
+/// The parts of a cluster between joined consonants; mostly the cluster itself.
+fn parts(cluster: &str) -> std::vec::IntoIter<&str> {
+    let mut cuts = vec![0];
+    if cluster.chars().any(joins) {
+        let mut before: Option<(usize, char)> = None;
+        for (at, c) in cluster.char_indices() {
+            // Two neighbours without what stands before them are apart exactly when no other rule holds them together.
+            if let Some((from, _)) = before
+                && c.is_alphabetic()
+                && graphemes(cluster, from, at + c.len_utf8()).count() > 1
+            {
+                cuts.push(at);
+            }
+            before = Some((at, c));
+        }
+    }
+    cuts.push(cluster.len());
+    cuts.windows(2).filter_map(|cut| cluster.get(cut[0]..cut[1])).collect::<Vec<_>>().into_iter()
+}
+
+fn graphemes(text: &str, from: usize, to: usize) -> Graphemes<'_> {
+    text.get(from..to).unwrap_or_default().graphemes(true)
+}
