@@ -128,6 +128,8 @@ struct Op {
     phase: Phase,
     /// The last attempt, 0 before the first.
     attempt: u32,
+    /// The highest attempt that some worker holds from an earlier term: numbers at or below it are not given again.
+    floor: u32,
     /// Who made it.
     holder: Option<WorkerIndex>,
     /// It blocks its dependents.
@@ -233,6 +235,7 @@ impl Coordinator {
             status: Status::Pending,
             phase: Phase::Idle,
             attempt: 0,
+            floor: 0,
             holder: None,
             spoils: false,
             tried: false,

@@ -35,7 +35,7 @@
 //!    instead. A broken connection, a crash of the provider, a deadline, an undecodable reply after the call: `in_doubt`,
 //!    with `provider_dead` once the provider's process is known to be gone. Nothing else may be concluded from silence.
 //! 6. **Kept until acknowledged.** A result is kept and sent again after each reconnect until `acknowledged`.
-//! 7. **`drop`**: forget the task unless it was called. **`drain`**: start no new call in this run, ask its providers to
+//! 7. **`drop`**: forget the task unless it was called; if its intent was asked for, the result is `not_called`. **`drain`**: start no new call in this run, ask its providers to
 //!    stop, give back with `returned` what has asked for no intent; tasks with an intent asked but not called end by
 //!    `refused` or, if `granted`, with `not_called`.
 //! 8. **Settle.** Read the object by its known id (update, delete) or look it up by its planned identity (create), and say

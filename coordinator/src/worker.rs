@@ -232,7 +232,7 @@ pub enum Order {
     IntentRefused(Task),
     /// The result is durable or not needed: forget it.
     Acknowledged(Task),
-    /// Forget this task unless it was called.
+    /// Forget this task unless it was called; if its intent was asked for, say `NotCalled`.
     Drop(Task),
     /// Seek evidence.
     Settle {

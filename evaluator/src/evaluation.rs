@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, ModuleInstance};
+use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig};
 
 use crate::config::{CompiledModule, StaticGraph};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
@@ -33,6 +33,8 @@ pub(crate) struct Evaluation {
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
     pub(crate) dependencies: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    /// Provider configurations that state needs.
+    pub(crate) wanted: Vec<ProviderConfig>,
     /// The next number for an impure call.
     pub(crate) occurrences: AtomicU32,
     /// The next number for a symbolic parameter.
@@ -61,6 +63,7 @@ pub async fn evaluate_configuration(
         return Err(Failed);
     }
     let evaluation = Arc::new(Evaluation {
+        wanted: glue.wanted_providers(),
         glue,
         environment,
         given,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_graph_format::address::{
-    AbsResource, InstanceKey, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -137,6 +137,12 @@ pub trait Glue: Send + Sync + 'static {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed>;
+
+    /// Provider configurations that are needed although nothing in the configuration may use them: state has objects
+    /// of theirs.
+    fn wanted_providers(&self) -> Vec<ProviderConfig> {
+        Vec::new()
+    }
 
     /// Decides what happens to a managed resource instance and gives its planned value: unknown parts have formulas,
     /// everything an origin.

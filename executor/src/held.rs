@@ -195,9 +195,9 @@ impl HeldTasks {
         tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != Phase::Finished)
     }
 
-    /// Whether this run is being stopped.
-    pub(crate) fn is_draining(&self, run: &RunId) -> bool {
-        self.draining || self.runs.get(run).is_some_and(|of_run| of_run.draining)
+    /// Whether a task is there.
+    pub(crate) fn holds(&self, run: &RunId, task: Task) -> bool {
+        self.runs.get(run).is_some_and(|of_run| of_run.tasks.contains_key(&task))
     }
 
     /// Everything, for a greeting.

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`worker`] is what a program starts; what it needs of its host is in [`options`] and [`packages`].
 //! Inside: [`message`] is what coordinators and workers say to each other as plain data and [`wire`] the same as frames;
-//! [`held`] is the deciding machine of a worker's tasks, pure; [`shard`] is a fragment made ready to run, with its
+//! [`held`] is the deciding machine of a worker's tasks, pure, and [`desk`] carries out what it decides; [`shard`] is a fragment made ready to run, with its
 //! results in [`results`] and its provider instances in [`provider`]; [`formulas`] runs formulas and [`functions`] calls
 //! functions of providers for them; [`carried`] is how values travel; [`resource`] knows a resource type and how its
 //! objects are stored. A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads
@@ -22,6 +22,7 @@ mod apply;
 mod carried;
 mod change;
 mod data;
+mod desk;
 mod final_plan;
 mod formulas;
 mod functions;

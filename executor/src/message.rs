@@ -52,6 +52,8 @@ pub(crate) enum Order {
     Close(u32),
     /// What tasks of this shard read of an operation elsewhere, as it was exported.
     Foreign { shard: u32, operation: u32, value: Vec<u8> },
+    /// A result of the shard's own that another worker brought about.
+    Restored { shard: u32, operation: u32, value: Vec<u8> },
     /// Carry this out.
     Start { shard: u32, task: Task, read_first: bool },
     /// The intent is durable: call now.

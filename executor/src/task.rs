@@ -16,7 +16,7 @@ use crate::options::WorkerOptions;
 use crate::problem::{Problems, has_errors};
 use crate::results::LiveResults;
 use crate::shard::Shard;
-use crate::worker::Event;
+use crate::desk::Event;
 use crate::{apply, data, simple};
 
 /// How old a granted intent may be until a coordinator says: a quarter of a lease of ten seconds.

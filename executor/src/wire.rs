@@ -73,6 +73,10 @@ fn order(order: proto::order::Order) -> Result<Order, FrameError> {
         }),
         O::Drain(_) => Order::Drain,
         O::Leave(_) => Order::Leave,
+        O::Restored(r) => {
+            let value = r.value.ok_or(FrameError::Order)?;
+            Order::Restored { shard: r.shard, operation: value.operation, value: value.value }
+        }
     })
 }
 

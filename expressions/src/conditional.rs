@@ -20,6 +20,9 @@ pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
         return Ok(yes.ty());
     }
     let (yes, no) = (yes.ty(), no.ty());
+    if yes == Type::Dynamic || no == Type::Dynamic {
+        return Ok(Type::Dynamic);
+    }
     unify(&[yes.clone(), no.clone()], Safety::Unsafe).ok_or_else(|| {
         Problem::new(
             INCONSISTENT,

@@ -125,6 +125,15 @@ fn failed_value(problem: &Diagnostic) -> Value {
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
+/// Whether what failed fails at apply too, whatever live values turn out to be: an error stands for a part of it.
+fn fails_for_certain(value: &Value) -> bool {
+    let mut certain = false;
+    value.visit(&mut |_, part| {
+        certain |= part.formula().is_some_and(|formula| matches!(formula.op(), FormulaOp::Failure(_)));
+    });
+    certain
+}
+
 /// One evaluation.
 struct Evaluator<'s> {
     tree: &'s Arc<Tree>,
@@ -159,6 +168,35 @@ impl<'s> Evaluator<'s> {
 
     fn problem(&mut self, problem: &Problem, subject: Span, id: ExprId) -> Value {
         self.fail(problem.diagnostic(), subject, id)
+    }
+
+    /// The same for an operation on these operands: where one of them is live, the operation may still work out at
+    /// apply, so its formula stays.
+    fn fail_on(
+        &mut self,
+        problem: Diagnostic,
+        subject: Span,
+        id: ExprId,
+        operands: &[Value],
+        op: impl FnOnce() -> FormulaOp,
+    ) -> Value {
+        let failure = self.fail(problem, subject, id);
+        if operands.iter().any(|operand| operand.deep().live) { self.open_failure(id, operands, op) } else { failure }
+    }
+
+    /// What stands for an operation one of whose operands has failed.
+    fn failed_operand(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
+        match operands.iter().find(|operand| fails_for_certain(operand)) {
+            Some(certain) => certain.clone(),
+            None => self.open_failure(id, operands, op),
+        }
+    }
+
+    fn open_failure(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
+        let formula = Formula::new(op(), Type::Dynamic, Some(self.range(id)));
+        Value::unknown(Type::Dynamic)
+            .with_formula(Some(formula))
+            .add_origin(symbolic::joined_origin(operands).as_ref())
     }
 
     fn placed(&self, problem: Diagnostic, subject: Span, id: ExprId) -> Diagnostic {
@@ -197,20 +235,20 @@ impl<'s> Evaluator<'s> {
             ExprKind::Traversal(traversal) => self.traversal(traversal, id),
             ExprKind::RelativeTraversal { source, steps } => {
                 let (value, failed) = self.checked(*source);
-                if failed { value } else { self.steps(value, steps, id) }
+                if failed { self.failed_steps(value, steps, id) } else { self.steps(value, steps, id) }
             }
             ExprKind::Index { collection, key, brackets } => {
                 let (collection, failed) = self.checked(*collection);
                 let (key, key_failed) = self.checked(*key);
-                if failed {
-                    return collection;
+                let operands = [collection, key];
+                let [collection, key] = &operands;
+                let op = || FormulaOp::Index(collection.to_formula(), key.to_formula());
+                if failed || key_failed {
+                    return self.failed_operand(id, &operands, op);
                 }
-                if key_failed {
-                    return key;
-                }
-                match access::index(&collection, &key, Some(&self.range(id))) {
+                match access::index(collection, key, Some(&self.range(id))) {
                     Ok(value) => value,
-                    Err(problem) => self.problem(&problem, *brackets, id),
+                    Err(problem) => self.fail_on(problem.diagnostic(), *brackets, id, &operands, op),
                 }
             }
             ExprKind::Splat(splat) => self.splat(splat, id),
@@ -227,18 +265,19 @@ impl<'s> Evaluator<'s> {
             ExprKind::Call(call) => self.call(call, id),
             ExprKind::Unary { operator, operand, .. } => {
                 let (operand_value, failed) = self.checked(*operand);
-                if failed {
-                    return operand_value;
-                }
                 let operator = match operator {
                     UnaryOperator::Not => formula::UnaryOperator::Not,
                     UnaryOperator::Negate => formula::UnaryOperator::Negate,
                 };
+                let op = || FormulaOp::Unary(operator, operand_value.to_formula());
+                if failed {
+                    return self.failed_operand(id, std::slice::from_ref(&operand_value), op);
+                }
                 match operators::unary(operator, &operand_value, Some(&self.range(id))) {
                     Ok(value) => value,
                     Err(error) => {
                         let subject = if error.side().is_some() { self.span(*operand) } else { node.span };
-                        self.fail(error.diagnostic(), subject, id)
+                        self.fail_on(error.diagnostic(), subject, id, std::slice::from_ref(&operand_value), op)
                     }
                 }
             }
@@ -299,7 +338,7 @@ impl<'s> Evaluator<'s> {
 
     fn steps(&mut self, start: Value, steps: &[Step], id: ExprId) -> Value {
         let mut value = start;
-        for step in steps {
+        for (place, step) in steps.iter().enumerate() {
             let range = self.tree.range(step.span);
             let next = match &step.kind {
                 StepKind::Attribute(name) => access::attribute(&value, name, Some(&range)),
@@ -311,10 +350,40 @@ impl<'s> Evaluator<'s> {
             };
             match next {
                 Ok(next) => value = next,
-                Err(problem) => return self.problem(&problem, step.span, id),
+                Err(problem) => {
+                    let failure = self.problem(&problem, step.span, id);
+                    if !value.deep().live {
+                        return failure;
+                    }
+                    return self.failed_steps(value, steps.get(place..).unwrap_or_default(), id);
+                }
             }
         }
         value
+    }
+
+    /// The steps from a value that has failed, or fails now while it is live: they may be there at apply.
+    fn failed_steps(&self, start: Value, steps: &[Step], id: ExprId) -> Value {
+        if fails_for_certain(&start) {
+            return start;
+        }
+        let mut formula = start.to_formula();
+        for step in steps {
+            let key = match &step.kind {
+                StepKind::Attribute(name) => {
+                    let op = FormulaOp::Attribute(formula, name.clone());
+                    formula = Formula::new(op, Type::Dynamic, Some(self.tree.range(step.span)));
+                    continue;
+                }
+                StepKind::Index(Key::String(key)) => Value::string(key),
+                StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                    Number::parse(digits).map_or_else(|_| Value::null(Type::Number), Value::number)
+                }
+            };
+            let op = FormulaOp::Index(formula, Formula::constant(key));
+            formula = Formula::new(op, Type::Dynamic, Some(self.range(id)));
+        }
+        Value::unknown(Type::Dynamic).with_formula(Some(formula)).add_origin(start.deep_origin().as_ref())
     }
 
     fn binary(&mut self, operator: BinaryOperator, left_id: ExprId, right_id: ExprId, id: ExprId) -> Value {
@@ -346,14 +415,22 @@ impl<'s> Evaluator<'s> {
         let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
         self.diagnostics.append(&mut left_problems);
         self.diagnostics.append(&mut right_problems);
+        let operands = [left, right];
+        let [left, right] = &operands;
+        let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
-            let ty = operators::result_type(operator);
-            let failure = failed_value(&problem);
-            return Value::unknown(ty).with_formula(failure.formula().cloned());
+            let live = operands.iter().any(|operand| operand.deep().live);
+            return if left_failed || right_failed {
+                self.failed_operand(id, &operands, op)
+            } else if live {
+                self.open_failure(id, &operands, op)
+            } else {
+                failed_value(&problem)
+            };
         }
-        match operators::binary(operator, &left, &right, Some(&self.range(id))) {
+        match operators::binary(operator, left, right, Some(&self.range(id))) {
             Ok(value) => value,
-            Err(error) => self.fail(error.diagnostic(), self.span(id), id),
+            Err(error) => self.fail_on(error.diagnostic(), self.span(id), id, &operands, op),
         }
     }
 
@@ -375,12 +452,25 @@ impl<'s> Evaluator<'s> {
             }
         };
         let (given_condition, condition_failed) = self.checked(condition_id);
+        let all = [given_condition.clone(), yes.clone(), no.clone()];
+        let whole = || FormulaOp::Conditional {
+            condition: given_condition.to_formula(),
+            yes: yes.to_formula().marked(no.marks()),
+            no: no.to_formula().marked(yes.marks()),
+        };
         if condition_failed {
-            return given_condition;
+            return if fails_for_certain(&given_condition) {
+                given_condition
+            } else {
+                self.open_failure(id, &all, whole)
+            };
         }
         let condition = match conditional::condition_value(&given_condition) {
             Ok(condition) => condition,
-            Err(problem) => return self.problem(&problem, self.span(condition_id), id),
+            Err(problem) => {
+                let failure = self.problem(&problem, self.span(condition_id), id);
+                return if given_condition.deep().live { self.open_failure(id, &all, whole) } else { failure };
+            }
         };
         let (condition_bare, marks) = condition.unmark();
         let range = self.range(id);
@@ -393,19 +483,9 @@ impl<'s> Evaluator<'s> {
         };
         let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
         let no_result = branch(self, &no, &no_problems, "false", no_id);
-        // Running it converts the chosen one, with the message for that.
-        let as_formula = |given: &Value, other: &Value, branch: &Result<Value, Diagnostic>| match branch {
-            Ok(_) => given.to_formula().marked(other.marks()),
-            Err(problem) => {
-                Formula::new(FormulaOp::Failure(Box::new(problem.clone())), ty.clone(), problem.subject.clone())
-            }
-        };
+        // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
         let formula = |result: Type| {
-            let op = FormulaOp::Conditional {
-                condition: given_condition.to_formula(),
-                yes: as_formula(&yes, &no, &yes_result),
-                no: as_formula(&no, &yes, &no_result),
-            };
+            let op = whole();
             // The type that results are converted to, which may be wider than that of what is chosen now.
             Formula::new(op, if ty == Type::Dynamic { ty.clone() } else { result }, Some(range.clone()))
         };
@@ -427,7 +507,9 @@ impl<'s> Evaluator<'s> {
                 } else {
                     self.diagnostics.push(problem.clone());
                 }
-                return failed_value(problem);
+                let given = if truth { &yes } else { &no };
+                let open = condition.deep().live || (given.deep().formula && !fails_for_certain(given));
+                return if open { self.open_failure(id, &all, whole) } else { failed_value(problem) };
             }
         };
         if condition.formula().is_none() {

@@ -73,13 +73,14 @@ impl Scope for PlanScope {
                 }
                 Ok(Resolved { value: value.clone(), consumed: 1 })
             }
+            ("terraform", _) if name == "workspace" => Ok(Resolved { value: Value::string("default"), consumed: 1 }),
             ("path", _) => Ok(Resolved { value: Value::string("."), consumed: 1 }),
             _ => Err(vec![Diagnostic::error("Reference to undeclared resource", "")]),
         }
     }
 
     fn context(&self) -> CallContext<'_> {
-        CallContext { impure: Impure::Defer, ..CallContext::new(&self.numbers[0], &self.numbers[1]) }
+        CallContext { impure: Impure::Defer, plan_timestamp: Some("2026-11-21T12:00:00Z"), ..CallContext::new(&self.numbers[0], &self.numbers[1]) }
     }
 
     fn new_parameter(&self) -> Parameter {
@@ -146,7 +147,12 @@ fn unknowns(value: &Value, path: &mut Vec<Json>, found: &mut Vec<Json>) {
                 entry.insert("prefix".into(), json!(known.prefix.as_str()));
             }
             let number = |n: &weft_graph_format::number::Number| -> Json {
-                serde_json::from_str(&n.to_string()).unwrap_or_else(|_| json!(n.to_string()))
+                // Integers beyond 64 bits stand as text in the record.
+                let text = n.to_string();
+                match text.len() {
+                    0..=20 => serde_json::from_str(&text).unwrap_or_else(|_| json!(text)),
+                    _ => json!(text),
+                }
             };
             for (name, bound) in [("min", &known.min), ("max", &known.max)] {
                 if let Some((n, included)) = bound {

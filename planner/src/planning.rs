@@ -144,7 +144,9 @@ pub(crate) struct Planning {
     /// Resources that something happens to.
     pub(crate) pending: Mutex<FxHashMap<AbsResource, ()>>,
     /// What changed of each instance that something happens to, for triggers: before and after.
-    pub(crate) altered: Mutex<FxHashMap<ResourceInstance, (Value, Value)>>,
+    pub(crate) altered: Mutex<FxHashMap<AbsResource, FxHashMap<ResourceInstance, (Value, Value)>>>,
+    /// Whether anything at a path of a resource changes, for triggers: answers given before.
+    pub(crate) fired: Mutex<FxHashMap<(AbsResource, weft_graph_format::path::Path), bool>>,
     pub(crate) changes: Mutex<Vec<ResourceChange>>,
     pub(crate) drift: Mutex<Vec<ResourceChange>>,
     pub(crate) refreshed: Mutex<BTreeMap<ResourceInstance, crate::prior::Prior>>,
@@ -172,6 +174,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         desired: Mutex::default(),
         pending: Mutex::default(),
         altered: Mutex::default(),
+        fired: Mutex::default(),
         changes: Mutex::default(),
         drift: Mutex::default(),
         refreshed: Mutex::default(),

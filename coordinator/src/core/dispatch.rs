@@ -203,7 +203,7 @@ impl Coordinator {
         op.phase = Phase::AtWorker;
         op.reported = false;
         op.begun_here = true;
-        op.attempt += 1;
+        op.attempt = op.attempt.max(op.floor) + 1;
         op.holder = worker;
         op.since = now;
         let task = Task { operation: index, attempt: Attempt(op.attempt) };

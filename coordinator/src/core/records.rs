@@ -116,6 +116,10 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
         }
         (ObjectChange::DeposeAs(deposed), _) => {
             let key = key(&deposed)?;
+            // A create that is tried again says once more what it replaces: that is set aside still, or restored.
+            if record.deposed.contains_key(&key) && record.current.is_none() {
+                return Ok(());
+            }
             if record.deposed.contains_key(&key) {
                 return Err(RecordError::Occupied { address: write.address, key: deposed });
             }

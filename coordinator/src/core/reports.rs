@@ -81,15 +81,8 @@ impl Coordinator {
             (true, Status::Leased, Phase::IntentInStore) => {}
             // Asked again after a reconnect: the grant got lost.
             (true, Status::Intended, Phase::AtWorker) if free => self.order(worker, Order::Granted(task)),
-            (true, Status::Intended, Phase::AtWorker) => {
-                self.order(worker, Order::IntentRefused(task));
-                self.never_called(position, "the run was being stopped");
-            }
-            // It asks, so it has not called.
-            (true, Status::InDoubt, _) | (true, Status::Intended, Phase::DoubtInStore) => {
-                self.order(worker, Order::IntentRefused(task));
-                self.result_came(worker, task, TaskResult::NotCalled { reason: String::new() });
-            }
+            // A request may be an old one: only the worker's word that it did not call is evidence.
+            (true, Status::Intended | Status::InDoubt, _) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),
         }
     }

@@ -148,6 +148,10 @@ impl Coordinator {
                 let op = &self.ops[position as usize];
                 op.holder == Some(index) && op.attempt == held.task.attempt.0
             });
+            if let Some(position) = position {
+                let floor = &mut self.ops[position as usize].floor;
+                *floor = held.task.attempt.0.max(*floor);
+            }
             if !known && held.phase < HeldPhase::Called {
                 self.order(index, Order::Drop(held.task));
             }

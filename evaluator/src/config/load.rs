@@ -10,8 +10,9 @@ use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_syntax::Tree;
 
-use super::CompiledModule;
 use super::compile::compile_module;
+use super::content::did_you_mean;
+use super::{CompiledModule, ModuleCall};
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
 const DEEPEST_MODULES: usize = 100;
@@ -121,6 +122,7 @@ impl Loader<'_> {
             match child_dir {
                 Some(child_dir) if self.root.join(&child_dir).is_dir() => {
                     let child = self.module(&child_dir, child_path);
+                    check_arguments(&call, &child, &mut self.diagnostics);
                     module.children.insert(call.name.clone(), Arc::new(child));
                 }
                 Some(child_dir) => self.diagnostics.push(
@@ -177,6 +179,10 @@ impl Loader<'_> {
 
     fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
         let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
+        // A directory that several calls lead to is read once.
+        if let Some(found) = self.sources.get(shown.as_str()) {
+            return Some(found.clone());
+        }
         let path = self.root.join(dir).join(name);
         let refuse = |loader: &mut Self, summary: &str, detail: String| {
             loader.diagnostics.push(Diagnostic::error(summary, detail));
@@ -215,6 +221,33 @@ impl Loader<'_> {
         self.diagnostics.extend(problems);
         self.sources.insert(shown.into(), tree.clone());
         Some(tree)
+    }
+}
+
+/// Arguments of a call that the module has no variable for, and variables that need one.
+fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+    for (name, (_, range)) in &call.arguments {
+        if !child.variables.contains_key(name) {
+            let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
+            diagnostics.push(
+                Diagnostic::error(
+                    "Unsupported argument",
+                    format!("An argument named {:?} is not expected here: the module has no such variable.{hint}", name.as_str()),
+                )
+                .at(range.clone()),
+            );
+        }
+    }
+    for variable in child.variables.values() {
+        if variable.default.is_none() && !call.arguments.contains_key(&variable.name) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "Missing required argument",
+                    format!("The argument {:?} is required, but it is not there.", variable.name.as_str()),
+                )
+                .at(call.range.clone()),
+            );
+        }
     }
 }
 

@@ -163,6 +163,9 @@ impl ModuleNode {
                     pending.push(node.provider(name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
                 }
             }
+            for (name, alias) in node.wanted_providers() {
+                pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
+            }
             let calls: Vec<_> = node.config.children.keys().map(|name| node.call(name)).collect();
             for call in calls {
                 match call.await {
@@ -176,6 +179,23 @@ impl ModuleNode {
             if failed { Err(Failed) } else { Ok(()) }
         }
         .boxed()
+    }
+
+    /// Blocks of this module that state needs, by local name and alias; in the root module also the default
+    /// configuration that no block is written for.
+    fn wanted_providers(&self) -> Vec<(SmolStr, Option<SmolStr>)> {
+        let wanted = &self.evaluation.wanted;
+        let here = wanted.iter().filter(|w| w.module == self.config.path);
+        here.filter_map(|w| {
+            let declared = self.config.required_providers.iter().find(|(_, r)| r.source == w.source);
+            let name = declared.map_or_else(|| w.source.type_name.clone(), |(name, _)| name.clone());
+            if self.config.provider_source(&name) != w.source {
+                return None;
+            }
+            let has_block = self.config.providers.contains_key(&(name.clone(), w.alias.clone()));
+            (has_block || (self.config.path.is_root() && w.alias.is_none())).then_some((name, w.alias.clone()))
+        })
+        .collect()
     }
 
     /// What everything that `depends_on` names must have come to.

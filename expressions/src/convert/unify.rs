@@ -38,7 +38,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         (Type::Object(h), Type::Map(w)) => {
             if **w == Type::Dynamic {
                 let parts: Vec<Type> = h.attributes.values().cloned().collect();
-                has_single_type(&parts, safety)
+                parts.is_empty() || unify(&parts, safety).is_some()
             } else {
                 every(Box::new(h.attributes.values()), w)
             }
@@ -57,8 +57,8 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
     }
 }
 
-/// Whether elements of these types can become those of one collection. Where one type is open the others must be so
-/// too, or primitive.
+/// Whether elements of these types can become those of one list or set. Where one type is open the others must be so
+/// too, or primitive; maps are not as strict.
 fn has_single_type(types: &[Type], safety: Safety) -> bool {
     match unify(types, safety) {
         Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),

@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Call, ExprId, Span};
 
-use super::{Evaluator, ProviderFunction, failed, failed_value};
+use super::{Evaluator, ProviderFunction, failed, failed_value, fails_for_certain};
 use crate::functions::{self, CountError, Function, FunctionError, Symbolic};
 use crate::provider_call;
 use crate::symbolic::{self, Passing};
@@ -154,17 +154,17 @@ impl Evaluator<'_> {
             let parameter = function.parameter_at(index).map(|p| p.name);
             Some(functions::call_diagnostic(function.name, parameter, &error))
         };
-        let values = match self.argument_values(&arguments, check, id) {
-            Ok(values) => values,
-            Err(failure) => return failure,
-        };
+        let (values, failure) = self.argument_values(&arguments, check, id);
         let context = self.scope.context();
         let occurrence = (function.symbolic == Symbolic::Impure).then(|| context.next_occurrence());
-        let formula = |ty: Type| {
-            let (arguments, expand_final) = self.formula_arguments(&values, live_sequence.as_ref(), call);
-            let op = FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence };
-            Formula::new(op, ty, Some(self.range(id)))
+        let op = |evaluator: &Self| {
+            let (arguments, expand_final) = evaluator.formula_arguments(&values, live_sequence.as_ref(), call);
+            FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence }
         };
+        if let Some(failure) = failure {
+            return self.failed_arguments(failure, &values, id, op);
+        }
+        let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
         match function.invoke(&context, &values, &formula) {
             Ok(value) => match &live_sequence {
                 // More or other arguments may be there at apply.
@@ -176,18 +176,35 @@ impl Evaluator<'_> {
             },
             Err(error) => {
                 let parameter = error.argument.and_then(|i| function.parameter_at(i)).map(|p| p.name);
-                self.call_problem(function.name, parameter, &error, &arguments, id)
+                let failure = self.call_problem(function.name, parameter, &error, &arguments, id);
+                self.failed_arguments(failure, &values, id, op)
             }
         }
     }
 
-    /// The values of the arguments, or what stands for the call when there was an error in one.
+    /// What stands for a call that failed: its formula, where live arguments may let it work out at apply.
+    fn failed_arguments(
+        &self,
+        failure: Value,
+        values: &[Value],
+        id: ExprId,
+        op: impl FnOnce(&Self) -> FormulaOp,
+    ) -> Value {
+        let open = values.iter().any(|value| value.deep().live) || !fails_for_certain(&failure);
+        match values.iter().find(|value| fails_for_certain(value)) {
+            Some(certain) => certain.clone(),
+            None if open => self.open_failure(id, values, || op(self)),
+            None => failure,
+        }
+    }
+
+    /// The values of the arguments, and what stands for the first one with an error, which is noted.
     fn argument_values(
         &mut self,
         arguments: &[Argument],
         check: impl Fn(usize, &Value) -> Option<Diagnostic>,
         id: ExprId,
-    ) -> Result<Vec<Value>, Value> {
+    ) -> (Vec<Value>, Option<Value>) {
         let mut values = Vec::with_capacity(arguments.len());
         let mut failure = None;
         for (index, argument) in arguments.iter().enumerate() {
@@ -209,7 +226,7 @@ impl Evaluator<'_> {
             }
             values.push(value);
         }
-        failure.map_or(Ok(values), Err)
+        (values, failure)
     }
 
     fn formula_arguments(&self, values: &[Value], sequence: Option<&Value>, call: &Call) -> (Vec<Formula>, bool) {
@@ -287,27 +304,28 @@ impl Evaluator<'_> {
             let error = FunctionError::argument(index, error.to_string());
             Some(functions::call_diagnostic(&call.name, Some(&parameter.name), &error))
         };
-        let values = match self.argument_values(&arguments, check, id) {
-            Ok(values) => values,
-            Err(failure) => return failure,
-        };
-        let formula = |ty: Type| {
-            let (arguments, expand_final) = self.formula_arguments(&values, live_sequence.as_ref(), call);
-            let op = FormulaOp::ProviderCall {
+        let (values, failure) = self.argument_values(&arguments, check, id);
+        let op = |evaluator: &Self| {
+            let (arguments, expand_final) = evaluator.formula_arguments(&values, live_sequence.as_ref(), call);
+            FormulaOp::ProviderCall {
                 provider: function.provider.clone(),
                 function: function.function.clone(),
                 arguments,
                 expand_final,
-            };
-            Formula::new(op, ty, Some(self.range(id)))
+            }
         };
+        if let Some(failure) = failure {
+            return self.failed_arguments(failure, &values, id, op);
+        }
+        let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
         let called =
             provider_call::invoke(signature, &values, &mut |bare| self.scope.call_provider_function(function, bare));
         match called {
             Ok(value) => symbolic::attach(value, &values, Passing::Nothing, &formula),
             Err(error) => {
                 let parameter = error.argument.and_then(name);
-                self.call_problem(&call.name, parameter.as_deref(), &error, &arguments, id)
+                let failure = self.call_problem(&call.name, parameter.as_deref(), &error, &arguments, id);
+                self.failed_arguments(failure, &values, id, op)
             }
         }
     }
@@ -322,10 +340,14 @@ impl Evaluator<'_> {
     fn can(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let Some(argument) = arguments.first() else { return Value::bool(false) };
         let (value, problems) = self.argument_apart(argument);
+        let deep = value.deep();
+        if failed(&problems) && !fails_for_certain(&value) {
+            let formula = Formula::new(FormulaOp::Can(value.to_formula()), Type::Bool, Some(self.range(id)));
+            return Value::bool(false).with_formula(Some(formula)).add_origin(value.deep_origin().as_ref());
+        }
         if failed(&problems) {
             return Value::bool(false);
         }
-        let deep = value.deep();
         if !deep.unknown && !deep.live {
             return Value::bool(true);
         }
@@ -336,28 +358,32 @@ impl Evaluator<'_> {
 
     fn try_each(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let mut told: Vec<Diagnostic> = Vec::new();
+        // Those that failed and may not fail at apply.
+        let mut values: Vec<Value> = Vec::new();
         for (index, argument) in arguments.iter().enumerate() {
             let (value, problems) = self.argument_apart(argument);
             if failed(&problems) {
                 told.extend(problems);
+                if !fails_for_certain(&value) {
+                    values.push(value);
+                }
                 continue;
             }
             let deep = value.deep();
-            if !deep.unknown && !deep.live {
+            if !deep.unknown && !deep.live && values.is_empty() {
                 return value;
             }
             // It may fail once it is known: then the next ones count.
-            let mut formulas = vec![value.to_formula()];
-            let mut values = vec![value.clone()];
+            values.push(value.clone());
             for later in arguments.get(index.saturating_add(1)..).unwrap_or_default() {
                 let (value, problems) = self.argument_apart(later);
                 let value = match problems.iter().find(|p| p.is_error()) {
-                    Some(problem) => failed_value(problem),
-                    None => value,
+                    Some(problem) if fails_for_certain(&value) => failed_value(problem),
+                    _ => value,
                 };
-                formulas.push(value.to_formula());
                 values.push(value);
             }
+            let formulas = values.iter().map(Value::to_formula).collect();
             let result = if deep.unknown { Value::unknown(Type::Dynamic) } else { value };
             let formula = Formula::new(FormulaOp::Try(formulas), result.ty(), Some(self.range(id)));
             return symbolic::replace_formulas(&result, &formula).add_origin(symbolic::joined_origin(&values).as_ref());
@@ -367,7 +393,12 @@ impl Evaluator<'_> {
         } else {
             FunctionError::new(no_success(&told))
         };
-        self.fail(functions::call_diagnostic("try", None, &error), self.span(id), id)
+        let failure = self.fail(functions::call_diagnostic("try", None, &error), self.span(id), id);
+        if values.is_empty() {
+            return failure;
+        }
+        let formulas = values.iter().map(Value::to_formula).collect();
+        self.open_failure(id, &values, || FormulaOp::Try(formulas))
     }
 }
 

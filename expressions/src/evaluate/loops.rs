@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 use weft_syntax::{ExprId, For, Splat};
 
-use super::{Evaluator, failed, failed_value};
+use super::{Evaluator, failed, failed_value, fails_for_certain};
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
 use crate::symbolic;
 
@@ -44,6 +44,8 @@ struct Walk {
     marks: Marks,
     /// A condition or key is live, so that the shape may come out otherwise at apply.
     live: bool,
+    /// Something in a step failed that may not fail at apply.
+    open_failure: bool,
     /// What conditions and keys waited for.
     origins: Vec<Origin>,
 }
@@ -51,11 +53,17 @@ struct Walk {
 impl Evaluator<'_> {
     pub(super) fn for_expression(&mut self, parts: &ForParts<'_>, id: ExprId) -> Value {
         let (collection, collection_failed) = self.checked(parts.collection);
+        let open = Value::unknown(Type::Dynamic);
         if collection_failed {
-            return collection;
+            return if fails_for_certain(&collection) {
+                collection
+            } else {
+                self.symbolic_for(open, parts, &collection, id)
+            };
         }
         if let Err(problem) = iteration::check_collection(&collection) {
-            return self.problem(&problem, self.span(parts.collection), id);
+            let failure = self.problem(&problem, self.span(parts.collection), id);
+            return if collection.deep().live { self.symbolic_for(open, parts, &collection, id) } else { failure };
         }
         let (bare, marks) = collection.unmark();
         let Some(entries) = iteration::entries(&bare) else {
@@ -67,9 +75,13 @@ impl Evaluator<'_> {
         }
         let before = self.diagnostics.len();
         let walk = self.walk(parts, entries, id);
-        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error()));
+        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error())).cloned();
         if let Some(problem) = problem {
-            return failed_value(problem);
+            return if walk.live || walk.open_failure || collection.deep().live {
+                self.symbolic_for(open, parts, &collection, id)
+            } else {
+                failed_value(&problem)
+            };
         }
         let marks = marks.union(&walk.marks);
         // Elements of a set that are not settled may turn out equal to others.
@@ -118,7 +130,13 @@ impl Evaluator<'_> {
     }
 
     fn walk(&mut self, parts: &ForParts<'_>, entries: Vec<(Value, Value)>, id: ExprId) -> Walk {
-        let mut walk = Walk { result: None, marks: Marks::NONE, live: false, origins: Vec::new() };
+        let mut walk = Walk {
+            result: None,
+            marks: Marks::NONE,
+            live: false,
+            open_failure: false,
+            origins: Vec::new(),
+        };
         let mut known = true;
         let mut tuple = Vec::new();
         let mut object = ObjectResults::new(parts.grouping);
@@ -149,6 +167,7 @@ impl Evaluator<'_> {
         if let Some(condition_id) = parts.condition {
             let (condition, condition_failed) = self.checked(condition_id);
             if condition_failed {
+                walk.open_failure |= !fails_for_certain(&condition);
                 return;
             }
             walk.note(&condition);
@@ -169,17 +188,21 @@ impl Evaluator<'_> {
             }
         }
         let Some(key_id) = parts.key else {
-            tuple.push(self.value(parts.value));
+            let (value, value_failed) = self.checked(parts.value);
+            walk.open_failure |= value_failed && !fails_for_certain(&value);
+            tuple.push(value);
             return;
         };
         let (key, key_failed) = self.checked(key_id);
         if key_failed {
+            walk.open_failure |= !fails_for_certain(&key);
             return;
         }
         walk.note(&key);
         match iteration::object_key(&key, &mut walk.marks) {
             Ok(Decided::Known(key)) => {
-                let value = self.value(parts.value);
+                let (value, value_failed) = self.checked(parts.value);
+                walk.open_failure |= value_failed && !fails_for_certain(&value);
                 if let Err(problem) = object.add(key, value) {
                     self.problem(&problem, self.span(key_id), id);
                 }
@@ -228,8 +251,8 @@ impl Evaluator<'_> {
     fn body(&mut self, id: ExprId) -> Value {
         let (value, problems) = self.apart(|e| e.value(id));
         match problems.iter().find(|p| p.is_error()) {
-            Some(problem) => failed_value(problem),
-            None => value,
+            Some(problem) if fails_for_certain(&value) => failed_value(problem),
+            _ => value,
         }
     }
 
@@ -241,16 +264,27 @@ impl Evaluator<'_> {
 
     pub(super) fn splat(&mut self, splat: &Splat, id: ExprId) -> Value {
         let (source, source_failed) = self.checked(splat.source);
+        let open_result = Value::unknown(Type::Dynamic);
         if source_failed {
-            return source;
+            return if fails_for_certain(&source) {
+                source
+            } else {
+                self.symbolic_splat(open_result, splat, &source, id)
+            };
         }
         let (bare, marks) = source.unmark();
         let found = match iteration::splat_source(&bare) {
             Ok(found) => found,
-            Err(problem) => return self.problem(&problem, splat.marker, id),
+            Err(problem) => {
+                let failure = self.problem(&problem, splat.marker, id);
+                return if source.deep().live {
+                    self.symbolic_splat(open_result, splat, &source, id)
+                } else {
+                    failure
+                };
+            }
         };
         let before = self.diagnostics.len();
-        let sequence = !matches!(bare.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_));
         let unsettled_set = matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula);
         let (result, open) = match found {
             SplatSource::Open => (Value::unknown(Type::Dynamic), true),
@@ -290,16 +324,26 @@ impl Evaluator<'_> {
                 (Value::tuple(items.into_iter().map(|item| self.each(splat, item)).collect()), false)
             }
         };
-        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error()));
+        let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error())).cloned();
         if let Some(problem) = problem {
-            return failed_value(problem);
+            return if source.deep().live || !fails_for_certain(&result) {
+                self.symbolic_splat(open_result, splat, &source, id)
+            } else {
+                failed_value(&problem)
+            };
         }
         let result = result.mark(&marks);
         // A single value counts by whether it is null: an unknown that is not null is settled in that.
         let live = source.formula().is_some() && bare.is_known();
         if !open && !live && !unsettled_set {
-            return if sequence { result } else { result.add_origin(source.origin()) };
+            return result.add_origin(source.origin());
         }
+        self.symbolic_splat(result, splat, &source, id)
+    }
+
+    /// The result of a splat that only apply can tell for good: `result` is what is known of it now.
+    fn symbolic_splat(&mut self, result: Value, splat: &Splat, source: &Value, id: ExprId) -> Value {
+        let bare = source.unmark().0;
         let (parameter, element) = self.parameter(match bare.ty() {
             Type::List(element) | Type::Set(element) => (*element).clone(),
             Type::Tuple(_) => Type::Dynamic,
@@ -308,8 +352,8 @@ impl Evaluator<'_> {
         let (body, _) = self.apart(|e| {
             let value = e.each(splat, element);
             match e.diagnostics.iter().find(|d| d.is_error()) {
-                Some(problem) => failed_value(problem),
-                None => value,
+                Some(problem) if fails_for_certain(&value) => failed_value(problem),
+                _ => value,
             }
         });
         let origin = Origin::join(source.deep_origin().as_ref(), body.deep_origin().as_ref());

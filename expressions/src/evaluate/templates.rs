@@ -80,12 +80,13 @@ impl Evaluator<'_> {
         for part in &template.parts {
             parts.push(self.template_part(part, id));
         }
+        let op = || FormulaOp::Template(parts.iter().map(Value::to_formula).collect());
         let failure = |evaluator: &Self| {
             let new = evaluator.diagnostics.get(before..).unwrap_or_default();
-            new.iter().find(|d| d.is_error()).map(|problem| {
-                Value::refined(Type::String, Refinement::not_null())
-                    .with_formula(super::failed_value(problem).formula().cloned())
-            })
+            let problem = new.iter().find(|d| d.is_error())?;
+            let open = parts.iter().any(|part| part.deep().formula) && !parts.iter().any(super::fails_for_certain);
+            let live = parts.iter().any(|part| part.deep().live || !part.is_known());
+            Some(if open && live { evaluator.open_failure(id, &parts, op) } else { super::failed_value(problem) })
         };
         let joined = match join_parts(&parts) {
             Ok(joined) => joined,
@@ -104,10 +105,7 @@ impl Evaluator<'_> {
         if let Some(failure) = failure(self) {
             return failure;
         }
-        let formula = |ty: Type| {
-            let operands = parts.iter().map(Value::to_formula).collect();
-            Formula::new(FormulaOp::Template(operands), ty, Some(self.range(id)))
-        };
+        let formula = |ty: Type| Formula::new(op(), ty, Some(self.range(id)));
         symbolic::attach(joined, &parts, Passing::Nothing, &formula)
     }
 

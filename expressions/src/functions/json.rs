@@ -6,15 +6,15 @@ use std::fmt::Write;
 use smol_str::SmolStr;
 use weft_graph_format::number::{Number, NumberError};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{DEEPEST_VALUE, Kind, Refinement, Value};
 
 use super::arguments::text;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::refine::definitely_not_null;
 use crate::stack;
 
-/// Deepest nesting of JSON that is read, the same as Go's.
-const DEEPEST_NESTING: usize = 10_000;
+/// Deepest nesting of JSON that is read: as deep as values can be written to a plan file.
+const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, String> {
-        if depth > DEEPEST_NESTING {
+        if depth >= DEEPEST_NESTING {
             return Err("exceeded max depth".into());
         }
         match self.peek() {

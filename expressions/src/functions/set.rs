@@ -88,6 +88,7 @@ fn subtract(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
 }
 
 /// The elements of the first set that are in each of the others, or in none of them.
+#[expect(clippy::mutable_key_type, reason = "only what is kept beside the content changes")]
 fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, FunctionError> {
     let sets = converted(arguments, ty)?;
     if !sets.iter().all(Value::is_wholly_known) {

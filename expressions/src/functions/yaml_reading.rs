@@ -8,15 +8,15 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use smol_str::SmolStr;
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::value::{DEEPEST_VALUE, Kind, Value};
 
 use super::arguments::text;
 use super::time::to_the_second;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::stack;
 
-/// Deepest nesting of sequences and mappings.
-const DEEPEST_NESTING: usize = 1_000;
+/// Deepest nesting of sequences and mappings: as deep as values can be written to a plan file.
+const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
 /// Most values that a document may stand for, each use of an anchor counted anew: what a document of some megabytes
 /// holds without anchors, and far from what a chain of anchors can stand for.
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, (event, span): Next<'a>, depth: usize) -> Result<Found, String> {
-        if depth > DEEPEST_NESTING {
+        if depth >= DEEPEST_NESTING {
             return Err(at(span, "nested too deeply"));
         }
         let (anchor, found) = match event {

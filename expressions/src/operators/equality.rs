@@ -74,16 +74,29 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     if open { None } else { Some(true) }
 }
 
-/// Whether the types can never become one: they differ and no part of them is open.
+/// Whether the types can never become one: they differ where no part of them is open.
 fn differing_types(a: &Value, b: &Value) -> bool {
-    let (x, y) = (a.ty(), b.ty());
-    x != y && !x.has_dynamic() && !y.has_dynamic()
+    !may_match(&a.ty(), &b.ty())
+}
+
+/// Whether both can be the same type, where what is open may become anything.
+fn may_match(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Dynamic, _) | (_, Type::Dynamic) => true,
+        (Type::List(x), Type::List(y)) | (Type::Set(x), Type::Set(y)) | (Type::Map(x), Type::Map(y)) => may_match(x, y),
+        (Type::Tuple(x), Type::Tuple(y)) => x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| may_match(x, y)),
+        (Type::Object(x), Type::Object(y)) => {
+            x.attributes.keys().eq(y.attributes.keys())
+                && x.attributes.values().zip(y.attributes.values()).all(|(x, y)| may_match(x, y))
+        }
+        _ => a == b,
+    }
 }
 
 /// Whether a known, not null value is none of those that an unknown one may become.
 fn excluded(ty: &Type, known: &Refinement, value: &Value) -> bool {
     let have = value.ty();
-    if !ty.has_dynamic() && !have.has_dynamic() && *ty != have {
+    if !may_match(ty, &have) || (!ty.has_dynamic() && !value.deep().unknown && *ty != have) {
         return true;
     }
     match value.open().1 {

@@ -1,5 +1,6 @@
 //! The face that evaluation sees.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -7,7 +8,7 @@ use smol_str::SmolStr;
 use weft_evaluator::glue::{
     DesiredInstance, Expansion, Failed, Glue, OpenCheck, Purpose, RootOutput,
 };
-use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::origin::Origin;
@@ -36,6 +37,18 @@ impl Glue for Planning {
     ) -> Result<(), Failed> {
         self.providers.register(instance, config, range);
         Ok(())
+    }
+
+    fn wanted_providers(&self) -> Vec<ProviderConfig> {
+        let wanted: BTreeSet<ProviderConfig> = self
+            .snapshot
+            .instances
+            .values()
+            .filter(|stored| stored.record.mode == weft_state::ResourceMode::Managed)
+            .filter_map(|stored| stored.record.provider.parse::<ProviderInstance>().ok())
+            .map(|instance| instance.config())
+            .collect();
+        wanted.into_iter().collect()
     }
 
     async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {

@@ -138,7 +138,8 @@ impl Planning {
         });
         if !action.is_no_op() {
             self.pending.lock().insert(desired.address.all(), ());
-            self.altered.lock().insert(desired.address.clone(), (before.clone(), after.clone()));
+            let altered = (before.clone(), after.clone());
+            self.altered.lock().entry(desired.address.all()).or_default().insert(desired.address.clone(), altered);
         }
         self.plan_deposed(&desired).await?;
         let operation = match action {
@@ -355,10 +356,10 @@ impl Planning {
         Ok(())
     }
 
-    /// Whether what a trigger names changes.
+    /// Whether what a trigger names changes. Everything that it names is planned already, so the answer for a whole
+    /// resource is found once.
     fn fires(&self, trigger: &Trigger) -> bool {
-        let altered = self.altered.lock();
-        let differs = |before: &Value, after: &Value| {
+        let differs = |(before, after): &(Value, Value)| {
             if trigger.path.0.is_empty() {
                 return true;
             }
@@ -368,14 +369,17 @@ impl Planning {
                 _ => true,
             }
         };
-        match &trigger.key {
-            Some(key) => altered
-                .get(&trigger.resource.instance(key.clone()))
-                .is_some_and(|(before, after)| differs(before, after)),
-            None => altered
-                .iter()
-                .any(|(address, (before, after))| address.all() == trigger.resource && differs(before, after)),
+        if let Some(key) = &trigger.key {
+            let address = trigger.resource.instance(key.clone());
+            return self.altered.lock().get(&trigger.resource).and_then(|a| a.get(&address)).is_some_and(differs);
         }
+        let question = (trigger.resource.clone(), trigger.path.clone());
+        if let Some(answer) = self.fired.lock().get(&question) {
+            return *answer;
+        }
+        let answer = self.altered.lock().get(&trigger.resource).is_some_and(|a| a.values().any(differs));
+        self.fired.lock().insert(question, answer);
+        answer
     }
 
     /// What the first operation of an instance waits for.

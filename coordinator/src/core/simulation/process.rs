@@ -163,6 +163,9 @@ impl Process {
                     self.finish(task, TaskResult::NotCalled { reason: "unknown".to_owned() });
                 }
             },
+            Order::Drop(task) if self.held.get(&task).is_some_and(|held| held.phase == HeldPhase::Asked) => {
+                self.finish(task, TaskResult::NotCalled { reason: "dropped".to_owned() });
+            }
             Order::IntentRefused(task) | Order::Drop(task) => {
                 if self.held.get(&task).is_some_and(|held| held.phase < HeldPhase::Called) {
                     self.held.remove(&task);

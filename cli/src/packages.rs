@@ -1,0 +1,217 @@
+//! Provider packages: those that planning starts, and those that a plan names, found again with the checksum that it
+//! gives.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use weft_executor::Packages;
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{Manifest, ProviderPackage};
+use weft_planner::PluginSource;
+use weft_providers::cli_config::MethodKind;
+use weft_providers::lock_file::{self, LockFile};
+use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
+use weft_providers::platform::Platform;
+use weft_providers::{Plugin, PoolOptions, SchemaCache, install, mirror};
+
+use crate::context::{Context, environment};
+
+/// Where packed packages of mirrors are unpacked for plans that name them, inside the data directory.
+const UNPACKED: &str = "weft/packages";
+/// Sets how many provider processes may run at a time.
+const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
+
+/// Packages that `init` has installed, and that planning may start.
+#[derive(Debug)]
+pub struct Installed {
+    packages: BTreeMap<ProviderSource, Package>,
+    lock: LockFile,
+}
+
+impl Installed {
+    /// The packages for these requirements; the lock file and the data directory must agree.
+    ///
+    /// # Errors
+    /// What is missing or changed, in the words for planning or for validation.
+    pub fn find(
+        context: &Context,
+        requirements: &Requirements,
+        validating: bool,
+    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (config, _, mut said) = context.cli_config();
+        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
+        said.extend(problems);
+        if has_errors(&said) {
+            return Err(said);
+        }
+        let (packages, problems) = packages::check(requirements, &lock, &context.data_directory, &config.dev_overrides);
+        said.extend(if validating {
+            packages::validate_diagnostics(&problems)
+        } else {
+            packages::plan_diagnostics(&problems, lock.providers.is_empty())
+        });
+        if has_errors(&said) {
+            return Err(said);
+        }
+        said.extend(install::override_warning(&config.dev_overrides));
+        Ok((Installed { packages, lock }, said))
+    }
+
+    /// How planning starts them.
+    pub fn plugins(&self) -> PluginSource {
+        let packages = self.packages.clone();
+        Arc::new(move |source: &ProviderSource| match packages.get(source) {
+            Some(package) => Ok(package.plugin(None)),
+            None => Err(Diagnostic::error(
+                "Missing required provider",
+                format!(
+                    "The provider {source} is needed, but neither the configuration nor the lock file knows it. Install \
+                     it with \"weft init\"."
+                ),
+            )),
+        })
+    }
+
+    /// How a plan remembers those that it uses.
+    pub fn of_plan(&self, used: &dyn Fn(&ProviderSource) -> bool) -> Vec<ProviderPackage> {
+        let used = self.packages.values().filter(|package| used(&package.source));
+        used.map(|package| {
+            let locked = self.lock.get(&package.source);
+            let mut hashes: Vec<String> =
+                locked.iter().flat_map(|lock| lock.checksums.iter()).map(|sum| sum.as_str().to_owned()).collect();
+            let checksum = package.checksum.as_ref().map(|sum| sum.as_str().to_owned()).unwrap_or_default();
+            if !checksum.is_empty() && !hashes.contains(&checksum) {
+                hashes.push(checksum.clone());
+            }
+            hashes.sort();
+            ProviderPackage {
+                source: package.source.clone(),
+                version: package.version.as_ref().map(ToString::to_string).unwrap_or_default(),
+                checksum,
+                hashes,
+            }
+        })
+        .collect()
+    }
+}
+
+/// How many provider processes run at a time, and where their schemas are kept.
+pub fn pool_options(data_directory: &Path) -> PoolOptions {
+    let usual = PoolOptions::default();
+    let max_open = environment(MAX_PROVIDERS).and_then(|text| text.parse().ok()).filter(|n| *n > 0);
+    PoolOptions {
+        max_open: max_open.unwrap_or(usual.max_open),
+        schema_cache: Arc::new(SchemaCache::on_disk(data_directory)),
+        ..usual
+    }
+}
+
+/// Packages that plans name: in the data directory, in directories named for it, in mirrors of the CLI configuration.
+pub struct PlannedPackages {
+    mirrors: Vec<PathBuf>,
+    overrides: BTreeMap<ProviderSource, PathBuf>,
+    data_directory: PathBuf,
+    found: Mutex<BTreeMap<(ProviderSource, String), Plugin>>,
+}
+
+impl PlannedPackages {
+    /// Looks in `directories` too.
+    pub fn new(context: &Context, directories: &[PathBuf]) -> (PlannedPackages, Vec<Diagnostic>) {
+        let (config, environment, problems) = context.cli_config();
+        let mut mirrors = vec![context.data_directory.join(FOLDER)];
+        mirrors.extend(directories.iter().cloned());
+        match &config.installation {
+            Some(methods) => mirrors.extend(methods.iter().filter_map(|method| match &method.kind {
+                MethodKind::FilesystemMirror(path) => Some(path.clone()),
+                _ => None,
+            })),
+            None => mirrors.extend(environment.implied_directories()),
+        }
+        let packages = PlannedPackages {
+            mirrors,
+            overrides: config.dev_overrides,
+            data_directory: context.data_directory.clone(),
+            found: Mutex::default(),
+        };
+        (packages, problems)
+    }
+
+    /// Looks for all packages of a plan.
+    ///
+    /// # Errors
+    /// Each that is missing or changed.
+    pub fn check(&self, manifest: &Manifest) -> Result<(), Vec<Diagnostic>> {
+        let problems: Vec<Diagnostic> =
+            manifest.providers.iter().filter_map(|package| self.find(package).err()).collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    fn look(&self, wanted: &ProviderPackage) -> Result<Package, Diagnostic> {
+        let name = wanted.source.for_display();
+        if wanted.checksum.is_empty() {
+            let Some(directory) = self.overrides.get(&wanted.source) else {
+                return Err(Diagnostic::error(
+                    "Provider package missing",
+                    format!(
+                        "The plan was made with a development override of {name}, and there is none here. Name it in \
+                         dev_overrides of the CLI configuration, or make the plan again."
+                    ),
+                ));
+            };
+            return overridden(&wanted.source, directory)
+                .map_err(|problem| Diagnostic::error("Provider package missing", format!("{name}: {problem}.")));
+        }
+        let unreadable = |what: &str| {
+            Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
+        };
+        let version = wanted.version.parse().map_err(|_| unreadable("a version that is none"))?;
+        let checksum = wanted.checksum.parse().map_err(|_| unreadable("a checksum that is none"))?;
+        let into = self.data_directory.join(UNPACKED);
+        packages::find(&wanted.source, &version, &checksum, &self.mirrors, &into).map_err(|problem| {
+            let here = |root: &PathBuf| {
+                mirror::search(root, &wanted.source).is_ok_and(|found| {
+                    found.get(&version).is_some_and(|platforms| platforms.contains_key(&Platform::current()))
+                })
+            };
+            match problem {
+                PackageProblem::NotFound { .. } if self.mirrors.iter().any(here) => Diagnostic::error(
+                    "Provider package changed",
+                    format!(
+                        "The plan was made with {name} {version} of checksum {checksum}; the package of that version \
+                         that is here has another one. Nothing was done. Put the package that was planned with back, or \
+                         make the plan again: {problem}."
+                    ),
+                ),
+                problem => Diagnostic::error(
+                    "Provider package missing",
+                    format!(
+                        "The plan was made with {name} {version}: {problem}. Nothing was done. Install it with \"weft \
+                         init\", or name a directory that has it in the CLI configuration."
+                    ),
+                ),
+            }
+        })
+    }
+}
+
+fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, String> {
+    let program = mirror::program(directory, source).map_err(|error| error.to_string())?;
+    let program = program.ok_or_else(|| format!("{} has no program of it", directory.display()))?;
+    let program = std::path::absolute(program).map_err(|error| error.to_string())?;
+    Ok(Package { source: source.clone(), version: None, checksum: None, directory: directory.to_owned(), program })
+}
+
+impl Packages for PlannedPackages {
+    fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic> {
+        let key = (wanted.source.clone(), wanted.checksum.clone());
+        if let Some(found) = self.found.lock().get(&key) {
+            return Ok(found.clone());
+        }
+        let plugin = self.look(wanted)?.plugin(None);
+        self.found.lock().insert(key, plugin.clone());
+        Ok(plugin)
+    }
+}

@@ -1,0 +1,233 @@
+//! Where state and runs are: beside the configuration, or in Redis.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::{CompiledModule, Installed, load_tree};
+use weft_evaluator::decode::decode;
+use weft_expressions::console::BareScope;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::types::Type;
+use weft_state::{
+    Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError,
+};
+
+use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
+use crate::options::Arguments;
+
+/// The state file of the default workspace.
+const STATE_FILE: &str = "terraform.tfstate";
+/// The folder of the other workspaces' state files.
+const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
+/// What a plan calls a state file: this and its path.
+const LOCAL: &str = "local:";
+
+/// Where state and runs are.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A state file, and a folder beside it.
+    Embedded(Box<EmbeddedOptions>),
+    /// A Redis server.
+    Redis {
+        /// `redis://HOST/DB?state=NAME`, secrets included.
+        url: String,
+        /// The workspace.
+        workspace: SmolStr,
+    },
+}
+
+/// What the store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To look at state and runs; nothing is locked.
+    Read,
+    /// To change them.
+    Change,
+}
+
+impl Place {
+    /// The place that options, environment and configuration name. The configuration of the current directory is loaded
+    /// unless it is given.
+    ///
+    /// # Errors
+    /// What is wrong with any of these.
+    pub fn find(
+        context: &Context,
+        arguments: &Arguments,
+        root: Option<&CompiledModule>,
+    ) -> Result<Place, Vec<Diagnostic>> {
+        let workspace = context.workspace().map_err(|problem| vec![problem])?;
+        if let Some(place) = named(arguments, &workspace) {
+            return Ok(place);
+        }
+        let (path, folder) = match (arguments.value("state"), root) {
+            (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments)),
+            (None, Some(root)) => local_backend(root)?,
+            (None, None) => {
+                let (root, _, _) = load_tree(std::path::Path::new("."), &Installed::new());
+                local_backend(&root)?
+            }
+        };
+        let path = if workspace == DEFAULT_WORKSPACE {
+            path.map_or_else(|| PathBuf::from(STATE_FILE), PathBuf::from)
+        } else {
+            folder.map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from).join(workspace.as_str()).join(STATE_FILE)
+        };
+        Ok(embedded(path, arguments))
+    }
+
+    /// The place that options and environment name, else the one that a plan was made from.
+    ///
+    /// # Errors
+    /// When nothing says where the state is.
+    pub fn of_plan(
+        context: &Context,
+        arguments: &Arguments,
+        backend: &str,
+        workspace: &SmolStr,
+    ) -> Result<Place, Vec<Diagnostic>> {
+        if let Some(place) = named(arguments, workspace) {
+            return Ok(place);
+        }
+        if let Some(path) = arguments.value("state") {
+            return Ok(embedded(PathBuf::from(path), arguments));
+        }
+        match backend.strip_prefix(LOCAL) {
+            Some(path) => Ok(embedded(PathBuf::from(path), arguments)),
+            None if backend.is_empty() => Place::find(context, arguments, None),
+            None => Err(vec![Diagnostic::error(
+                "State of the plan not named",
+                format!(
+                    "The plan was made from the state in {backend}. Name it with the option -store or the environment \
+                     variable WEFT_STORE: a plan does not keep the password."
+                ),
+            )]),
+        }
+    }
+
+    /// How a plan remembers it: without secrets.
+    pub fn words(&self) -> String {
+        match self {
+            Place::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
+            Place::Redis { url, .. } => match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
+                Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
+                _ => url.clone(),
+            },
+        }
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// When it cannot be opened, in words for people.
+    pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
+        match self {
+            Place::Embedded(options) => {
+                let options = (**options).clone();
+                let opened = tokio::task::spawn_blocking(move || match access {
+                    Access::Read => EmbeddedStore::open_read_only(options),
+                    Access::Change => EmbeddedStore::open(options),
+                });
+                match opened.await {
+                    Ok(Ok(store)) => Ok(Arc::new(store)),
+                    Ok(Err(error)) => Err(problem(&error)),
+                    Err(_) => Err(Diagnostic::error("Cannot open the state", "The process is ending.")),
+                }
+            }
+            Place::Redis { url, workspace } => {
+                let store = RedisStore::connect(url, workspace, access == Access::Change).await;
+                store.map(|store| Arc::new(store) as Arc<dyn RunStore>).map_err(|error| problem(&error))
+            }
+        }
+    }
+
+    /// The whole state, read without a lock; an empty one where there is none yet.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
+        if let Place::Embedded(options) = self
+            && let Some(parent) = options.state.parent()
+            && !parent.as_os_str().is_empty()
+            && !parent.exists()
+        {
+            return Ok(Snapshot::default());
+        }
+        let store = match self {
+            Place::Embedded(_) => self.open(Access::Read).await?,
+            Place::Redis { url, workspace } => match RedisStore::connect(url, workspace, false).await {
+                Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
+                Err(StoreError::NoState(_)) => return Ok(Snapshot::default()),
+                Err(error) => return Err(problem(&error)),
+            },
+        };
+        match store.snapshot().await {
+            Err(StoreError::NoState(_)) => Ok(Snapshot::default()),
+            answer => answer.map_err(|error| problem(&error)),
+        }
+    }
+}
+
+fn named(arguments: &Arguments, workspace: &SmolStr) -> Option<Place> {
+    let url = arguments.value("store").map(str::to_owned).or_else(|| environment("WEFT_STORE"))?;
+    if url.is_empty() || url == "embedded" {
+        return None;
+    }
+    Some(Place::Redis { url, workspace: workspace.clone() })
+}
+
+fn embedded(state: PathBuf, arguments: &Arguments) -> Place {
+    let mut options = EmbeddedOptions::new(state, holder());
+    options.state_out = arguments.value("state-out").map(PathBuf::from);
+    options.backup = match arguments.value("backup") {
+        None | Some("") => Backup::Beside,
+        Some("-") => Backup::Never,
+        Some(path) => Backup::At(PathBuf::from(path)),
+    };
+    options.lock_timeout = arguments.time("lock-timeout").unwrap_or(Duration::ZERO);
+    options.network = environment("WEFT_ALLOW_NETWORK_STATE").is_some_and(|text| text == "1");
+    Place::Embedded(Box::new(options))
+}
+
+/// `path` and `workspace_dir` of `backend "local"`.
+fn local_backend(root: &CompiledModule) -> Result<(Option<String>, Option<String>), Vec<Diagnostic>> {
+    let Some(body) = &root.local_backend else { return Ok((None, None)) };
+    let mut block = Block::default();
+    for name in ["path", "workspace_dir"] {
+        let mut attribute = Attribute::new(Type::String);
+        attribute.optional = true;
+        block.attributes.insert(name.into(), attribute);
+    }
+    let (value, problems) = decode(body, &block, &BareScope::new());
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let text = |name: &str| {
+        let part = value.as_fields().and_then(|fields| fields.get(name));
+        part.and_then(|part| part.as_str().map(str::to_owned)).filter(|text| !text.is_empty())
+    };
+    Ok((text("path"), text("workspace_dir")))
+}
+
+/// What a store says, for people.
+pub fn problem(error: &StoreError) -> Diagnostic {
+    let (summary, hint) = match error {
+        StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
+        StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
+        StoreError::Unfit(_) => ("Store not fit to hold state", ""),
+        StoreError::Address(_) => ("Invalid store address", ""),
+        StoreError::Unreachable { .. } => ("Store does not answer", ""),
+        StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
+            ("State damaged", "")
+        }
+        StoreError::NoState(_) => ("No state", ""),
+        StoreError::NoRun(_) => ("No such run", ""),
+        _ => ("State store failed", ""),
+    };
+    let text = error.to_string();
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    Diagnostic::error(summary, format!("{text}{stop}{hint}"))
+}

@@ -1,0 +1,458 @@
+//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. What is decided about tasks is
+//! decided in [`crate::held`]; here it is carried out.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::AbortHandle;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::held::{Grant, HeldTasks, Start};
+use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
+use crate::problem::Problems;
+use crate::settle::settle;
+use crate::shard::Shard;
+use crate::task::{Host, Permission, RunContext, TaskContext, carry_out};
+
+/// Most evidence sought at once: each look may read from a provider, and none is urgent.
+const MOST_SETTLING: usize = 64;
+
+/// What tasks tell the desk.
+pub(crate) enum Event {
+    /// A shard was opened, or cannot be.
+    Opened { run: RunId, shard: u32, outcome: Result<Box<Shard>, Problems> },
+    /// A task is ready for its call.
+    Asked { run: RunId, task: Task, planned: [u8; 32] },
+    /// A task came to its end.
+    Finished { run: RunId, task: Task, result: TaskResult },
+    /// A task was ended by a defect of ours.
+    Broken { run: RunId, task: Task },
+    /// There is evidence, or none to be had.
+    Settled { run: RunId, task: Task, verdict: Verdict },
+}
+
+struct RunState {
+    context: Arc<RunContext>,
+    /// Of the newest term that gave orders.
+    epoch: u64,
+    shards: BTreeMap<u32, ShardState>,
+}
+
+enum ShardState {
+    /// Being opened; what came meanwhile, in order.
+    Opening(Vec<Waiting>),
+    Open { shard: Arc<Shard>, closing: bool },
+}
+
+/// What waits for its shard to be opened.
+enum Waiting {
+    Arrived(Vec<(u32, Vec<u8>)>),
+    Begin(Task, bool),
+    Settle(SettleOrder),
+    Close,
+}
+
+struct Running {
+    abort: AbortHandle,
+    grant: Option<oneshot::Sender<()>>,
+    number: u32,
+    shard: Arc<Shard>,
+}
+
+/// All work of a worker.
+pub(crate) struct Desk {
+    host: Arc<Host>,
+    events: mpsc::Sender<Event>,
+    held: HeldTasks,
+    runs: BTreeMap<RunId, RunState>,
+    running: BTreeMap<(RunId, Task), Running>,
+    /// What is to be said, in order.
+    reports: std::collections::VecDeque<(RunId, Report)>,
+    room: Arc<Semaphore>,
+    settling: Arc<Semaphore>,
+    began: Instant,
+}
+
+impl Desk {
+    pub(crate) fn new(host: Arc<Host>, events: mpsc::Sender<Event>) -> Desk {
+        let capacity = host.options.capacity.max(1) as usize;
+        Desk {
+            host,
+            events,
+            held: HeldTasks::default(),
+            runs: BTreeMap::new(),
+            running: BTreeMap::new(),
+            reports: std::collections::VecDeque::new(),
+            room: Arc::new(Semaphore::new(capacity)),
+            settling: Arc::new(Semaphore::new(MOST_SETTLING)),
+            began: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Everything that is held, for a greeting.
+    pub(crate) fn held(&self) -> Vec<(RunId, Task, Phase)> {
+        self.held.all()
+    }
+
+    /// A new connection: what may have got lost is said again. Evidence is kept as it was not acknowledged by anybody.
+    pub(crate) fn connected(&mut self) {
+        self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
+        self.reports.extend(self.held.unanswered());
+    }
+
+    /// How much there is to say.
+    pub(crate) fn reports(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// The oldest of what there is to say.
+    pub(crate) fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
+        let count = self.reports.len().min(most);
+        self.reports.drain(..count)
+    }
+
+    /// Whether nothing is left that anybody must hear of.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.reports.is_empty() && self.held.nothing_open()
+    }
+
+    fn say(&mut self, run: &RunId, report: Report) {
+        self.reports.push_back((run.clone(), report));
+    }
+
+    /// What a coordinator says.
+    pub(crate) fn ordered(&mut self, of_run: RunOrders) {
+        let RunOrders { run, epoch, orders } = of_run;
+        if let Some(state) = self.runs.get_mut(&run)
+            && epoch > state.epoch
+        {
+            state.epoch = epoch;
+            state.context.set_stopping(false);
+            self.held.new_term(&run);
+        }
+        for order in orders {
+            self.order(&run, epoch, order);
+        }
+    }
+
+    fn order(&mut self, run: &RunId, epoch: u64, order: Order) {
+        match order {
+            Order::Open(open) => self.open(run, epoch, *open),
+            Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
+            Order::Foreign { shard, operation, value } | Order::Restored { shard, operation, value } => {
+                self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]));
+            }
+            Order::Start { shard, task, read_first } => match self.held.start(run, shard, task) {
+                Start::Begin => self.at_shard(run, shard, Waiting::Begin(task, read_first)),
+                Start::Return => self.say(run, Report::Returned(task)),
+                Start::Known => {
+                    if let Some(result) = self.held.result(run, task) {
+                        self.say(run, result);
+                    }
+                }
+                Start::Keep => {}
+            },
+            Order::Granted(task) => match self.held.granted(run, task, self.now(), self.host.intent_age_ms()) {
+                Grant::Call => {
+                    let running = self.running.get_mut(&(run.clone(), task));
+                    if let Some(grant) = running.and_then(|running| running.grant.take()) {
+                        // A task that ended meanwhile says so itself.
+                        let _ = grant.send(());
+                    }
+                }
+                Grant::Answer(result) => {
+                    self.abort(run, task);
+                    self.say(run, Report::Result { task, result });
+                }
+                Grant::Ignore => {}
+            },
+            Order::Refused(task) => {
+                if self.held.refused(run, task) {
+                    self.abort(run, task);
+                }
+            }
+            Order::Drop(task) => {
+                if self.held.dropped(run, task) {
+                    self.abort(run, task);
+                }
+            }
+            Order::Acknowledged(task) => self.held.acknowledged(run, task),
+            Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
+            Order::Drain => {
+                for task in self.held.drain(run) {
+                    self.abort(run, task);
+                    self.say(run, Report::Returned(task));
+                }
+                self.stop_providers(run);
+            }
+            Order::Leave => self.leave(run),
+        }
+    }
+
+    fn open(&mut self, run: &RunId, epoch: u64, open: OpenShard) {
+        let number = open.shard;
+        let state = self.runs.entry(run.clone()).or_insert_with(|| RunState {
+            context: Arc::new(RunContext::new(run.clone())),
+            epoch,
+            shards: BTreeMap::new(),
+        });
+        if let Some(known) = state.shards.get_mut(&number) {
+            if let ShardState::Open { shard, closing } = known {
+                *closing = false;
+                let shard = shard.clone();
+                tokio::spawn(async move {
+                    for slot in shard.providers() {
+                        slot.retry().await;
+                    }
+                });
+            }
+            self.at_shard(run, number, Waiting::Arrived(open.restored));
+            return;
+        }
+        state.shards.insert(number, ShardState::Opening(Vec::new()));
+        let (host, context, events) = (self.host.clone(), state.context.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let run = context.id.clone();
+            let opening = tokio::task::spawn_blocking(move || Shard::open(&host, &context.id, &context.live, open));
+            let outcome = opening.await.unwrap_or_else(|_| Err(vec![defect("The part of the plan cannot be opened.")]));
+            let _ = events.send(Event::Opened { run, shard: number, outcome: outcome.map(Box::new) }).await;
+        });
+    }
+
+    /// Does something in a shard, now or once it is open.
+    fn at_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
+        let state = self.runs.get_mut(run).and_then(|state| {
+            let context = state.context.clone();
+            state.shards.get_mut(&number).map(|shard| (context, shard))
+        });
+        match state {
+            None => self.no_shard(run, number, what),
+            Some((_, ShardState::Opening(waiting))) => waiting.push(what),
+            Some((context, ShardState::Open { shard, closing })) => {
+                let shard = shard.clone();
+                match what {
+                    Waiting::Arrived(results) => {
+                        for (operation, value) in results {
+                            arrived(&shard, &context, operation, &value);
+                        }
+                    }
+                    Waiting::Begin(task, read_first) => self.begin(context, number, shard, task, read_first),
+                    Waiting::Settle(order) => self.settle(context, shard, order),
+                    Waiting::Close => {
+                        *closing = true;
+                        self.close_unused(run, number, &shard);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An order for a shard that was never opened here.
+    fn no_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
+        match what {
+            Waiting::Begin(task, _) => {
+                let problem = defect(&format!("Shard {number} is not open at this worker."));
+                if let Some(report) = self.held.finished(run, task, TaskResult::failed(vec![problem])) {
+                    self.say(run, report);
+                }
+            }
+            Waiting::Settle(order) => {
+                let verdict = Verdict::Unknown(format!("shard {number} is not open at this worker"));
+                self.say(run, Report::Settled { task: order.task, verdict });
+            }
+            Waiting::Arrived(_) | Waiting::Close => {
+                tracing::warn!(%run, shard = number, "an order for a shard that is not open");
+            }
+        }
+    }
+
+    fn begin(&mut self, run: Arc<RunContext>, number: u32, shard: Arc<Shard>, task: Task, read_first: bool) {
+        let (grant, granted) = oneshot::channel();
+        let key = (run.id.clone(), task);
+        let events = self.events.clone();
+        let context = TaskContext {
+            host: self.host.clone(),
+            run,
+            shard: shard.clone(),
+            task,
+            read_first,
+            permission: Permission { events: events.clone(), granted: Some(granted) },
+        };
+        let (room, id) = (self.room.clone(), key.0.clone());
+        let working = tokio::spawn(async move {
+            let Ok(_room) = room.acquire_owned().await else { return };
+            let event = match AssertUnwindSafe(carry_out(context)).catch_unwind().await {
+                Ok(result) => Event::Finished { run: id, task, result },
+                Err(_) => Event::Broken { run: id, task },
+            };
+            let _ = events.send(event).await;
+        });
+        self.running.insert(key, Running { abort: working.abort_handle(), grant: Some(grant), number, shard });
+    }
+
+    fn settle(&self, run: Arc<RunContext>, shard: Arc<Shard>, order: SettleOrder) {
+        let (host, events, room) = (self.host.clone(), self.events.clone(), self.settling.clone());
+        tokio::spawn(async move {
+            let Ok(_room) = room.acquire_owned().await else { return };
+            let (id, task) = (run.id.clone(), order.task);
+            let permission = Permission { events: events.clone(), granted: None };
+            let context = TaskContext { host, run, shard, task, read_first: false, permission };
+            let verdict = match AssertUnwindSafe(settle(&context, &order)).catch_unwind().await {
+                Ok(verdict) => verdict,
+                Err(_) => Verdict::Unknown(String::from("the search for evidence was ended by a defect of the worker")),
+            };
+            let _ = events.send(Event::Settled { run: id, task, verdict }).await;
+        });
+    }
+
+    fn abort(&mut self, run: &RunId, task: Task) {
+        let Some(running) = self.running.remove(&(run.clone(), task)) else { return };
+        running.abort.abort();
+        self.close_unused(run, running.number, &running.shard);
+    }
+
+    /// What tasks say.
+    pub(crate) fn happened(&mut self, event: Event) {
+        match event {
+            Event::Opened { run, shard, outcome } => self.opened(&run, shard, outcome),
+            Event::Asked { run, task, planned } => {
+                if self.held.asked(&run, task, planned, self.now()) {
+                    self.say(&run, Report::Intent { task, planned });
+                }
+            }
+            Event::Finished { run, task, result } => self.finished(&run, task, result),
+            Event::Broken { run, task } => {
+                let problem = defect("The task was ended by a defect of the worker; its log has more.");
+                let called = self.held.all().iter().any(|held| *held == (run.clone(), task, Phase::Called));
+                let result = match called {
+                    true => TaskResult::InDoubt {
+                        reason: String::from("the worker met a defect of its own after the call was allowed"),
+                        provider_dead: false,
+                        diagnostics: vec![problem],
+                    },
+                    false => TaskResult::failed(vec![problem]),
+                };
+                self.finished(&run, task, result);
+            }
+            Event::Settled { run, task, verdict } => self.say(&run, Report::Settled { task, verdict }),
+        }
+    }
+
+    fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) {
+        let running = self.running.remove(&(run.clone(), task));
+        if let Some(report) = self.held.finished(run, task, result) {
+            self.say(run, report);
+        }
+        if let Some(running) = running {
+            self.close_unused(run, running.number, &running.shard);
+        }
+    }
+
+    fn opened(&mut self, run: &RunId, number: u32, outcome: Result<Box<Shard>, Problems>) {
+        // The run may be over meanwhile.
+        let Some(state) = self.runs.get_mut(run) else { return };
+        let Some(ShardState::Opening(waiting)) = state.shards.remove(&number) else { return };
+        match outcome {
+            Ok(shard) => {
+                let opened = ShardState::Open { shard: Arc::from(shard), closing: false };
+                state.shards.insert(number, opened);
+                for what in waiting {
+                    // What was forgotten while it waited is not begun.
+                    if let Waiting::Begin(task, _) = &what
+                        && !self.held.holds(run, *task)
+                    {
+                        continue;
+                    }
+                    self.at_shard(run, number, what);
+                }
+            }
+            Err(diagnostics) => {
+                self.held.shard_refused(run, number);
+                self.say(run, Report::Refused { shard: number, diagnostics });
+                for what in waiting {
+                    if let Waiting::Settle(_) = what {
+                        self.no_shard(run, number, what);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the providers of a shard that is over, once nobody uses them.
+    fn close_unused(&mut self, run: &RunId, number: u32, shard: &Arc<Shard>) {
+        let state = self.runs.get_mut(run).map(|state| &mut state.shards);
+        let over = match state.as_ref().and_then(|shards| shards.get(&number)) {
+            Some(ShardState::Open { closing, .. }) => *closing,
+            Some(ShardState::Opening(_)) => false,
+            None => true,
+        };
+        if !over || self.held.uses(run, number) {
+            return;
+        }
+        if let Some(shards) = state {
+            shards.remove(&number);
+        }
+        let (host, shard) = (self.host.clone(), shard.clone());
+        tokio::spawn(async move {
+            for slot in shard.providers() {
+                slot.close(&host).await;
+            }
+        });
+    }
+
+    /// Asks the providers of a run to end their calls early.
+    fn stop_providers(&self, run: &RunId) {
+        let Some(state) = self.runs.get(run) else { return };
+        state.context.set_stopping(true);
+        for shard in state.shards.values() {
+            let ShardState::Open { shard, .. } = shard else { continue };
+            let shard = shard.clone();
+            tokio::spawn(async move {
+                futures::future::join_all(shard.providers().map(|slot| slot.stop())).await;
+            });
+        }
+    }
+
+    fn leave(&mut self, run: &RunId) {
+        for task in self.held.leave(run) {
+            self.abort(run, task);
+        }
+        let Some(state) = self.runs.remove(run) else { return };
+        for (number, shard) in state.shards {
+            if let ShardState::Open { shard, .. } = shard {
+                self.close_unused(run, number, &shard);
+            }
+        }
+    }
+
+    /// The worker is about to leave: no new calls, providers told to stop.
+    pub(crate) fn drain(&mut self) {
+        for (run, task) in self.held.drain_worker() {
+            self.abort(&run, task);
+            self.say(&run, Report::Returned(task));
+        }
+        let runs: Vec<RunId> = self.runs.keys().cloned().collect();
+        for run in runs {
+            self.stop_providers(&run);
+        }
+    }
+}
+
+fn arrived(shard: &Shard, run: &RunContext, operation: u32, value: &[u8]) {
+    if let Err(error) = shard.results.arrived(operation, value, &run.live) {
+        // Whoever reads it fails, and says that it is missing.
+        tracing::error!(run = %run.id, operation, %error, "a result cannot be read");
+    }
+}
+
+fn defect(detail: &str) -> Diagnostic {
+    Diagnostic::error("Worker failed", detail)
+}

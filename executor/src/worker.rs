@@ -1,0 +1,201 @@
+//! A worker: it takes orders from a coordinator over a channel of frames, and carries them out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use crate::desk::{Desk, Event};
+use crate::message::{Orders, Welcome};
+use crate::options::WorkerOptions;
+use crate::task::Host;
+use crate::wire;
+
+/// One encoded frame of `weft.cluster.v1`.
+pub type Frame = Vec<u8>;
+
+/// A worker's end of its connection: in one process two channels, over the network a stream pumped into them.
+#[derive(Debug)]
+pub struct Channel {
+    /// Encoded `CoordinatorFrame`s. Its end is the end of the connection.
+    pub incoming: mpsc::Receiver<Frame>,
+    /// Encoded `WorkerFrame`s.
+    pub outgoing: mpsc::Sender<Frame>,
+}
+
+/// Why a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The coordinator closed it, or it broke: connect again and call [`Worker::run`] with the new channel.
+    Disconnected,
+    /// Nothing was heard for too long: as [`Ended::Disconnected`].
+    Silent,
+    /// The coordinator does not take this worker: its reason.
+    Refused(String),
+    /// [`WorkerHandle::drain`] was called, and nothing is open any more.
+    Drained,
+}
+
+/// How long a coordinator may take to greet.
+const WELCOME_WAIT: Duration = Duration::from_secs(10);
+
+/// Events that wait for the worker; tasks wait beyond that. Each task has at most two under way.
+const EVENTS: usize = 4_096;
+
+/// Most reports in one frame, and most events looked at before anything else: large enough to share the cost of a
+/// frame, small enough that a frame is on its way within a millisecond.
+const FRAME_REPORTS: usize = 256;
+
+/// Ends of heartbeats and pauses that a coordinator may ask for: nothing sensible is shorter.
+const SHORTEST_BEAT: Duration = Duration::from_millis(10);
+
+/// Tells a running worker to stop. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct WorkerHandle {
+    drain: Arc<watch::Sender<bool>>,
+}
+
+impl WorkerHandle {
+    /// No new calls; providers are told to stop; running calls end and their results are delivered. Then
+    /// [`Worker::run`] returns [`Ended::Drained`].
+    pub fn drain(&self) {
+        self.drain.send_replace(true);
+    }
+}
+
+/// A worker. It outlives its connections: what it has not been acknowledged for is said again over the next one.
+pub struct Worker {
+    host: Arc<Host>,
+    desk: Desk,
+    events: mpsc::Receiver<Event>,
+    handle: WorkerHandle,
+    draining: watch::Receiver<bool>,
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Worker({})", self.host.options.name)
+    }
+}
+
+impl Worker {
+    /// A worker without work. Nothing happens before [`Worker::run`].
+    pub fn new(options: WorkerOptions) -> Worker {
+        let host = Arc::new(Host::new(options));
+        let (sender, events) = mpsc::channel(EVENTS);
+        let (drain, draining) = watch::channel(false);
+        let desk = Desk::new(host.clone(), sender);
+        Worker { host, desk, events, handle: WorkerHandle { drain: Arc::new(drain) }, draining }
+    }
+
+    /// Stops it from elsewhere.
+    pub fn handle(&self) -> WorkerHandle {
+        self.handle.clone()
+    }
+
+    /// Works for the coordinator at the other end until the connection ends. Tasks that are under way then go on; the
+    /// next call says what became of them. Must be called within a tokio runtime.
+    pub async fn run(&mut self, channel: Channel) -> Ended {
+        let Channel { mut incoming, outgoing } = channel;
+        let hello = wire::hello(&self.host.options, self.desk.held());
+        if outgoing.send(hello).await.is_err() {
+            return Ended::Disconnected;
+        }
+        let first = timeout(WELCOME_WAIT, incoming.recv()).await;
+        let orders = match first {
+            Ok(Some(frame)) => wire::orders(&frame),
+            Ok(None) => return Ended::Disconnected,
+            Err(_) => return Ended::Silent,
+        };
+        let welcome = match orders {
+            Ok(Orders { welcome: Some(welcome), orders }) => {
+                if !welcome.refused.is_empty() {
+                    return Ended::Refused(welcome.refused);
+                }
+                self.desk.connected();
+                orders.into_iter().for_each(|of_run| self.desk.ordered(of_run));
+                welcome
+            }
+            Ok(Orders { welcome: None, .. }) => return Ended::Refused(String::from("the coordinator did not greet")),
+            Err(error) => return Ended::Refused(format!("the coordinator's greeting was not understood: {error}")),
+        };
+        self.serve(&welcome, incoming, outgoing).await
+    }
+
+    async fn serve(
+        &mut self,
+        welcome: &Welcome,
+        mut incoming: mpsc::Receiver<Frame>,
+        outgoing: mpsc::Sender<Frame>,
+    ) -> Ended {
+        self.host.set_intent_age_ms(u64::from(welcome.intent_age_ms));
+        let pause = Duration::from_millis(welcome.pause_ms.into()).max(SHORTEST_BEAT);
+        let mut beat = interval(Duration::from_millis(welcome.heartbeat_ms.into()).max(SHORTEST_BEAT));
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
+        let mut drained = false;
+        loop {
+            if *self.draining.borrow() && !drained {
+                drained = true;
+                self.desk.drain();
+            }
+            if drained && self.desk.is_idle() {
+                return Ended::Drained;
+            }
+            let room = self.desk.reports() < FRAME_REPORTS;
+            tokio::select! {
+                biased;
+                _ = beat.tick() => {
+                    if heard.elapsed() > pause {
+                        return Ended::Silent;
+                    }
+                    if spoke.elapsed() >= beat.period() / 2 {
+                        beats += 1;
+                        // A full channel has frames under way, which say as much.
+                        let sent = outgoing.try_send(wire::heartbeat(beats));
+                        if let Err(mpsc::error::TrySendError::Closed(_)) = sent {
+                            return Ended::Disconnected;
+                        }
+                    }
+                }
+                changed = self.draining.changed(), if !drained => {
+                    if changed.is_err() {
+                        return Ended::Drained;
+                    }
+                }
+                frame = incoming.recv(), if room => {
+                    let Some(frame) = frame else { return Ended::Disconnected };
+                    heard = Instant::now();
+                    match wire::orders(&frame) {
+                        Ok(found) => found.orders.into_iter().for_each(|of_run| self.desk.ordered(of_run)),
+                        Err(error) => {
+                            tracing::error!(%error, "the coordinator's frame was not understood");
+                            return Ended::Disconnected;
+                        }
+                    }
+                }
+                event = self.events.recv(), if room => {
+                    let mut next = event;
+                    let mut looked_at = 0;
+                    while let Some(event) = next {
+                        self.desk.happened(event);
+                        looked_at += 1;
+                        next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
+                    }
+                }
+                permit = outgoing.reserve(), if self.desk.reports() > 0 => {
+                    let Ok(permit) = permit else { return Ended::Disconnected };
+                    permit.send(wire::reports(self.desk.take_reports(FRAME_REPORTS)));
+                    spoke = Instant::now();
+                }
+            }
+        }
+    }
+
+    /// Ends all providers, used or not. Whatever is under way is lost; call it when [`Worker::run`] has drained, or when
+    /// there is no time left.
+    pub async fn close(self) {
+        self.host.pool.close_all().await;
+    }
+}
