@@ -28,15 +28,21 @@ impl Project {
     /// # Errors
     /// What is wrong with it, warnings included.
     pub fn load(view: &View) -> Result<Project, Vec<Diagnostic>> {
-        let directory = Path::new(".");
-        let empty = !has_configuration(directory);
-        let (root, sources, problems) = load_tree(directory, &Installed::new());
-        view.know(&sources);
+        let (project, problems) = Project::load_quietly(view);
         if has_errors(&problems) {
             return Err(problems);
         }
         view.diagnostics(&problems);
-        Ok(Project { root, empty })
+        Ok(project)
+    }
+
+    /// The same as far as it goes, with all that is wrong beside it.
+    pub fn load_quietly(view: &View) -> (Project, Vec<Diagnostic>) {
+        let directory = Path::new(".");
+        let empty = !has_configuration(directory);
+        let (root, sources, problems) = load_tree(directory, &Installed::new());
+        view.know(&sources);
+        (Project { root, empty }, problems)
     }
 
     /// The same, where there must be configuration files; `doing` is `Plan` or `Apply`.

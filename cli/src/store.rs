@@ -79,6 +79,22 @@ impl Place {
         Ok(embedded(path, arguments))
     }
 
+    /// The folder of all workspaces but the default one, beside the local state.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, or that state is not kept in files.
+    pub fn workspaces(arguments: &Arguments) -> Result<PathBuf, Vec<Diagnostic>> {
+        if named(arguments, &DEFAULT_WORKSPACE.into()).is_some() {
+            return Err(vec![Diagnostic::error(
+                "Workspaces of a store not supported yet",
+                "With a store, choose the workspace by the environment variable TF_WORKSPACE; it is made when first used.",
+            )]);
+        }
+        let (root, _, _) = load_tree(std::path::Path::new("."), &Installed::new());
+        let (_, folder) = local_backend(&root)?;
+        Ok(folder.map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from))
+    }
+
     /// The place that options and environment name, else the one that a plan was made from.
     ///
     /// # Errors

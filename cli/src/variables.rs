@@ -65,19 +65,44 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
-/// Values that were given on the command line only, for comparison with those that a plan has.
-pub fn given_by_option(root_types: &dyn Fn(&str) -> Option<Type>, arguments: &Arguments) -> (GivenVariables, Vec<Diagnostic>) {
+/// Values for variables whose configuration is not at hand, only their types: from the same places.
+pub fn given_again<'a>(
+    types: &dyn Fn(&str) -> Option<Type>,
+    names: impl Iterator<Item = &'a SmolStr>,
+    arguments: &Arguments,
+) -> (GivenVariables, Vec<Diagnostic>) {
     let mut given = GivenVariables::new();
     let mut problems = Vec::new();
-    for text in arguments.values("var") {
-        match text.split_once('=') {
-            Some((name, value)) => match parsed(name, root_types(name).as_ref(), value, "-var") {
-                Ok(value) => {
-                    given.insert(name.into(), value);
-                }
-                Err(found) => problems.extend(found),
-            },
-            None => problems.push(bad_option(text)),
+    let mut take = |name: &str, answer: Result<GivenVariable, Vec<Diagnostic>>| match answer {
+        Ok(value) => drop(given.insert(name.into(), value)),
+        Err(found) => problems.extend(found),
+    };
+    for name in names {
+        if let Ok(text) = std::env::var(format!("TF_VAR_{name}")) {
+            take(name, parsed(name, types(name).as_ref(), &text, "the environment"));
+        }
+    }
+    let mut from_file = |path: &str, take: &mut dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>)| {
+        let read = file::read(path);
+        if has_errors(&read.diagnostics) {
+            take("", Err(read.diagnostics));
+            return;
+        }
+        for file::Entry { name, value, range } in read.entries {
+            if types(&name).is_some() {
+                take(&name, value.map(|value| GivenVariable { value, range, source: format!("the file {path}") }));
+            }
+        }
+    };
+    for path in usual_files(Path::new(".")) {
+        from_file(&path, &mut take);
+    }
+    for (flag, text) in arguments.in_order(&["var", "var-file"]) {
+        match (flag, text.split_once('=')) {
+            ("var-file", _) => from_file(text, &mut take),
+            (_, Some((name, _))) if types(name).is_none() => {}
+            (_, Some((name, value))) => take(name, parsed(name, types(name).as_ref(), value, "the -var option")),
+            (_, None) => take("", Err(vec![bad_option(text)])),
         }
     }
     (given, problems)

@@ -106,6 +106,11 @@ impl View {
         self.sources.lock().trees.extend(sources.iter().map(|(name, tree)| (name.clone(), tree.clone())));
     }
 
+    /// All files that it knows.
+    pub fn known_files(&self) -> Sources {
+        self.sources.lock().trees.clone()
+    }
+
     /// Takes note of the source lines of a plan.
     pub fn know_snippets(&self, snippets: &SourceSnippets) {
         self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));

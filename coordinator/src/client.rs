@@ -172,14 +172,15 @@ async fn channel(address: &str) -> Result<Channel, ClientError> {
 }
 
 fn refused(address: &str, status: Status) -> ClientError {
-    if status.code() == Code::Unavailable && status.details().is_empty() && status.message().is_empty() {
+    if status.code() == Code::Unavailable && status.message().is_empty() {
         return ClientError::Unreachable { address: address.to_owned(), error: "the connection broke".to_owned() };
     }
-    let diagnostics = match status.details() {
-        [] => Vec::new(),
-        bytes => decode_diagnostics(&Opaque(bytes.to_vec())),
-    };
-    ClientError::Refused { message: status.message().to_owned(), diagnostics }
+    ClientError::Refused { message: status.message().to_owned(), diagnostics: Vec::new() }
+}
+
+fn refusal_error(refusal: proto::Refusal) -> ClientError {
+    let diagnostics = decode_diagnostics(&Opaque(refusal.diagnostics));
+    ClientError::Refused { message: refusal.message, diagnostics }
 }
 
 impl Client {
@@ -208,7 +209,11 @@ impl Client {
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;
-        Ok(response.map_err(|status| refused(&self.address, status))?.into_inner().run)
+        let response = response.map_err(|status| refused(&self.address, status))?.into_inner();
+        match response.refusal {
+            None => Ok(response.run),
+            Some(refusal) => Err(refusal_error(refusal)),
+        }
     }
 
     /// Watches a run (the newest without a name) from now on.
@@ -266,7 +271,11 @@ impl Client {
             placement: how.placement.into_iter().map(placement_rule).collect(),
         };
         let response = self.runs.resume_run(request).await.map_err(|status| refused(&self.address, status))?;
-        Ok(Some(response.into_inner().run).filter(|run| !run.is_empty()))
+        let response = response.into_inner();
+        match response.refusal {
+            None => Ok(Some(response.run).filter(|run| !run.is_empty())),
+            Some(refusal) => Err(refusal_error(refusal)),
+        }
     }
 
     /// Says what became of an operation in doubt. Gives the status word and, where it is still in doubt, why.
@@ -304,7 +313,8 @@ impl Client {
     }
 }
 
-/// Opens a worker's stream. The two ends are closed when the connection breaks; the worker then calls this again and
+/// Opens a worker's stream. (The worker inside an `apply` that watches its run has the label `home` with the run's id,
+/// so that it gets what must run where the user is.) The two ends are closed when the connection breaks; the worker then calls this again and
 /// greets anew. Orders to settle are completed on the way: whether their holder is dead is looked up on this machine.
 ///
 /// # Errors
@@ -387,4 +397,3 @@ fn operation_event(event: proto::OperationEvent) -> OperationEvent {
         diagnostics: decode_diagnostics(&Opaque(event.diagnostics)),
     }
 }
-

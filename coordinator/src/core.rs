@@ -16,8 +16,10 @@
 mod answers;
 mod dispatch;
 mod doubts;
+mod ending;
 mod nodes;
 mod records;
+mod recovery;
 mod reports;
 mod roster;
 
@@ -30,13 +32,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_state::{
-    Attempt, Ending, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
-};
+use weft_state::{Attempt, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId};
 
-use crate::event::{Cancel, Command, Decision, Event, Finish, FinishReason, Progress, ProgressKind, UserResolution};
+use crate::event::{Cancel, Command, Decision, Event, FinishReason, Progress, ProgressKind, UserResolution};
 use crate::outline::{Outline, OutlineError, OutlineOperation};
-use crate::result::JournalledResult;
 use crate::status::{Happening, Status, transition};
 use crate::worker::{Order, TaskResult};
 use answers::Step;
@@ -332,110 +331,6 @@ impl Coordinator {
         &self.outline
     }
 
-    /// Takes over what the store knows.
-    fn recover(&mut self, view: RunView) {
-        let mut results: BTreeMap<Position, JournalledResult> = BTreeMap::new();
-        for (index, record) in view.ops {
-            let Some(position) = self.outline.position(index.0).map(|position| position as u32) else { continue };
-            let holder = (!record.worker.0.is_empty()).then(|| self.absent_worker(&record.worker));
-            let op = &mut self.ops[position as usize];
-            op.attempt = record.attempt.0;
-            op.holder = holder;
-            let status = Status::from(record.status);
-            self.enter(position, status);
-            match status {
-                Status::Done => {
-                    if let Some(result) = record.result.as_ref().and_then(JournalledResult::decode) {
-                        results.insert(position, result);
-                    }
-                }
-                Status::Intended => {
-                    self.ops[position as usize].phase = Phase::AtWorker;
-                    match holder {
-                        Some(holder) => {
-                            self.workers[holder as usize].tasks.insert(position);
-                            self.in_flight += 1;
-                        }
-                        None => self.doubt(position, "the store does not say who made the attempt".to_owned()),
-                    }
-                }
-                Status::InDoubt => {
-                    let op = &mut self.ops[position as usize];
-                    op.phase = Phase::SettleQueued;
-                    // Its worker may have been told to forget it.
-                    op.reported = true;
-                }
-                Status::Failed | Status::Skipped if !self.options.only_resolve => {
-                    self.ops[position as usize].tried = status == Status::Failed;
-                    self.reopen(position);
-                }
-                _ => {}
-            }
-        }
-        let live = |position: u32| !self.outline.operations[position as usize].journalled;
-        let done = |position: u32| self.ops[position as usize].status == Status::Done;
-        for position in self.nodes.needed_again(done, live) {
-            let op = &mut self.ops[position as usize];
-            op.live = true;
-            self.enter(position, Status::Pending);
-        }
-        for position in 0..self.ops.len() as u32 {
-            match (self.ops[position as usize].status, self.ops[position as usize].phase) {
-                (Status::Done, _) => {
-                    self.nodes.done(position);
-                    self.keep_result(position, results.remove(&position).unwrap_or_default(), None);
-                }
-                (Status::InDoubt, _) => self.seek_evidence(position, "a worker that is gone held it".to_owned()),
-                _ => {}
-            }
-        }
-        for position in 0..self.ops.len() as u32 {
-            self.ready_if_free(position);
-        }
-    }
-
-    /// Puts an operation that nothing holds up among the ready ones.
-    fn ready_if_free(&mut self, position: Position) {
-        let op = &self.ops[position as usize];
-        if op.status == Status::Pending && self.nodes.is_free(position) && !self.options.only_resolve {
-            let shard = self.outline.operations[position as usize].shard;
-            let entry = (Reverse(self.nodes.height(position)), position);
-            self.shards[shard as usize].ready.insert(entry);
-            self.shard_has_work(shard);
-        }
-    }
-
-    /// The results of a done operation, for those that read them; `by` is the worker that has them already.
-    fn keep_result(&mut self, position: Position, result: JournalledResult, by: Option<WorkerIndex>) {
-        let outline = Arc::clone(&self.outline);
-        let operation = &outline.operations[position as usize];
-        if !result.local.is_empty() {
-            let shard = operation.shard;
-            if let Some(worker) = self.shards[shard as usize].worker.filter(|worker| Some(*worker) != by) {
-                let value = Arc::clone(&result.local);
-                self.order(worker, Order::Restored { shard, operation: operation.index, value });
-            }
-            self.locals.insert(position, result.local);
-            self.shards[shard as usize].locals.push(position);
-        }
-        for (index, (export, value)) in operation.exports.iter().zip(result.exports).enumerate() {
-            for reader in &export.readers {
-                let Some(shard) = self.shards.get_mut(*reader as usize) else { continue };
-                shard.foreign.push((position, index as u32));
-                let order = Order::Foreign {
-                    shard: *reader,
-                    operation: operation.index,
-                    export: index as u32,
-                    value: Arc::clone(&value),
-                };
-                if let Some(worker) = shard.worker {
-                    self.order(worker, order);
-                }
-            }
-            self.exports.insert((position, index as u32), value);
-        }
-    }
-
     fn operation(&self, position: Position) -> &OutlineOperation {
         &self.outline.operations[position as usize]
     }
@@ -565,73 +460,6 @@ impl Coordinator {
             what,
             diagnostics,
         });
-    }
-
-    /// Gives out what can be given out, sees whether this is the end, and collects the commands.
-    fn settle_down(&mut self) -> Vec<Command> {
-        if self.end.is_none() {
-            self.dispatch();
-            self.end = self.reason_to_end();
-        }
-        let mut commands = Vec::new();
-        if !self.steps.is_empty() && !matches!(self.end, Some(FinishReason::Fenced)) {
-            commands.push(Command::Store(std::mem::take(&mut self.steps)));
-        }
-        if self.end.is_some() {
-            for worker in self.connected_workers() {
-                self.order(worker, Order::Leave);
-            }
-        }
-        for (worker, orders) in std::mem::take(&mut self.orders) {
-            commands.push(Command::Send { worker: self.workers[worker as usize].id.clone(), orders });
-        }
-        commands.extend(self.progress.drain(..).map(Command::Progress));
-        if let Some(reason) = self.end {
-            self.finished = true;
-            commands.push(Command::Finish(self.finish(reason)));
-        }
-        commands
-    }
-
-    fn reason_to_end(&self) -> Option<FinishReason> {
-        if !self.in_store.is_empty() {
-            return None;
-        }
-        if self.draining {
-            return (self.in_flight == 0 && self.settling == 0).then_some(FinishReason::Drained);
-        }
-        if self.options.only_resolve {
-            let resting = self.counts.running == 0 && self.counts.in_doubt == self.unsettled;
-            return resting.then_some(FinishReason::Resolved);
-        }
-        if self.open == 0 {
-            return Some(FinishReason::Complete);
-        }
-        // What is left may wait for a worker that never comes.
-        let idle = self.in_flight == 0 && self.settling == 0 && self.dispatchable.is_empty();
-        let waits = !(self.wanting.is_empty() && self.orphans.is_empty());
-        let in_vain = self.options.fixed_workers && self.visited && !self.paused;
-        (idle && waits && in_vain).then_some(FinishReason::NoWorker)
-    }
-
-    fn finish(&self, reason: FinishReason) -> Finish {
-        let pick = |wanted: &dyn Fn(Status) -> bool| -> Vec<u32> {
-            let ops = self.ops.iter().zip(&self.outline.operations);
-            ops.filter(|(op, _)| wanted(op.status)).map(|(_, operation)| operation.index).collect()
-        };
-        let release = match reason {
-            FinishReason::Fenced => None,
-            FinishReason::Complete => Some(Ending::Finished),
-            FinishReason::Resolved if self.open == 0 && self.counts.skipped == 0 => Some(Ending::Finished),
-            _ => Some(Ending::Stopped),
-        };
-        Finish {
-            release,
-            reason,
-            counts: self.counts,
-            in_doubt: pick(&|status| status == Status::InDoubt),
-            unfinished: pick(&|status| matches!(status, Status::Pending | Status::Leased | Status::Intended)),
-        }
     }
 }
 

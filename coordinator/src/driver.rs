@@ -21,12 +21,13 @@ use weft_state::{
 use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Event, Finish, FinishReason, Progress};
 use crate::hub::Hub;
+use crate::outline::OutlineError;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
 use crate::term::{self, RunError, Term};
 use crate::timing::{
     FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, STORE_RETRY_FIRST, STORE_RETRY_MOST, TICK,
-    WATCH_EVENTS,
+    WATCH_EVENTS, WORKER_HEARTBEAT,
 };
 use crate::transport::CoordinatorEnd;
 use crate::wire::OrderEncoder;
@@ -76,7 +77,9 @@ impl RunOutcome {
     pub fn exit_code(&self) -> u8 {
         match self.reason {
             _ if !self.in_doubt.is_empty() => 3,
-            FinishReason::Complete if self.counts.failed == 0 && self.counts.skipped == 0 && self.strays.is_empty() => 0,
+            FinishReason::Complete if self.counts.failed == 0 && self.counts.skipped == 0 && self.strays.is_empty() => {
+                0
+            }
             _ => 1,
         }
     }
@@ -131,7 +134,8 @@ pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> 
         }
     });
     let signals = tokio::spawn(forward_signals(cancel, events.clone()));
-    let driver = Driver::new(store, run, plan, options, begun, hub.clone(), watchers, events)?;
+    let surroundings = Surroundings { store, run, plan, hub: hub.clone(), watchers, events };
+    let driver = Driver::new(surroundings, options, begun)?;
     let outcome = driver.run(inbox).await;
     signals.abort();
     hub.hang_up();
@@ -157,6 +161,16 @@ async fn land<T>(flight: &mut Flight<T>) -> T {
     }
 }
 
+/// What a term goes on in.
+struct Surroundings {
+    store: Arc<dyn RunStore>,
+    run: RunId,
+    plan: RunPlan,
+    hub: Hub,
+    watchers: broadcast::Sender<Notice>,
+    events: mpsc::Sender<Vec<Event>>,
+}
+
 /// A term in progress.
 pub(crate) struct Driver {
     store: Arc<dyn RunStore>,
@@ -178,17 +192,9 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn new(
-        store: Arc<dyn RunStore>,
-        run: RunId,
-        plan: RunPlan,
-        options: RunOptions,
-        term: Term,
-        hub: Hub,
-        watchers: broadcast::Sender<Notice>,
-        events: mpsc::Sender<Vec<Event>>,
-    ) -> Result<Driver, RunError> {
+    /// Begins a term.
+    fn new(surroundings: Surroundings, options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
+        let Surroundings { store, run, plan, hub, watchers, events } = surroundings;
         let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
         let mut driver = Driver {
             store,
@@ -216,15 +222,13 @@ impl Driver {
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Vec<Event>>) -> RunOutcome {
         let events = self.events.clone();
         let listening = self.hub.listen_for(&self.run, events).await;
-        for holder in self.core.absent_holders() {
-            if is_dead(&holder) {
-                self.step(Event::Dead(holder));
-            }
-        }
+        self.look_for_the_dead();
         let mut batch: Flight<Result<Vec<StoreAnswer>, StoreError>> = None;
         let mut renewal: Flight<Result<RenewAnswer, StoreError>> = None;
         let mut ticks = interval(TICK);
         let mut renewals = interval(RENEW_INTERVAL);
+        let mut looks = interval(WORKER_HEARTBEAT);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut received: Vec<Vec<Event>> = Vec::new();
@@ -272,6 +276,7 @@ impl Driver {
                     let (store, lease) = (Arc::clone(&self.store), self.lease.clone());
                     renewal = Some(Box::pin(async move { store.renew(&lease).await }));
                 }
+                _ = looks.tick() => self.look_for_the_dead(),
                 _ = ticks.tick() => {
                     self.watch_lease();
                     self.step(Event::Tick);
@@ -288,6 +293,15 @@ impl Driver {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let commands = self.core.step(now, event);
         self.take(commands);
+    }
+
+    /// Workers that hold something and are not connected may be processes of this machine that are dead.
+    fn look_for_the_dead(&mut self) {
+        for holder in self.core.absent_holders() {
+            if is_dead(&holder) {
+                self.step(Event::Dead(holder));
+            }
+        }
     }
 
     fn take(&mut self, commands: Vec<Command>) {
@@ -450,20 +464,34 @@ fn may_pass(error: &StoreError) -> bool {
 }
 
 /// Begins a term of a run on a hub that is there already, and says where its events and notices go.
-#[allow(clippy::too_many_arguments)]
 pub(crate) async fn begin_term(
     store: &Arc<dyn RunStore>,
     run: &RunId,
     plan: RunPlan,
     options: RunOptions,
-    holder: &Holder,
-    unmoved: Option<LeaseView>,
+    by: TakenBy<'_>,
     hub: Hub,
-) -> Result<(Driver, mpsc::Receiver<Vec<Event>>, mpsc::Sender<Vec<Event>>, broadcast::Sender<Notice>), RunError> {
-    let begun = term::begin(store, run, &plan.outline, holder, unmoved).await?;
+) -> Result<BegunTerm, RunError> {
+    let begun = term::begin(store, run, &plan.outline, by.holder, by.unmoved).await?;
     let (watchers, _) = broadcast::channel(WATCH_EVENTS);
     let (events, inbox) = mpsc::channel(EVENT_BATCHES);
     let (store, run) = (Arc::clone(store), run.clone());
-    let driver = Driver::new(store, run, plan, options, begun, hub, watchers.clone(), events.clone())?;
-    Ok((driver, inbox, events, watchers))
+    let surroundings = Surroundings { store, run, plan, hub, watchers: watchers.clone(), events: events.clone() };
+    let driver = Driver::new(surroundings, options, begun)?;
+    Ok(BegunTerm { driver, inbox, events, watchers })
+}
+
+/// Who takes a lease, and from whom.
+pub(crate) struct TakenBy<'service> {
+    pub(crate) holder: &'service Holder,
+    /// The lease that was seen not to move for a TTL.
+    pub(crate) unmoved: Option<LeaseView>,
+}
+
+/// A term that is ready to go on.
+pub(crate) struct BegunTerm {
+    pub(crate) driver: Driver,
+    pub(crate) inbox: mpsc::Receiver<Vec<Event>>,
+    pub(crate) events: mpsc::Sender<Vec<Event>>,
+    pub(crate) watchers: broadcast::Sender<Notice>,
 }

@@ -26,6 +26,8 @@ pub const PROTOCOL: u32 = 1;
 pub(crate) struct Link {
     pub(crate) outgoing: mpsc::Sender<proto::CoordinatorFrame>,
     pub(crate) incoming: mpsc::Receiver<Result<proto::WorkerFrame, wire::FrameError>>,
+    /// Silence says nothing: a worker in the same process cannot be gone while we are here.
+    pub(crate) patient: bool,
 }
 
 /// A run that listens.
@@ -111,7 +113,7 @@ impl Hub {
         let pumps = tokio::spawn(async move {
             tokio::join!(out, into);
         });
-        self.serve(Link { outgoing, incoming }).await;
+        self.serve(Link { outgoing, incoming, patient: true }).await;
         let _ = pumps.await;
     }
 
@@ -152,14 +154,17 @@ impl Hub {
     fn refusal(&self, hello: &proto::WorkerHello) -> Option<String> {
         if hello.protocol != PROTOCOL {
             let theirs = hello.protocol;
-            return Some(format!("the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"));
+            return Some(format!(
+                "the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"
+            ));
         }
         if hello.name.is_empty() || hello.name.contains('/') {
             return Some("a worker needs a name without `/`".to_owned());
         }
         let state = self.state.lock();
         let taken = state.workers.get(&hello.name).filter(|known| known.hello.incarnation != hello.incarnation)?;
-        (!is_dead(&taken.id)).then(|| format!("another worker named {} is connected: give this one another", hello.name))
+        (!is_dead(&taken.id))
+            .then(|| format!("another worker named {} is connected: give this one another", hello.name))
     }
 
     /// Makes a worker known to all runs. An older connection of the same worker ends.
@@ -182,13 +187,18 @@ impl Hub {
                 .map(|(run, sender)| (sender.clone(), Event::Joined(for_run(&id, &hello, run))))
                 .collect();
             let name = hello.name.clone();
-            let entry =
-                Connected { id: id.clone(), hello, outgoing, connection, unheard, hang_up: Some(hang_up) };
+            let entry = Connected { id: id.clone(), hello, outgoing, connection, unheard, hang_up: Some(hang_up) };
             (state.workers.insert(name, entry), connection, told)
         };
-        let gone = older.map(|older| older.id);
+        let mut gone: Vec<Event> = Vec::new();
+        if let Some(older) = older {
+            gone.push(Event::Left(older.id.clone()));
+            if is_dead(&older.id) {
+                gone.push(Event::Dead(older.id));
+            }
+        }
         for (sender, event) in told {
-            let mut events: Vec<Event> = gone.iter().cloned().map(Event::Left).collect();
+            let mut events = gone.clone();
             events.push(event);
             let _ = sender.send(events).await;
         }
@@ -217,7 +227,7 @@ impl Hub {
                     None => return,
                 },
                 _ = beats.tick() => {
-                    if heard.elapsed() > WORKER_SILENCE {
+                    if !link.patient && heard.elapsed() > WORKER_SILENCE {
                         warn!(worker = worker_name(id), "the worker was silent for {WORKER_SILENCE:?}");
                         return;
                     }

@@ -88,9 +88,11 @@ impl RunPlan {
             let shard = &self.outline.shards[shard as usize];
             shard.key == ShardKey::Home && !shard.labels.contains_key("home")
         };
-        let operations = self.outline.operations.iter().filter(|operation| {
-            (operation.shard as usize) < self.outline.shards.len() && unnamed(operation.shard)
-        });
+        let operations = self
+            .outline
+            .operations
+            .iter()
+            .filter(|operation| (operation.shard as usize) < self.outline.shards.len() && unnamed(operation.shard));
         operations.map(|operation| operation.address.as_str()).collect()
     }
 }

@@ -49,9 +49,8 @@ const UNKNOWN_PLACE: &str = "unknown";
 /// Where this process lives: boot id and pid namespace.
 fn place() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().replace('-', ""));
-    let namespace = fs::read_link("/proc/self/ns/pid").map(|link| {
-        link.to_string_lossy().chars().filter(char::is_ascii_digit).collect::<String>()
-    });
+    let namespace = fs::read_link("/proc/self/ns/pid")
+        .map(|link| link.to_string_lossy().chars().filter(char::is_ascii_digit).collect::<String>());
     match (boot, namespace) {
         (Ok(boot), Ok(namespace)) if !boot.is_empty() && !namespace.is_empty() => format!("{boot}:{namespace}"),
         _ => format!("{UNKNOWN_PLACE}:{UNKNOWN_PLACE}"),

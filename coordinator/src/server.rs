@@ -25,6 +25,9 @@ use crate::term::RunError;
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::wire::FrameError;
 
+/// Longest words of a status: it travels in headers, percent-encoded, and HTTP/2 peers take 16 KiB of these.
+const STATUS_BYTES: usize = 4096;
+
 /// Why a coordinator does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -123,7 +126,7 @@ impl proto::workers_server::Workers for Edge {
             }
         });
         let hub = self.0.hub().clone();
-        tokio::spawn(async move { hub.serve(Link { outgoing, incoming }).await });
+        tokio::spawn(async move { hub.serve(Link { outgoing, incoming, patient: false }).await });
         Ok(Response::new(Box::pin(ReceiverStream::new(frames).map(Ok))))
     }
 }
@@ -141,8 +144,10 @@ impl proto::runs_server::Runs for Edge {
             placement: request.placement.into_iter().map(placement_rule).collect(),
             detach: request.detach,
         };
-        let run = self.0.submit(submission).await.map_err(refuse)?;
-        Ok(Response::new(proto::SubmitRunResponse { run: run.to_string() }))
+        Ok(Response::new(match self.0.submit(submission).await {
+            Ok(run) => proto::SubmitRunResponse { run: run.to_string(), refusal: None },
+            Err(error) => proto::SubmitRunResponse { run: String::new(), refusal: Some(refusal(error)?) },
+        }))
     }
 
     async fn watch_run(&self, request: Request<proto::WatchRunRequest>) -> Answer<Self::WatchRunStream> {
@@ -159,8 +164,8 @@ impl proto::runs_server::Runs for Edge {
             match watch {
                 Some(watch) => follow(service, run, watch, sender).await,
                 None => {
-                    let stopped = !header.status.is_final();
-                    let end = proto::RunEnd { summary: Some(summary(&listing)), stopped, ..Default::default() };
+                    let details = service.show(Some(run)).await.ok().flatten();
+                    let end = end_of(&listing, !header.status.is_final(), details);
                     let _ = sender.send(event(proto::run_event::Event::End(end))).await;
                 }
             }
@@ -199,9 +204,13 @@ impl proto::runs_server::Runs for Edge {
             parallelism: (request.parallelism > 0).then_some(request.parallelism),
             placement: request.placement.into_iter().map(placement_rule).collect(),
         };
-        let run = self.0.resume(optional_run(&request.run)?, how).await.map_err(refuse)?;
-        let run = run.map(|run| run.to_string()).unwrap_or_default();
-        Ok(Response::new(proto::ResumeRunResponse { run }))
+        Ok(Response::new(match self.0.resume(optional_run(&request.run)?, how).await {
+            Ok(run) => {
+                let run = run.map(|run| run.to_string()).unwrap_or_default();
+                proto::ResumeRunResponse { run, refusal: None }
+            }
+            Err(error) => proto::ResumeRunResponse { run: String::new(), refusal: Some(refusal(error)?) },
+        }))
     }
 
     async fn resolve_doubt(&self, request: Request<proto::ResolveDoubtRequest>) -> Answer<proto::ResolveDoubtResponse> {
@@ -290,13 +299,30 @@ fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
         encode_diagnostics(&[words]).0
     });
     proto::RunEnd {
-        summary: listing.map(|listing| proto::RunSummary { counts: Some(counts(&outcome.counts.into())), ..summary(listing) }),
+        summary: listing
+            .map(|listing| proto::RunSummary { counts: Some(counts(&outcome.counts.into())), ..summary(listing) }),
         in_doubt: outcome.in_doubt,
         stopped: outcome.reason != FinishReason::Complete,
         diagnostics: diagnostics.unwrap_or_default(),
         unfinished: outcome.unfinished,
         strays: outcome.strays,
         reason: format!("{:?}", outcome.reason).to_lowercase(),
+    }
+}
+
+/// The end of a run that does not go on here.
+fn end_of(listing: &RunListing, stopped: bool, details: Option<RunDetails>) -> proto::RunEnd {
+    let operations = details.map(|details| details.operations).unwrap_or_default();
+    let pick = |wanted: &[&str]| -> Vec<String> {
+        let chosen = operations.iter().filter(|operation| wanted.contains(&operation.status.as_str()));
+        chosen.map(|operation| operation.address.clone()).collect()
+    };
+    proto::RunEnd {
+        summary: Some(summary(listing)),
+        in_doubt: pick(&["in-doubt"]),
+        stopped,
+        unfinished: pick(&["pending", "intended"]),
+        ..Default::default()
     }
 }
 
@@ -327,7 +353,19 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
 }
 
-/// An error as a status: the words for people, diagnostics of a plan as details.
+/// Why a run does not begin. It may name thousands of instances, so it is no status: those travel in headers.
+fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
+    match error {
+        RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),
+        RunError::Plan(ref diagnostics) => {
+            let diagnostics = encode_diagnostics(diagnostics).0;
+            Ok(proto::Refusal { message: error.to_string(), diagnostics })
+        }
+        _ => Ok(proto::Refusal { message: error.to_string(), diagnostics: Vec::new() }),
+    }
+}
+
+/// An error as a status.
 fn refuse(error: RunError) -> Status {
     let code = match &error {
         RunError::Store(_) => Code::Unavailable,
@@ -338,10 +376,11 @@ fn refuse(error: RunError) -> Status {
             Code::FailedPrecondition
         }
     };
-    match &error {
-        RunError::Plan(diagnostics) => {
-            Status::with_details(code, error.to_string(), encode_diagnostics(diagnostics).0.into())
-        }
-        _ => Status::new(code, error.to_string()),
+    let mut words = error.to_string();
+    if words.len() > STATUS_BYTES {
+        let end = (0..=STATUS_BYTES).rev().find(|end| words.is_char_boundary(*end)).unwrap_or_default();
+        words.truncate(end);
+        words.push_str("...");
     }
+    Status::new(code, words)
 }

@@ -11,13 +11,13 @@ use tracing::{info, warn};
 use weft_state::{Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
 
 use crate::core::RunOptions;
-use crate::driver::{Notice, RunOutcome, begin_term};
+use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
 use crate::plan::{PlacementRule, PlanReader, RunPlan};
 use crate::term::{self, RunError};
-use crate::timing::{LEASE_TTL, RENEW_INTERVAL};
+use crate::timing::{GATHER_CONNECTED, LEASE_TTL, RENEW_INTERVAL};
 
 /// How long `resolve` waits for what comes of it: adopting reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
@@ -117,7 +117,11 @@ impl Service {
         let run = RunId::random().map_err(StoreError::from)?;
         let bytes = Opaque(submission.plan);
         term::create(self.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await?;
-        let options = RunOptions { parallelism: submission.parallelism, gather_ms: 0, ..RunOptions::default() };
+        let options = RunOptions {
+            parallelism: submission.parallelism,
+            gather_ms: GATHER_CONNECTED.as_millis() as u64,
+            ..RunOptions::default()
+        };
         self.start(&run, plan, options, None).await?;
         Ok(run)
     }
@@ -160,9 +164,10 @@ impl Service {
             return Ok(());
         }
         plan.keep_home(run.as_str());
-        let begun = begin_term(&self.store, run, plan, options, &self.holder, unmoved, self.hub.clone()).await;
+        let by = TakenBy { holder: &self.holder, unmoved };
+        let begun = begin_term(&self.store, run, plan, options, by, self.hub.clone()).await;
         self.beginning.lock().remove(run);
-        let (driver, inbox, events, watchers) = begun?;
+        let BegunTerm { driver, inbox, events, watchers } = begun?;
         self.active.lock().insert(run.clone(), Active { events, watchers });
         let (service, run) = (Arc::clone(self), run.clone());
         tokio::spawn(async move {

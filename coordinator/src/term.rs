@@ -43,7 +43,7 @@ pub enum RunError {
         /// The run.
         run: RunId,
         /// Who.
-        view: LeaseView,
+        view: Box<LeaseView>,
     },
     /// What the run changes or reads has changed, is held by another run, or is in doubt.
     #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
@@ -138,7 +138,7 @@ async fn acquire(
                 }
             }
             // Somebody is alive there.
-            Some(_) => return Err(RunError::Held { run: run.clone(), view }),
+            Some(_) => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
             None => seen = Some((view, Instant::now())),
         }
         sleep(LOOK_INTERVAL).await;
@@ -154,7 +154,11 @@ fn random_term() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-pub(crate) async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
+pub(crate) async fn prepare(
+    store: &dyn RunStore,
+    lease: &Lease,
+    outline: &Outline,
+) -> Result<Beginning, (RunError, Ending)> {
     let stopped = |error: StoreError| (RunError::Store(error), Ending::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), Ending::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;

@@ -30,6 +30,10 @@ pub const RECONNECT_GRACE: Duration = Duration::from_secs(6);
 /// to come back does not get them all.
 pub const GATHER: Duration = Duration::from_millis(1500);
 
+/// A new run waits this long before it leases shards: all workers that are connected must have been heard of, so that
+/// the first one does not get them all.
+pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
+
 /// How often the core hears that time passed: a fraction of the shortest time above.
 pub const TICK: Duration = Duration::from_millis(250);
 

@@ -205,12 +205,9 @@ impl OrderEncoder {
                 let value = Some(proto::LocalResult { operation, value: value.to_vec() });
                 O::Restored(proto::RestoredResult { shard, value })
             }
-            Order::Start { shard, task, read_first } => O::Start(proto::StartTask {
-                shard,
-                operation: task.operation,
-                attempt: task.attempt.0,
-                read_first,
-            }),
+            Order::Start { shard, task, read_first } => {
+                O::Start(proto::StartTask { shard, operation: task.operation, attempt: task.attempt.0, read_first })
+            }
             Order::Granted(task) => O::Granted(name(task)),
             Order::IntentRefused(task) => O::Refused(name(task)),
             Order::Acknowledged(task) => O::Acknowledged(name(task)),
@@ -240,10 +237,7 @@ impl OrderEncoder {
                 .map(|(operation, value)| proto::LocalResult { operation, value: value.to_vec() })
                 .collect(),
             exports: exporters
-                .map(|key| proto::Export {
-                    operation: key.0,
-                    paths: self.paths.get(key).cloned().unwrap_or_default(),
-                })
+                .map(|key| proto::Export { operation: key.0, paths: self.paths.get(key).cloned().unwrap_or_default() })
                 .collect(),
             inputs: self.plan.inputs.clone().into_iter().collect(),
             plan: self.plan.digest.hex(),

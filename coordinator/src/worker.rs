@@ -252,4 +252,3 @@ pub enum Order {
     /// The run is over for this worker.
     Leave,
 }
-

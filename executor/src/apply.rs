@@ -3,8 +3,8 @@
 use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::Path;
-use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 use weft_providers::CallError;
+use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
@@ -114,7 +114,8 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
 }
 
 fn unread(change: &Change<'_>, why: &str) -> weft_graph_format::diagnostic::Diagnostic {
-    let detail = format!("After an uncertain attempt {} must be read before anything is done, but: {why}.", change.text);
+    let detail =
+        format!("After an uncertain attempt {} must be read before anything is done, but: {why}.", change.text);
     change.subject().error("Object cannot be read", detail)
 }
 
@@ -197,7 +198,8 @@ fn judge(
             if path.0.is_empty() { String::from("the whole object") } else { path.to_string() },
             change.text
         );
-        problems.push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
+        problems
+            .push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
     }
     if !has_errors(&problems) {
         problems.extend(contradictions(change, plan, &object, legacy_type_system, &provider));

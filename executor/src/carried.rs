@@ -64,8 +64,7 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     match bytes.split_first() {
         Some((&WITHHELD, [])) => Ok(None),
         Some((&VALUE, rest)) => {
-            let (marks, rest) =
-                postcard::take_from_bytes::<Vec<(Path, Marks)>>(rest).map_err(|_| CarryError::Marks)?;
+            let (marks, rest) = postcard::take_from_bytes::<Vec<(Path, Marks)>>(rest).map_err(|_| CarryError::Marks)?;
             Ok(Some(msgpack::decode(rest, &Type::Dynamic)?.mark_paths(&marks)))
         }
         _ => Err(CarryError::NoValue),
@@ -86,9 +85,7 @@ fn only_steps(value: &Value, paths: &[&[Step]]) -> Value {
     let below = |fits: &dyn Fn(&Step) -> bool| -> Vec<&[Step]> {
         paths.iter().filter_map(|path| path.split_first()).filter(|(s, _)| fits(s)).map(|(_, rest)| rest).collect()
     };
-    let named = |name: &str| {
-        below(&|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n.as_str() == name))
-    };
+    let named = |name: &str| below(&|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n.as_str() == name));
     let kept = match value.open().1 {
         Kind::Object(fields) | Kind::Map(fields) => {
             let mut entries = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::{DeposedKey, ResourceInstance};
+use weft_graph_format::address::DeposedKey;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
 use weft_graph_format::path::Path;
@@ -23,8 +23,6 @@ const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
 
 /// An `apply` with the operations that it is made of.
 pub(crate) struct Change<'s> {
-    pub(crate) id: OperationId,
-    pub(crate) address: &'s ResourceInstance,
     /// The address as text.
     pub(crate) text: String,
     pub(crate) deposed: Option<&'s DeposedKey>,
@@ -86,8 +84,6 @@ impl<'s> Change<'s> {
         };
         let creates = prior.is_none() && deposed.is_none();
         Ok(Change {
-            id,
-            address,
             text,
             deposed: deposed.as_ref(),
             slot,
@@ -275,7 +271,8 @@ fn filled(template: &str, object: &Value) -> Result<String, String> {
         let Some((name, after)) = after.split_once('}') else { break };
         out.push_str(before);
         let part = object.as_fields().and_then(|fields| fields.get(name));
-        let text = part.and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
+        let text = part
+            .and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
         match text.as_ref().and_then(Value::as_str) {
             Some(text) => out.push_str(text),
             None => return Err(format!("its look-up needs {name}, which has no known value")),

@@ -45,7 +45,12 @@ struct RunState {
 enum ShardState {
     /// Being opened; what came meanwhile, in order.
     Opening(Vec<Waiting>),
-    Open { shard: Arc<Shard>, closing: bool },
+    /// It cannot be opened here. Tasks that were on their way meanwhile are forgotten.
+    Refused,
+    Open {
+        shard: Arc<Shard>,
+        closing: bool,
+    },
 }
 
 /// What waits for its shard to be opened.
@@ -204,7 +209,7 @@ impl Desk {
             epoch,
             shards: BTreeMap::new(),
         });
-        if let Some(known) = state.shards.get_mut(&number) {
+        if let Some(known @ (ShardState::Opening(_) | ShardState::Open { .. })) = state.shards.get_mut(&number) {
             if let ShardState::Open { shard, closing } = known {
                 *closing = false;
                 let shard = shard.clone();
@@ -236,6 +241,11 @@ impl Desk {
         match state {
             None => self.no_shard(run, number, what),
             Some((_, ShardState::Opening(waiting))) => waiting.push(what),
+            Some((_, ShardState::Refused)) => match what {
+                Waiting::Begin(..) => drop(self.held.shard_refused(run, number)),
+                Waiting::Settle(_) => self.no_shard(run, number, what),
+                Waiting::Arrived(_) | Waiting::Close => {}
+            },
             Some((context, ShardState::Open { shard, closing })) => {
                 let shard = shard.clone();
                 match what {
@@ -375,6 +385,7 @@ impl Desk {
                 }
             }
             Err(diagnostics) => {
+                state.shards.insert(number, ShardState::Refused);
                 self.held.shard_refused(run, number);
                 self.say(run, Report::Refused { shard: number, diagnostics });
                 for what in waiting {
@@ -392,7 +403,7 @@ impl Desk {
         let over = match state.as_ref().and_then(|shards| shards.get(&number)) {
             Some(ShardState::Open { closing, .. }) => *closing,
             Some(ShardState::Opening(_)) => false,
-            None => true,
+            Some(ShardState::Refused) | None => true,
         };
         if !over || self.held.uses(run, number) {
             return;

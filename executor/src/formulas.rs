@@ -78,11 +78,7 @@ impl Results for Environment<'_> {
         }
     }
 
-    fn call_provider_function(
-        &self,
-        function: &ProviderFunction,
-        arguments: &[Value],
-    ) -> Result<Value, FunctionError> {
+    fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         match &self.functions {
             Some(caller) => caller.call(function, arguments),
             None => Err(FunctionError::new("no provider can be called here")),

@@ -68,10 +68,8 @@ impl<'a> FunctionCaller<'a> {
     /// What a function takes and gives.
     pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
         let found = self.provider(provider)?;
-        let schema = self
-            .runtime
-            .block_on(found.schema())
-            .map_err(|error| unavailable(provider, &error.to_string()))?;
+        let schema =
+            self.runtime.block_on(found.schema()).map_err(|error| unavailable(provider, &error.to_string()))?;
         let signature = match (schema.functions.get(function), lease_of(&found)) {
             (Some(signature), _) => signature.clone(),
             (None, Some(lease)) => {
@@ -82,11 +80,7 @@ impl<'a> FunctionCaller<'a> {
             }
             (None, None) => return Err(unavailable(provider, "it has no functions")),
         };
-        Ok(ProviderFunction {
-            provider: provider.into(),
-            function: function.into(),
-            signature: Arc::new(signature),
-        })
+        Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature: Arc::new(signature) })
     }
 
     /// Calls a function.

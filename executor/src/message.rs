@@ -129,9 +129,15 @@ pub(crate) enum TaskResult {
         absence_unproven: bool,
     },
     /// Nobody can tell.
-    InDoubt { reason: String, provider_dead: bool, diagnostics: Vec<Diagnostic> },
+    InDoubt {
+        reason: String,
+        provider_dead: bool,
+        diagnostics: Vec<Diagnostic>,
+    },
     /// No call was made for the granted intent, nor will be.
-    NotCalled { reason: String },
+    NotCalled {
+        reason: String,
+    },
 }
 
 impl TaskResult {

@@ -35,11 +35,7 @@ pub struct WorkerOptions {
 
 impl WorkerOptions {
     /// A worker without labels and files.
-    pub fn new(
-        name: impl Into<String>,
-        incarnation: impl Into<String>,
-        packages: Arc<dyn Packages>,
-    ) -> WorkerOptions {
+    pub fn new(name: impl Into<String>, incarnation: impl Into<String>, packages: Arc<dyn Packages>) -> WorkerOptions {
         WorkerOptions {
             name: name.into(),
             incarnation: incarnation.into(),

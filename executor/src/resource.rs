@@ -99,7 +99,8 @@ impl ResourceType {
             return object.clone();
         }
         object.transform(&mut |path, part| {
-            let hidden = weft_expressions::resource_rules::attribute_at(&self.block, path).is_some_and(|a| a.write_only);
+            let hidden =
+                weft_expressions::resource_rules::attribute_at(&self.block, path).is_some_and(|a| a.write_only);
             match hidden {
                 true => Transform::Replace(Value::null(part.ty())),
                 false => Transform::Descend,
@@ -242,10 +243,7 @@ mod tests {
 
     fn resource_type() -> ResourceType {
         let secret = Attribute { sensitive: true, ..Attribute::new(Type::String) };
-        let nested = NestedAttributes {
-            attributes: [("key".into(), secret.clone())].into(),
-            nesting: Nesting::List,
-        };
+        let nested = NestedAttributes { attributes: [("key".into(), secret.clone())].into(), nesting: Nesting::List };
         let users = Attribute { ty: nested.implied_type(), nested: Some(Box::new(nested)), ..secret.clone() };
         let block = Block {
             attributes: [

@@ -77,12 +77,7 @@ impl Results {
 
     /// Keeps a result of the shard's own for its readers here, and says what is sent to the others. An ephemeral value
     /// is not sent: it stays among the live results of this process.
-    pub(crate) fn publish(
-        &self,
-        operation: u32,
-        value: &Value,
-        live: &LiveResults,
-    ) -> Result<Published, CarryError> {
+    pub(crate) fn publish(&self, operation: u32, value: &Value, live: &LiveResults) -> Result<Published, CarryError> {
         let here = self.read_here.get(&operation).map(|paths| carried::only(value, paths));
         let exports = self.exports.get(&operation).map(Vec::as_slice).unwrap_or_default();
         let published = if value.deep().ephemeral {

@@ -27,10 +27,7 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     let Some(Operation::Output { name, formula, ty, sensitive, .. }) = context.shard.operation(context.id()) else {
         return Err(vec![not_here(context.id())]);
     };
-    let write = |value| Writes {
-        objects: Vec::new(),
-        outputs: vec![OutputWrite { name: name.to_string(), value }],
-    };
+    let write = |value| Writes { objects: Vec::new(), outputs: vec![OutputWrite { name: name.to_string(), value }] };
     let Some(formula) = formula else { return Ok(context.done(None, write(None), Vec::new())) };
     let address = format!("output.{name}");
     let subject = Subject { address: &address, config: context.shard.formula(*formula) };
@@ -45,7 +42,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     };
     let (bare, marks) = value.unmark_deep();
     if marks.is_ephemeral() {
-        let detail = format!("{address} would store an ephemeral value. Make the output from values that may be stored.");
+        let detail =
+            format!("{address} would store an ephemeral value. Make the output from values that may be stored.");
         return Err(vec![subject.error("Ephemeral value not allowed", detail)]);
     }
     if marks.is_sensitive() && !sensitive {
@@ -100,7 +98,8 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
 }
 
 fn summary(kind: CheckKind, address: &str) -> String {
-    let whose = if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
+    let whose =
+        if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
     match kind {
         CheckKind::Precondition => format!("{whose} precondition failed"),
         CheckKind::Postcondition => format!("{whose} postcondition failed"),

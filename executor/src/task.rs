@@ -11,12 +11,12 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_providers::ProviderPool;
 
+use crate::desk::Event;
 use crate::message::{Done, RunId, Task, TaskResult, Writes};
 use crate::options::WorkerOptions;
 use crate::problem::{Problems, has_errors};
 use crate::results::LiveResults;
 use crate::shard::Shard;
-use crate::desk::Event;
 use crate::{apply, data, simple};
 
 /// How old a granted intent may be until a coordinator says: a quarter of a lease of ten seconds.
@@ -112,10 +112,11 @@ impl TaskContext {
     pub(crate) fn done(&self, value: Option<&Value>, writes: Writes, diagnostics: Problems) -> Done {
         let nothing = Value::null(Type::Dynamic);
         let value = value.unwrap_or(&nothing);
-        let published = self.shard.results.publish(self.task.operation, value, &self.run.live).unwrap_or_else(|error| {
-            tracing::error!(operation = self.task.operation, %error, "a result cannot be handed to its readers");
-            self.shard.results.withheld(self.task.operation)
-        });
+        let published =
+            self.shard.results.publish(self.task.operation, value, &self.run.live).unwrap_or_else(|error| {
+                tracing::error!(operation = self.task.operation, %error, "a result cannot be handed to its readers");
+                self.shard.results.withheld(self.task.operation)
+            });
         Done { writes, local: published.local, exports: published.exports, diagnostics }
     }
 }
@@ -147,7 +148,10 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
 
 /// An operation that this fragment does not have.
 pub(crate) fn not_here(id: OperationId) -> Diagnostic {
-    Diagnostic::error("Damaged plan", format!("Operation {} is not in the part of the plan that this worker has.", id.0))
+    Diagnostic::error(
+        "Damaged plan",
+        format!("Operation {} is not in the part of the plan that this worker has.", id.0),
+    )
 }
 
 fn not_a_task(id: OperationId) -> Diagnostic {
@@ -156,5 +160,8 @@ fn not_a_task(id: OperationId) -> Diagnostic {
 
 /// An operand that is not what the operation needs.
 pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
-    Diagnostic::error("Damaged plan", format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0))
+    Diagnostic::error(
+        "Damaged plan",
+        format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0),
+    )
 }

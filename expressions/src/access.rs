@@ -168,7 +168,9 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         |ty: Type| Formula::new(FormulaOp::Index(collection.to_formula(), key.to_formula()), ty, range.cloned());
     let undecided = |ty: Type| {
         let both = [collection.clone(), key.clone()];
-        let marks = collection.marks().union(key.marks());
+        // As in OpenTofu the name of an attribute gives none of its marks away.
+        let named = matches!(collection.ty(), Type::Object(_));
+        let marks = if named { collection.marks().clone() } else { collection.marks().union(key.marks()) };
         let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
         let formula = symbolic.then(|| formula(ty.clone()));
         Ok(Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref()))
@@ -224,7 +226,6 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         _ => None,
     };
     let Some(found) = found else { return Err(missing_name(&ty, by_number)) };
-    // As in OpenTofu the name of an attribute gives none of its marks away.
     let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
     if key.deep().formula {
         // Another key may be there at apply.

@@ -194,9 +194,7 @@ impl<'s> Evaluator<'s> {
 
     fn open_failure(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
         let formula = Formula::new(op(), Type::Dynamic, Some(self.range(id)));
-        Value::unknown(Type::Dynamic)
-            .with_formula(Some(formula))
-            .add_origin(symbolic::joined_origin(operands).as_ref())
+        Value::unknown(Type::Dynamic).with_formula(Some(formula)).add_origin(symbolic::joined_origin(operands).as_ref())
     }
 
     fn placed(&self, problem: Diagnostic, subject: Span, id: ExprId) -> Diagnostic {

@@ -122,6 +122,9 @@ pub enum Symbolic {
     /// The result is the argument with marks taken away (`nonsensitive`). As structural, except where the argument
     /// is marked.
     Unmarking,
+    /// The result is what evaluation made of a text and names (`templatefile`): it has its formulas and origins from
+    /// there, unless the text itself, the first argument, is symbolic.
+    Inlined,
     /// Every call gives another result (`uuid`): nothing is run at plan, an occurrence keeps calls apart.
     Impure,
 }
@@ -306,7 +309,13 @@ impl Function {
         }
         let result = self.evaluate(context, &converted)?;
         let passing = match self.symbolic {
-            Symbolic::Structural => Passing::Parts,
+            Symbolic::Inlined if !result.deep().unexplained => {
+                // Names with formulas of their own do not make the whole call symbolic.
+                let text = converted.get(..1).unwrap_or_default();
+                let result = symbolic::attach(result, text, Passing::Parts, formula);
+                return Ok(converted.iter().fold(result, |result, argument| result.add_origin(argument.origin())));
+            }
+            Symbolic::Structural | Symbolic::Inlined => Passing::Parts,
             Symbolic::Unmarking if !converted.iter().any(|a| a.deep().marked) => Passing::Parts,
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,

@@ -163,8 +163,9 @@ pub fn binary(
         let op = FormulaOp::Binary(operator, given_left.to_formula(), given_right.to_formula());
         Formula::new(op, ty, range.cloned())
     };
-    // An operand that is simply known and decides leaves nothing to compute, however live the other is.
-    if operands.iter().any(|o| decided_by(operator, o).is_some() && !o.deep().formula) {
+    // A left operand that is simply known and decides leaves nothing to compute, however live the other is.
+    let [left, _] = &operands;
+    if decided_by(operator, left).is_some() && !left.deep().formula {
         return Ok(result.add_origin(symbolic::joined_origin(&operands).as_ref()));
     }
     Ok(symbolic::attach(result, &operands, Passing::Nothing, &formula))

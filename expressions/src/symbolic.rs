@@ -45,7 +45,14 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    let everything = live || (passing == Passing::Whole && symbolic);
+    // What is known although something in the arguments is not, is known only if that does not fail at apply.
+    let known_if = || {
+        (passing == Passing::Nothing || result.ty().is_primitive())
+            && symbolic
+            && !result.deep().unknown
+            && arguments.iter().any(|argument| argument.deep().formula && argument.to_formula().can_fail())
+    };
+    let everything = live || (passing == Passing::Whole && symbolic) || known_if();
     let result = if everything {
         let call = formula(result.ty());
         replace_formulas(&result, &call)

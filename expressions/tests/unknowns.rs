@@ -80,7 +80,11 @@ impl Scope for PlanScope {
     }
 
     fn context(&self) -> CallContext<'_> {
-        CallContext { impure: Impure::Defer, plan_timestamp: Some("2026-11-21T12:00:00Z"), ..CallContext::new(&self.numbers[0], &self.numbers[1]) }
+        CallContext {
+            impure: Impure::Defer,
+            plan_timestamp: Some("2026-11-21T12:00:00Z"),
+            ..CallContext::new(&self.numbers[0], &self.numbers[1])
+        }
     }
 
     fn new_parameter(&self) -> Parameter {

@@ -247,11 +247,7 @@ impl ProviderSource {
 
     /// The built-in provider of this name.
     pub fn builtin(type_name: &str) -> ProviderSource {
-        ProviderSource {
-            host: BUILTIN_HOST.into(),
-            namespace: BUILTIN_NAMESPACE.into(),
-            type_name: type_name.into(),
-        }
+        ProviderSource { host: BUILTIN_HOST.into(), namespace: BUILTIN_NAMESPACE.into(), type_name: type_name.into() }
     }
 
     /// Whether it is part of Weft itself.
@@ -261,22 +257,14 @@ impl ProviderSource {
 
     /// As short as messages have it: the default registry's host is left out.
     pub fn for_display(&self) -> String {
-        if self.host == DEFAULT_REGISTRY {
-            format!("{}/{}", self.namespace, self.type_name)
-        } else {
-            self.to_string()
-        }
+        if self.host == DEFAULT_REGISTRY { format!("{}/{}", self.namespace, self.type_name) } else { self.to_string() }
     }
 }
 
 impl ProviderInstance {
     /// The same without keys.
     pub fn config(&self) -> ProviderConfig {
-        ProviderConfig {
-            module: self.module.config(),
-            source: self.source.clone(),
-            alias: self.alias.clone(),
-        }
+        ProviderConfig { module: self.module.config(), source: self.source.clone(), alias: self.alias.clone() }
     }
 }
 

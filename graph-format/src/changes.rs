@@ -36,10 +36,7 @@ impl ChangeAction {
 
     /// Whether one object takes the place of another.
     pub fn is_replace(self) -> bool {
-        matches!(
-            self,
-            ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete | ChangeAction::ForgetThenCreate
-        )
+        matches!(self, ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete | ChangeAction::ForgetThenCreate)
     }
 
     /// Whether nothing happens.

@@ -20,9 +20,7 @@ pub use builder::{Applied, Builder, Checked, Desired, Evaluated, FinalPlanned, P
 pub use disassembly::disassemble;
 pub use finish::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
-pub use opcode::{
-    Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, StateRecord,
-};
+pub use opcode::{Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, StateRecord};
 pub use outline::{Claim, OutlineRow};
 pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 

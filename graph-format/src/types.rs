@@ -107,9 +107,7 @@ impl Type {
             Type::Set(t) => Type::set(t.without_optional()),
             Type::Map(t) => Type::map(t.without_optional()),
             Type::Tuple(ts) => Type::tuple(ts.iter().map(Type::without_optional)),
-            Type::Object(o) => {
-                Type::object(o.attributes.iter().map(|(name, t)| (name.clone(), t.without_optional())))
-            }
+            Type::Object(o) => Type::object(o.attributes.iter().map(|(name, t)| (name.clone(), t.without_optional()))),
         }
     }
 

@@ -2,10 +2,11 @@
 
 mod drafts;
 
+use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
-use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, Parameter};
-use weft_graph_format::graph::{Action, Builder, FinishError, Shard, disassemble, verify};
+use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
+use weft_graph_format::graph::{Action, Builder, FinishError, disassemble};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
@@ -33,8 +34,8 @@ fn one_create() {
         1 = open_provider EU {"region": "eu"} @eu
         2 = final_plan cloud_network.a create provider 1 prior - desired 0 planned {"id": unknown:string, "name": "n"} @eu
         3 = apply cloud_network.a 2 @eu
-        4 = close_provider 1 @eu
-        5 = output id %3.id after 3
+        4 = output id %3.id after 3
+        5 = close_provider 1 @eu
         "#,
     );
 }
@@ -82,11 +83,8 @@ fn replace_with_the_create_first() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = address("cloud_network.a");
-    let depose = builder.depose(
-        net.clone(),
-        weft_graph_format::address::DeposedKey("0badcafe".into()),
-        eu.shard.clone(),
-    );
+    let depose =
+        builder.depose(net.clone(), weft_graph_format::address::DeposedKey("0badcafe".into()), eu.shard.clone());
     let create = eu.create(&net, text("net"), None);
     let delete = eu.delete(&net, Some("0badcafe"));
     builder.order(depose.id(), create.id());
@@ -96,7 +94,8 @@ fn replace_with_the_create_first() {
     let graph = finish(builder);
     let text = disassemble(&graph);
     let place = |start: &str| text.lines().position(|l| l.split_once(" = ").is_some_and(|(_, l)| l.starts_with(start)));
-    let order = ["depose cloud_network.a", "apply cloud_network.a ", "apply cloud_network.b", "apply cloud_network.a deposed"];
+    let order =
+        ["depose cloud_network.a", "apply cloud_network.a ", "apply cloud_network.b", "apply cloud_network.a deposed"];
     let places: Vec<usize> = order.iter().map(|start| place(start).expect(start)).collect();
     assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{text}");
     // The result means the new object, and so does the final state.
@@ -289,74 +288,14 @@ fn what_has_no_result_cannot_be_read() {
     assert_eq!(builder.finish(), Err(FinishError::NoResult { reader: "output.o".into(), operation: id }));
 
     let other = Builder::new();
-    (0..100).for_each(|_| drop(other.forget(net.clone(), None)));
+    for _ in 0..100 {
+        other.forget(net.clone(), None);
+    }
     let stranger = other.forget(net.clone(), None);
     let builder = Builder::new();
     let own = builder.forget(net, None);
     builder.wait(own.id(), Some(Origin::after(stranger.id())));
     assert!(matches!(builder.finish(), Err(FinishError::NoOperation { operation: 100, .. })));
-}
-
-/// One of several drafts that use the results of earlier ones, by its place.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Create { reads: u64, waits: u64 },
-    Check { reads: u64 },
-    Output { reads: u64 },
-}
-
-/// Drafts `steps` with what does not depend on others in the order that `shuffle` gives.
-fn graph_of(steps: &[Step], shuffle: &[u64]) -> weft_graph_format::graph::ExecutionGraph {
-    let builder = Builder::new();
-    let regions = [Region::open(&builder, "eu"), Region::open(&builder, "us")];
-    let mut order: Vec<usize> = (0..steps.len()).collect();
-    let level = |i: usize| if matches!(steps[i], Step::Create { reads: 0, waits: 0 }) { 0 } else { 1 };
-    order.sort_by_key(|i| (level(*i), shuffle.get(*i).copied().unwrap_or(0), *i));
-    let roots: Vec<usize> = (0..steps.len()).filter(|i| level(*i) == 0).collect();
-    let mut applied = std::collections::BTreeMap::new();
-    for i in order {
-        let chosen = |bits: u64| -> Vec<_> {
-            roots.iter().enumerate().filter(|(bit, _)| bits >> (bit % 64) & 1 == 1).map(|(_, i)| applied[i]).collect()
-        };
-        let formula = |bits: u64, flip: bool| {
-            let mut parts: Vec<Formula> = chosen(bits).into_iter().map(|a: weft_graph_format::graph::Ref<_>| id_of(a.id())).collect();
-            parts.push(text(if flip { "x" } else { "y" }));
-            template(parts)
-        };
-        match steps[i] {
-            Step::Create { reads, waits } => {
-                let mut members = chosen(waits);
-                if shuffle.first().is_some_and(|s| s % 2 == 1) {
-                    members.reverse();
-                }
-                let made = regions[i % 2].create(&keyed("a", i as u64), formula(reads, false), after(&members));
-                applied.insert(i, made);
-            }
-            Step::Check { reads } => {
-                let condition = FormulaOp::Binary(BinaryOperator::Equal, formula(reads, i % 3 == 0), text("z"));
-                let condition = Formula::new(condition, Type::Bool, None);
-                let kind = weft_graph_format::graph::CheckKind::Postcondition;
-                builder.check("cloud_network.a".into(), kind, condition, text("no"), None, None);
-            }
-            Step::Output { reads } => {
-                let name = format!("o{i}").into();
-                builder.output(name, Some(formula(reads, true)), Type::String, false, unknown_id(), None);
-            }
-        }
-    }
-    let graph = builder.finish().expect("a graph");
-    assert_eq!(verify(&graph), []);
-    graph
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        3 => Just(Step::Create { reads: 0, waits: 0 }),
-        2 => (0u64..1 << 12, 0u64..1 << 12).prop_map(|(reads, waits)| Step::Create { reads, waits }),
-        1 => (0u64..1 << 12).prop_map(|reads| Step::Check { reads }),
-        1 => Just(Step::Output { reads: u64::MAX }),
-    ];
-    proptest::collection::vec(step, 0..40)
 }
 
 proptest! {
@@ -387,4 +326,25 @@ fn edges_are_linear_in_readers_and_members_of_everything() {
         edges(&finish(builder))
     };
     assert_eq!(build(2000), 10 * build(200));
+}
+
+#[test]
+fn what_is_built_in_may_run_anywhere() {
+    let builder = Builder::new();
+    let instance: weft_graph_format::address::ProviderInstance =
+        "provider[\"terraform.io/builtin/terraform\"]".parse().expect("a provider instance");
+    let provider = builder.open_provider_in(instance, text("x"), None, weft_graph_format::graph::Shard::Unplaced);
+    builder.close_provider(provider, weft_graph_format::graph::Shard::Unplaced);
+    let region = Region { builder: &builder, provider, shard: weft_graph_format::graph::Shard::Unplaced };
+    region.create(&address("terraform_data.a"), text("a"), None);
+    assert_eq!(finish(builder).fragments.len(), 1);
+}
+
+#[test]
+fn a_value_that_is_nested_too_deeply_is_refused_by_name() {
+    let builder = Builder::new();
+    let deep = (0..400).fold(Value::int(1), |value, _| Value::tuple(vec![value]));
+    builder.evaluate("local.deep".into(), Formula::constant(deep), None);
+    let Err(FinishError::Unwritable(why)) = builder.finish() else { panic!("not refused") };
+    assert!(why.contains("local.deep"), "{why}");
 }

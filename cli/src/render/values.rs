@@ -1,7 +1,11 @@
-//! Values as `output`, `console` and `show` write them: in the language's own syntax.
+//! Values as `output` and `console` write them: in the language's own syntax, two columns a level.
 
-use weft_graph_format::address::quoted;
+use weft_graph_format::codec;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
+use weft_state::OutputRecord;
+
+use super::quoting::quoted;
 
 /// One value; lines after the first are indented by `indent` columns. Sensitive parts are hidden.
 pub fn human(value: &Value, indent: usize) -> String {
@@ -19,38 +23,69 @@ pub fn revealed(value: &Value, indent: usize) -> String {
 
 fn write(value: &Value, indent: usize, reveal: bool, out: &mut String) {
     let (marks, kind) = value.open();
+    if marks.is_ephemeral() {
+        out.push_str("(ephemeral value)");
+        return;
+    }
     if marks.is_sensitive() && !reveal {
         out.push_str("(sensitive value)");
         return;
     }
     match kind {
-        Kind::Null(_) => out.push_str("null"),
+        Kind::Null(ty) => null(ty, out),
         Kind::Unknown(_) => out.push_str("(known after apply)"),
         Kind::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
         Kind::Number(n) => out.push_str(&n.to_string()),
-        Kind::String(s) if s.contains('\n') => heredoc(s, indent, out),
-        Kind::String(s) => out.push_str(&quoted(s)),
-        Kind::List(s) => items(s.items(), "[", "]", indent, reveal, out),
-        Kind::Tuple(s) => items(s.items(), "[", "]", indent, reveal, out),
-        Kind::Set(s) => items(s.items(), "toset([", "])", indent, reveal, out),
-        Kind::Map(f) => fields(f.iter(), true, indent, reveal, out),
-        Kind::Object(f) => fields(f.iter(), false, indent, reveal, out),
+        Kind::String(s) => match heredoc(s, indent) {
+            Some(text) => out.push_str(&text),
+            None => out.push_str(&quoted(s)),
+        },
+        Kind::List(s) => items(("tolist([", "])"), s.items(), indent, reveal, out),
+        Kind::Tuple(s) => items(("[", "]"), s.items(), indent, reveal, out),
+        Kind::Set(s) => items(("toset([", "])"), s.items(), indent, reveal, out),
+        Kind::Map(f) => fields(("tomap({", "})"), f.iter(), indent, reveal, out),
+        Kind::Object(f) => fields(("{", "}"), f.iter(), indent, reveal, out),
     }
 }
 
-fn heredoc(text: &str, indent: usize, out: &mut String) {
+/// A null says of what type it is, where it has one.
+fn null(ty: &Type, out: &mut String) {
+    match ty {
+        Type::Dynamic => out.push_str("null"),
+        Type::Bool => out.push_str("tobool(null)"),
+        Type::Number => out.push_str("tonumber(null)"),
+        Type::String => out.push_str("tostring(null)"),
+        Type::List(element) => out.push_str(&format!("tolist(null) /* of {} */", element.friendly_name())),
+        Type::Set(element) => out.push_str(&format!("toset(null) /* of {} */", element.friendly_name())),
+        Type::Map(element) => out.push_str(&format!("tomap(null) /* of {} */", element.friendly_name())),
+        Type::Object(_) | Type::Tuple(_) => out.push_str(&format!("null /* {} */", ty.friendly_name())),
+    }
+}
+
+/// Several lines as a heredoc whose end word does not occur among them; none for what stands on one line. A line end
+/// at the end of the text shows as an empty line.
+fn heredoc(text: &str, indent: usize) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    if lines.len() < 2 {
+        return None;
+    }
+    let mut end = "EOT".to_owned();
+    while lines.iter().any(|line| line.trim() == end) {
+        end.push('_');
+    }
     let space = " ".repeat(indent);
-    out.push_str(if indent == 0 { "<<EOT\n" } else { "<<-EOT\n" });
-    for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+    let mut out = format!("{}{end}\n", if indent == 0 { "<<" } else { "<<-" });
+    for line in lines {
         out.push_str(&space);
         out.push_str(line);
         out.push('\n');
     }
     out.push_str(&space);
-    out.push_str("EOT");
+    out.push_str(&end);
+    Some(out)
 }
 
-fn items(items: &[Value], open: &str, close: &str, indent: usize, reveal: bool, out: &mut String) {
+fn items((open, close): (&str, &str), items: &[Value], indent: usize, reveal: bool, out: &mut String) {
     out.push_str(open);
     if !items.is_empty() {
         out.push('\n');
@@ -65,30 +100,29 @@ fn items(items: &[Value], open: &str, close: &str, indent: usize, reveal: bool, 
 }
 
 fn fields<'a>(
+    (open, close): (&str, &str),
     fields: impl ExactSizeIterator<Item = (&'a smol_str::SmolStr, &'a Value)>,
-    _map: bool,
     indent: usize,
     reveal: bool,
     out: &mut String,
 ) {
-    if fields.len() == 0 {
-        out.push_str("{}");
-        return;
-    }
-    out.push_str("{\n");
-    for (name, value) in fields {
-        out.push_str(&" ".repeat(indent + 2));
-        out.push_str(&quoted(name));
-        out.push_str(" = ");
-        write(value, indent + 2, reveal, out);
+    out.push_str(open);
+    if fields.len() > 0 {
         out.push('\n');
+        for (name, value) in fields {
+            out.push_str(&" ".repeat(indent + 2));
+            out.push_str(&quoted(name));
+            out.push_str(" = ");
+            write(value, indent + 2, reveal, out);
+            out.push('\n');
+        }
+        out.push_str(&" ".repeat(indent));
     }
-    out.push_str(&" ".repeat(indent));
-    out.push('}');
+    out.push_str(close);
 }
 
 /// An output as stored: the value in the language's syntax, `<sensitive>` where it is hidden.
-pub fn stored(output: &weft_state::OutputRecord, reveal: bool) -> String {
+pub fn stored(output: &OutputRecord, reveal: bool) -> String {
     if output.sensitive && !reveal {
         return "<sensitive>".to_owned();
     }
@@ -99,8 +133,69 @@ pub fn stored(output: &weft_state::OutputRecord, reveal: bool) -> String {
 }
 
 /// The value of an output as stored, typed; none when the record is damaged.
-pub fn decoded(output: &weft_state::OutputRecord) -> Option<Value> {
-    use weft_graph_format::codec;
+pub fn decoded(output: &OutputRecord) -> Option<Value> {
     let ty = codec::type_json::decode(output.value_type.as_str().as_bytes()).ok()?;
     codec::json::decode(output.value.as_str().as_bytes(), &ty).ok()
+}
+
+/// What `output -raw` prints of a value: strings, numbers and truth values as text. None for what has no such form.
+pub fn raw(value: &Value) -> Option<String> {
+    match value.open().1 {
+        Kind::String(s) => Some(s.to_string()),
+        Kind::Number(n) => Some(n.to_string()),
+        Kind::Bool(b) => Some(b.to_string()),
+        _ => None,
+    }
+}
+
+/// The listing of all outputs, one `name = value` after the other.
+pub fn listing<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputRecord)>, reveal: bool) -> String {
+    outputs.into_iter().map(|(name, output)| format!("{name} = {}\n", stored(output, reveal))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_state::RawJson;
+
+    fn output(value: &str, ty: &str) -> OutputRecord {
+        OutputRecord {
+            value: RawJson::new(value),
+            value_type: RawJson::new(ty),
+            sensitive: false,
+            deprecated: None,
+        }
+    }
+
+    /// The words of the recorded case `workflow/output`.
+    #[test]
+    fn as_recorded() {
+        let outputs = [
+            ("empty", output(r#"{"list":[],"map":{},"text":""}"#, r#"["object",{"list":["tuple",[]],"map":["object",{}],"text":"string"}]"#)),
+            ("list", output(r#"["a",1,null]"#, r#"["tuple",["string","number","dynamic"]]"#)),
+            ("map", output(r#"{"a":{"c":"x"},"b":2}"#, r#"["object",{"a":["object",{"c":"string"}],"b":"number"}]"#)),
+            ("number", output("1.5", "\"number\"")),
+            ("set", output(r#"["a","b"]"#, r#"["set","string"]"#)),
+            ("text", output(r#""line one\nline \"two\"""#, "\"string\"")),
+        ];
+        let text = listing(outputs.iter().map(|(name, o)| (*name, o)), false);
+        let expected = "empty = {\n  \"list\" = []\n  \"map\" = {}\n  \"text\" = \"\"\n}\nlist = [\n  \"a\",\n  1,\n  null,\n]\n\
+            map = {\n  \"a\" = {\n    \"c\" = \"x\"\n  }\n  \"b\" = 2\n}\nnumber = 1.5\nset = toset([\n  \"a\",\n  \
+            \"b\",\n])\ntext = <<EOT\nline one\nline \"two\"\nEOT\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn hidden_and_raw() {
+        let secret = OutputRecord { sensitive: true, ..output("\"hush\"", "\"string\"") };
+        assert_eq!(stored(&secret, false), "<sensitive>");
+        assert_eq!(stored(&secret, true), "\"hush\"");
+        assert_eq!(raw(&Value::string("a\nb")).as_deref(), Some("a\nb"));
+        assert_eq!(raw(&Value::tuple(vec![])), None);
+    }
+
+    #[test]
+    fn the_end_of_a_heredoc_is_no_line_of_it() {
+        assert_eq!(human(&Value::string("a\nEOT\nb"), 2), "<<-EOT_\n  a\n  EOT\n  b\n  EOT_");
+    }
 }

@@ -102,10 +102,8 @@ impl Coordinator {
     }
 
     fn intent_stored(&mut self, position: Position, answer: StoreAnswer) {
-        let task = Task {
-            operation: self.operation(position).index,
-            attempt: Attempt(self.ops[position as usize].attempt),
-        };
+        let task =
+            Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position as usize].attempt) };
         let holder = self.ops[position as usize].holder;
         match answer {
             StoreAnswer::Ok { .. } => {

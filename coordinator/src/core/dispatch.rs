@@ -40,7 +40,11 @@ impl Coordinator {
         let worker = &self.workers[index as usize];
         let room = worker.tasks.len() < worker.window as usize;
         let able = worker.connected && room && !worker.busy_shards.is_empty();
-        if able { self.dispatchable.insert(index) } else { self.dispatchable.remove(&index) };
+        if able {
+            self.dispatchable.insert(index)
+        } else {
+            self.dispatchable.remove(&index)
+        };
     }
 
     pub(super) fn dispatch(&mut self) {

@@ -168,7 +168,13 @@ impl Coordinator {
     }
 
     /// A COMMIT of the current attempt.
-    pub(super) fn commit_record(&self, position: Position, writes: Writes, kept: &Kept, intended: bool) -> CommitRecord {
+    pub(super) fn commit_record(
+        &self,
+        position: Position,
+        writes: Writes,
+        kept: &Kept,
+        intended: bool,
+    ) -> CommitRecord {
         let operation = self.operation(position);
         let op = &self.ops[position as usize];
         CommitRecord {

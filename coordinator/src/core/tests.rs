@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, Digest, Opaque, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, StoreAnswer,
-    StoreStep,
+    Attempt, Digest, OpRecord, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView, StoreAnswer, StoreStep,
 };
 
 use super::*;

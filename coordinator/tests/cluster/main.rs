@@ -111,7 +111,8 @@ async fn a_doubt_is_named_and_resolved() {
     let plan = Reader.read(b"1 2").unwrap();
     let view = store.run(&RunId::parse("r").unwrap()).await.unwrap().unwrap();
     let operations = weft_coordinator::listing::doubtful(&view, &plan.outline, "a.b[0]");
-    let resolution = weft_coordinator::UserResolution { operation: operations[0], decision: Decision::Adopt("x".into()) };
+    let resolution =
+        weft_coordinator::UserResolution { operation: operations[0], decision: Decision::Adopt("x".into()) };
     let options = RunOptions { resolutions: vec![resolution], only_resolve: true, ..RunOptions::in_process() };
     let (outcome, _) = carry_out(&store, "r", "1 2", vec![doubtful], options).await;
     assert_eq!((outcome.reason, outcome.counts.done, outcome.counts.skipped), (FinishReason::Resolved, 3, 1));
@@ -170,6 +171,7 @@ async fn a_cluster_carries_runs_out_side_by_side() {
     for name in ["a", "b"] {
         faithful(cluster.address, habits(name));
     }
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
     let plan = Submission { plan: b"4 300".to_vec(), ..Submission::default() };
     let run = client.submit(plan.clone()).await.unwrap();
@@ -253,6 +255,30 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     second.serving.abort();
 }
 
+/// Time stands still but for what is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_no_longer_moves_is_taken_over() {
+    let store = store();
+    let run = RunId::parse("left").unwrap();
+    let plan = Reader.read(b"2 10").unwrap();
+    term::create(store.as_ref(), run.clone(), 5, &plan.outline, Opaque(b"2 10".to_vec())).await.unwrap();
+    let request = weft_state::Acquire { run: run.clone(), holder: holder(), term: 1, unmoved: None };
+    store.acquire(request).await.unwrap();
+    let service = Service::new(Arc::clone(&store), Arc::new(Reader), holder());
+    let taking = tokio::spawn(Arc::clone(&service).take_over_runs());
+    let (ours, theirs) = pair();
+    let hub = service.hub().clone();
+    tokio::spawn(async move { hub.attach(ours).await });
+    tokio::spawn(work(theirs, habits("a")));
+    let begun = tokio::time::Instant::now();
+    while store.runs().await.unwrap()[0].status != RunStatus::Done {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "{service:?}");
+    }
+    assert!(begun.elapsed() >= weft_coordinator::timing::LEASE_TTL, "{:?}", begun.elapsed());
+    taking.abort();
+}
+
 #[tokio::test]
 async fn only_loopback_addresses_are_listened_on() {
     let service = Service::new(store(), Arc::new(Reader), holder());
@@ -277,6 +303,10 @@ async fn thousands_of_operations_a_second() {
     let rate = 10_000.0 / begun.elapsed().as_secs_f64();
     println!("{rate:.0} operations/s");
     assert_eq!((end.exit_code(), end.run.unwrap().counts.done), (0, 10_000));
+    let details = client.show(Some(&run)).await.unwrap();
+    let workers: std::collections::BTreeSet<String> =
+        details.operations.into_iter().map(|operation| operation.worker).collect();
+    assert_eq!(workers.len(), 4, "one shard on each worker");
     assert!(rate > 500.0, "{rate} operations/s");
     cluster.serving.abort();
 }

@@ -130,13 +130,7 @@ impl Evaluator<'_> {
     }
 
     fn walk(&mut self, parts: &ForParts<'_>, entries: Vec<(Value, Value)>, id: ExprId) -> Walk {
-        let mut walk = Walk {
-            result: None,
-            marks: Marks::NONE,
-            live: false,
-            open_failure: false,
-            origins: Vec::new(),
-        };
+        let mut walk = Walk { result: None, marks: Marks::NONE, live: false, open_failure: false, origins: Vec::new() };
         let mut known = true;
         let mut tuple = Vec::new();
         let mut object = ObjectResults::new(parts.grouping);
@@ -277,11 +271,7 @@ impl Evaluator<'_> {
             Ok(found) => found,
             Err(problem) => {
                 let failure = self.problem(&problem, splat.marker, id);
-                return if source.deep().live {
-                    self.symbolic_splat(open_result, splat, &source, id)
-                } else {
-                    failure
-                };
+                return if source.deep().live { self.symbolic_splat(open_result, splat, &source, id) } else { failure };
             }
         };
         let before = self.diagnostics.len();

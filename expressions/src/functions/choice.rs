@@ -13,7 +13,7 @@ pub(super) fn functions() -> Vec<Function> {
             .returns_of(coalesce_type)
             .not_null()
             .calls(coalesce),
-        Function::new("coalescelist", "The first list or tuple that is not empty.", Symbolic::Opaque)
+        Function::new("coalescelist", "The first list or tuple that is not empty.", Symbolic::Structural)
             .variadic(Parameter::new("vals", Type::Dynamic, "Lists or tuples.").nullable().unknowns().dynamic())
             .returns_of(coalescelist_type)
             .not_null()

@@ -252,6 +252,8 @@ fn zipmap_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 }
 
 fn zipmap(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
+    // Each key decides on the shape of the result, not only the list of them.
+    let origin = arguments[0].deep_origin();
     let (keys, key_marks) = arguments[0].unmark_deep();
     let marks = key_marks.union(arguments[1].marks());
     if !keys.is_wholly_known() {
@@ -269,5 +271,5 @@ fn zipmap(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
         Type::Map(element) => Value::map((**element).clone(), entries),
         _ => Value::object(entries),
     };
-    Ok(result.mark(&marks))
+    Ok(result.mark(&marks).add_origin(origin.as_ref()))
 }

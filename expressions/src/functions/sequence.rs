@@ -2,6 +2,7 @@
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
+use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
@@ -155,11 +156,22 @@ fn element(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     Ok(found.mark(arguments[0].marks()))
 }
 
-/// The elements of nested sequences in order, added to `found`; false when their number is not known. Marks of the
-/// sequences are added to `marks`.
-fn flatten_into(value: &Value, found: &mut Vec<Value>, marks: &mut Marks) -> bool {
+/// What is known of nested sequences as one.
+#[derive(Default)]
+struct Flat {
+    /// The elements in order.
+    found: Vec<Value>,
+    /// Of the sequences.
+    marks: Marks,
+    /// Of the sequences.
+    origin: Option<Origin>,
+}
+
+/// Adds the elements of nested sequences; false when their number is not known.
+fn flatten_into(value: &Value, flat: &mut Flat) -> bool {
     let (own, kind) = value.open();
-    *marks = marks.union(own);
+    flat.marks = flat.marks.union(own);
+    flat.origin = Origin::join(flat.origin.as_ref(), value.origin());
     let items = match kind {
         Kind::Set(_) if !value.is_wholly_known() => return false,
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items(),
@@ -171,9 +183,9 @@ fn flatten_into(value: &Value, found: &mut Vec<Value>, marks: &mut Marks) -> boo
         if !item.is_known() && ty == Type::Dynamic {
             known = false;
         } else if !item.is_null() && matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_)) {
-            known &= stack::guarded(|| flatten_into(item, found, marks));
+            known &= stack::guarded(|| flatten_into(item, flat));
         } else {
-            found.push(item.clone());
+            flat.found.push(item.clone());
         }
     }
     known
@@ -186,20 +198,18 @@ fn flatten_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if arguments[0].as_items().is_none() {
         return Err(FunctionError::new("can only flatten lists, sets and tuples"));
     }
-    let mut found = Vec::new();
-    let mut marks = Marks::NONE;
-    match flatten_into(&arguments[0], &mut found, &mut marks) {
-        true => Ok(Type::tuple(found.iter().map(Value::ty))),
+    let mut flat = Flat::default();
+    match flatten_into(&arguments[0], &mut flat) {
+        true => Ok(Type::tuple(flat.found.iter().map(Value::ty))),
         false => Ok(Type::Dynamic),
     }
 }
 
 fn flatten(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
-    let mut marks = Marks::NONE;
-    let mut found = Vec::new();
-    let known = flatten_into(&arguments[0], &mut found, &mut marks);
-    let result = if known { Value::tuple(found) } else { Value::unknown(ty.clone()) };
-    Ok(result.mark(&marks))
+    let mut flat = Flat::default();
+    let known = flatten_into(&arguments[0], &mut flat);
+    let result = if known { Value::tuple(flat.found) } else { Value::unknown(ty.clone()) };
+    Ok(result.mark(&flat.marks).add_origin(flat.origin.as_ref()))
 }
 
 fn range(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

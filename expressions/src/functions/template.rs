@@ -16,11 +16,11 @@ use crate::stack;
 pub(super) fn functions() -> Vec<Function> {
     let variables = || Parameter::new("vars", Type::Dynamic, "What the template calls by name.").marked();
     vec![
-        Function::new("templatefile", "The template in a file, with its names replaced.", Symbolic::Structural)
+        Function::new("templatefile", "The template in a file, with its names replaced.", Symbolic::Inlined)
             .parameter(Parameter::new("path", Type::String, "The name of the file.").marked())
             .parameter(variables())
             .calls(templatefile),
-        Function::new("templatestring", "A template, with its names replaced.", Symbolic::Structural)
+        Function::new("templatestring", "A template, with its names replaced.", Symbolic::Inlined)
             .parameter(Parameter::new("data", Type::String, "The template.").marked())
             .parameter(variables())
             .calls(templatestring),

@@ -288,10 +288,6 @@ impl FromStr for ProviderConfig {
         if found.key != InstanceKey::None {
             return Err(AddressError::Trailing { rest: found.key.to_string(), text: text.to_string() });
         }
-        Ok(ProviderConfig {
-            module: without_keys(text, found.module)?,
-            source: found.source,
-            alias: found.alias,
-        })
+        Ok(ProviderConfig { module: without_keys(text, found.module)?, source: found.source, alias: found.alias })
     }
 }

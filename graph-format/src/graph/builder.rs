@@ -121,6 +121,18 @@ impl Builder {
         Ref::new(self.add(Operation::OpenProvider { instance, config }, shard, waits))
     }
 
+    /// Drafts an `open_provider` elsewhere than in the shard of its instance: at home, or anywhere for what is
+    /// built in. What uses it must be in the same shard.
+    pub fn open_provider_in(
+        &self,
+        instance: ProviderInstance,
+        config: Formula,
+        waits: Option<Origin>,
+        shard: Shard,
+    ) -> Ref<Provider> {
+        Ref::new(self.add(Operation::OpenProvider { instance, config }, shard, waits))
+    }
+
     /// Drafts a `close_provider`.
     pub fn close_provider(&self, provider: Ref<Provider>, shard: Shard) -> OperationId {
         self.add(Operation::CloseProvider { provider: provider.id }, shard, None)

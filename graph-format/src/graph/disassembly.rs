@@ -115,6 +115,8 @@ fn constant(value: &Value) -> String {
 
 /// Deepest nesting of a printed formula; what is deeper is named by its row.
 const DEEPEST_PRINT: usize = 12;
+/// Longest text of one formula: rows are shared, so what they print to has no bound of its own.
+const LONGEST_FORMULA: usize = 16_384;
 
 fn formula(table: &FormulaTable, index: FormulaIndex) -> String {
     let mut out = String::new();
@@ -131,12 +133,20 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
         let _ = write!(out, "f{}", index.0);
         return;
     }
+    if out.len() > LONGEST_FORMULA {
+        out.push_str("...");
+        return;
+    }
     let list = |name: &str, parts: &[FormulaIndex], out: &mut String| {
         out.push_str(name);
         out.push('(');
         for (i, part) in parts.iter().enumerate() {
             if i > 0 {
                 out.push_str(", ");
+            }
+            if out.len() > LONGEST_FORMULA {
+                out.push_str("...");
+                break;
             }
             write_formula(table, *part, depth - 1, out);
         }
@@ -174,6 +184,10 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
         FormulaOp::Map(_, entries) | FormulaOp::Object(entries) => {
             out.push('{');
             for (i, (name, part)) in entries.iter().enumerate() {
+                if out.len() > LONGEST_FORMULA {
+                    out.push_str(", ...");
+                    break;
+                }
                 let _ = write!(out, "{}{name} = ", if i > 0 { ", " } else { "" });
                 write_formula(table, *part, depth - 1, out);
             }

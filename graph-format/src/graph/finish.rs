@@ -135,12 +135,8 @@ impl Finish {
         if let Some(error) = failed {
             return Err(error);
         }
-        let mut drafted = Drafted {
-            operation,
-            shard,
-            after: after.into_iter().map(|o| o.0).collect(),
-            waiters: BTreeSet::new(),
-        };
+        let mut drafted =
+            Drafted { operation, shard, after: after.into_iter().map(|o| o.0).collect(), waiters: BTreeSet::new() };
         for origin in &waits {
             self.waiting
                 .take(origin, id, &mut drafted)

@@ -372,9 +372,7 @@ impl<F> Operation<F> {
                 desired: desired.map(&mut *operation),
                 planned,
             },
-            Operation::Apply { address, deposed, plan } => {
-                Operation::Apply { address, deposed, plan: operation(plan) }
-            }
+            Operation::Apply { address, deposed, plan } => Operation::Apply { address, deposed, plan: operation(plan) },
             Operation::Depose { address, key } => Operation::Depose { address, key },
             Operation::Forget { address, deposed } => Operation::Forget { address, deposed },
             Operation::ReadData { address, provider, config, planned, record, sensitive } => Operation::ReadData {

@@ -6,9 +6,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 
 use crate::value::DEEPEST_VALUE;
 
@@ -248,5 +246,78 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Guard<'_, A> {
     ) -> Result<V::Value, A::Error> {
         let visitor = self.around(visitor);
         self.inner.struct_variant(fields, visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::formula::TypeDefaults;
+    use crate::plan_file::container::SectionKind;
+    use crate::plan_file::error::Damage;
+    use crate::plan_file::record::{decode, encode};
+    use crate::schema::{Block, NestedBlock, Nesting};
+    use crate::types::Type;
+    use crate::value::{PlainValue, Value};
+
+    /// What a thread has unless it asks for more, and what tests run with.
+    const STACK: usize = 2 << 20;
+
+    fn on_a_usual_stack(work: impl FnOnce() + Send + 'static) {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread");
+        thread.join().expect("no panic");
+    }
+
+    /// Bytes of `count` levels that begin with `level`, around `inner`.
+    fn nested(level: &[u8], count: usize, inner: &[u8]) -> Vec<u8> {
+        level.iter().copied().cycle().take(level.len() * count).chain(inner.iter().copied()).collect()
+    }
+
+    fn refused<T: DeserializeOwned>(bytes: &[u8]) {
+        let found = decode::<T>(SectionKind::Changes, bytes).map(drop);
+        assert_eq!(found, Err(Damage::TooDeep(SectionKind::Changes)));
+    }
+
+    #[test]
+    fn nesting_beyond_the_bound_is_refused() {
+        on_a_usual_stack(|| {
+            let value = encode(SectionKind::Changes, &PlainValue::Tuple(vec![PlainValue::Bool(true)])).expect("bytes");
+            let [tuple, one, inner @ ..] = value.as_slice() else { panic!("{value:?}") };
+            refused::<Value>(&nested(&[*tuple, *one], 1_000_000, inner));
+            let list = encode(SectionKind::Changes, &Type::list(Type::Bool)).expect("bytes");
+            refused::<Type>(&nested(&list[..1], 1_000_000, &list[1..]));
+        });
+    }
+
+    #[test]
+    fn the_bound_itself_fits_the_stack() {
+        fn both_ways<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug>(record: &T) {
+            let bytes = encode(SectionKind::Changes, record).expect("bytes");
+            let read: T = decode(SectionKind::Changes, &bytes).expect("a record");
+            assert!(read == *record);
+            // Being shown is part of it.
+            assert!(!format!("{read:?}").is_empty());
+        }
+        on_a_usual_stack(|| {
+            let deepest = DEEPEST_NESTING as usize - 1;
+            let value = (0..crate::value::DEEPEST_VALUE - 1).fold(Value::bool(true), |v, _| Value::tuple(vec![v]));
+            both_ways(&value);
+            assert!(encode(SectionKind::Changes, &Value::tuple(vec![value])).is_err());
+            both_ways(&(0..deepest).fold(Type::Bool, |t, _| Type::list(t)));
+            both_ways(&(0..deepest / 2).fold(Type::Bool, |t, _| Type::object([("a", t)])));
+            both_ways(&(0..deepest / 2).fold(Block::default(), |block, _| {
+                let block = NestedBlock { block, nesting: Nesting::Single, min_items: 0, max_items: 0 };
+                Block { blocks: BTreeMap::from([("a".into(), block)]), ..Block::default() }
+            }));
+            both_ways(&(0..deepest).fold(TypeDefaults::default(), |defaults, _| TypeDefaults {
+                children: BTreeMap::from([("a".into(), defaults)]),
+                ..TypeDefaults::default()
+            }));
+        });
     }
 }

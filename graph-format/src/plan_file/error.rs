@@ -93,7 +93,9 @@ pub enum Damage {
     #[error("the checksum of its section {0} is wrong")]
     Checksum(SectionKind),
     /// A section that would be larger than is reasonable.
-    #[error("its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can hold")]
+    #[error(
+        "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can hold"
+    )]
     TooLarge {
         /// Which.
         kind: SectionKind,

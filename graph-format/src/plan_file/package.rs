@@ -61,10 +61,7 @@ impl FragmentPackage {
         let package: FragmentPackage =
             record::decode(SectionKind::Package, &content).map_err(PlanFileError::Damaged)?;
         if package.manifest.format_version != FORMAT_VERSION {
-            return Err(PlanFileError::Version {
-                found: package.manifest.format_version,
-                supported: FORMAT_VERSION,
-            });
+            return Err(PlanFileError::Version { found: package.manifest.format_version, supported: FORMAT_VERSION });
         }
         let flaws = verify_fragment(&package.fragment);
         if flaws.is_empty() { Ok(package) } else { Err(PlanFileError::Unsound(flaws)) }

@@ -260,8 +260,7 @@ impl PlanReader {
     /// What is wrong with the section.
     pub fn outline(&self) -> Result<PlanOutline, PlanFileError> {
         let OutlineRecord { operations, waiters, rows, final_states } = self.record(SectionKind::Outline, 0)?;
-        let outline =
-            PlanOutline { operations, shards: self.contents.shards.clone(), waiters, rows, final_states };
+        let outline = PlanOutline { operations, shards: self.contents.shards.clone(), waiters, rows, final_states };
         let flaws = verify_outline(operations, outline.shards.len(), &outline.waiters, &outline.rows);
         if flaws.is_empty() { Ok(outline) } else { Err(PlanFileError::Unsound(flaws)) }
     }

@@ -48,9 +48,8 @@ pub(super) fn same_content(a: &Value, b: &Value, with_marks: bool) -> bool {
     if with_marks && a.marks() != b.marks() {
         return false;
     }
-    let items = |x: &[Value], y: &[Value]| {
-        x.len() == y.len() && x.iter().zip(y).all(|(v, w)| same_content(v, w, with_marks))
-    };
+    let items =
+        |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(v, w)| same_content(v, w, with_marks));
     match (&a.kind, &b.kind) {
         (Kind::Null(x), Kind::Null(y)) => x == y,
         (Kind::Unknown(x), Kind::Unknown(y)) => x == y,
@@ -58,8 +57,7 @@ pub(super) fn same_content(a: &Value, b: &Value, with_marks: bool) -> bool {
         (Kind::Number(x), Kind::Number(y)) => x == y,
         (Kind::String(x), Kind::String(y)) => x == y,
         (Kind::List(x), Kind::List(y)) | (Kind::Set(x), Kind::Set(y)) => {
-            std::sync::Arc::ptr_eq(x, y)
-                || (x.element_type() == y.element_type() && items(x.items(), y.items()))
+            std::sync::Arc::ptr_eq(x, y) || (x.element_type() == y.element_type() && items(x.items(), y.items()))
         }
         (Kind::Tuple(x), Kind::Tuple(y)) => std::sync::Arc::ptr_eq(x, y) || items(x.items(), y.items()),
         (Kind::Map(x), Kind::Map(y)) | (Kind::Object(x), Kind::Object(y)) => {
@@ -153,7 +151,8 @@ impl Value {
         if !self.deep().marked {
             return (self.clone(), found);
         }
-        let bare = unmark_into(self, &mut |path, marks| found.push((path.clone(), marks.clone())), &mut Path(Vec::new()));
+        let bare =
+            unmark_into(self, &mut |path, marks| found.push((path.clone(), marks.clone())), &mut Path(Vec::new()));
         (bare, found)
     }
 

@@ -1,6 +1,8 @@
 //! Drafts of small graphs, for the tests of graphs and plan files.
 #![allow(dead_code)]
 
+pub mod random;
+
 use weft_graph_format::address::{DeposedKey, InstanceKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::{

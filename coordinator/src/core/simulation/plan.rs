@@ -12,9 +12,8 @@ const STRIDE: u32 = 3;
 pub(super) fn random_plan(random: &mut Random) -> Outline {
     let shards = 1 + random.index(4);
     let count = 1 + random.index(24);
-    let mut outline = Outline::default();
-    outline.shards = (0..shards).map(|shard| OutlineShard::new(ShardKey::Provider(format!("p{shard}")))).collect();
-    outline.shards.push(OutlineShard::new(ShardKey::Unplaced));
+    let keys = (0..shards).map(|shard| ShardKey::Provider(format!("p{shard}"))).chain([ShardKey::Unplaced]);
+    let mut outline = Outline { shards: keys.map(OutlineShard::new).collect(), ..Outline::default() };
     for position in 0..count {
         let kind = match random.below(10) {
             0..=3 => OperationKind::Create,
@@ -72,7 +71,7 @@ fn export(outline: &mut Outline, source: usize, reader: u32) {
         return;
     }
     match operation.exports.first_mut() {
-        Some(export) if reader % 2 == 0 => {
+        Some(export) if reader.is_multiple_of(2) => {
             export.readers.push(reader);
             export.readers.sort_unstable();
         }

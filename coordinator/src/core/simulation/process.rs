@@ -134,8 +134,7 @@ impl Process {
             }
             Order::Start { shard, task, read_first } => {
                 self.check_inputs(shard, task, around);
-                let held =
-                    Held { shard, phase: HeldPhase::Preparing, asked: 0, read_first, call: None, result: None };
+                let held = Held { shard, phase: HeldPhase::Preparing, asked: 0, read_first, call: None, result: None };
                 self.held.entry(task).or_insert(held);
             }
             Order::Granted(task) => match self.held.get_mut(&task) {
@@ -203,9 +202,7 @@ impl Process {
             if source.shard == shard {
                 assert!(open.locals.contains(need), "{task:?} reads {need}, which is not there");
             }
-            for (export, _) in
-                source.exports.iter().enumerate().filter(|(_, export)| export.readers.contains(&shard))
-            {
+            for (export, _) in source.exports.iter().enumerate().filter(|(_, export)| export.readers.contains(&shard)) {
                 assert!(open.foreign.contains(&(*need, export as u32)), "{task:?} reads {need} from elsewhere");
             }
         }
@@ -234,9 +231,7 @@ impl Process {
         let fails = !around.calm && around.random.chance(4);
         if fails {
             self.finish(task, failed());
-        } else if !operation.changes_world {
-            self.finish(task, TaskResult::Done(result_of(operation)));
-        } else if read_first && around.cloud.has(task.operation) {
+        } else if !operation.changes_world || read_first && around.cloud.has(task.operation) {
             self.finish(task, TaskResult::Done(result_of(operation)));
         } else if let Some(held) = self.held.get_mut(&task) {
             held.phase = HeldPhase::Asked;

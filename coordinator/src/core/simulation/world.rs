@@ -392,9 +392,7 @@ impl World {
     /// Terms that are over give their lease back once the store has all their steps.
     fn end_terms(&mut self) {
         let ended = |seat: &Seat| match &seat.finish {
-            Some(finish) => {
-                finish.reason == FinishReason::Fenced || (seat.batch.is_empty() && seat.steps.is_empty())
-            }
+            Some(finish) => finish.reason == FinishReason::Fenced || (seat.batch.is_empty() && seat.steps.is_empty()),
             None => false,
         };
         let Some(index) = self.seats.iter().find(|(_, seat)| ended(seat)).map(|(index, _)| *index) else { return };

@@ -81,10 +81,7 @@ fn order_waiters(waiters: &[Members], number: &[u32]) -> (Vec<Waits>, Vec<u32>) 
     let mut ready: BinaryHeap<Reverse<(Waits, u32)>> = BinaryHeap::new();
     let named = |w: u32, numbered: &[u32]| {
         let below: BTreeSet<u32> = waiters[w as usize].waiters.iter().map(|v| numbered[*v as usize]).collect();
-        Waits {
-            operations: operations[w as usize].clone(),
-            waiters: below.into_iter().map(WaiterIndex).collect(),
-        }
+        Waits { operations: operations[w as usize].clone(), waiters: below.into_iter().map(WaiterIndex).collect() }
     };
     for w in (0..waiters.len() as u32).filter(|w| waiters[*w as usize].waiters.is_empty()) {
         ready.push(Reverse((named(w, &numbered), w)));
@@ -214,9 +211,6 @@ impl Part {
 impl<F> Operation<F> {
     /// Whether it leaves an instance in the state that it has when the run is over; the last one of them does.
     pub(in crate::graph) fn is_last_word(&self) -> bool {
-        matches!(
-            self,
-            Operation::Apply { deposed: None, .. } | Operation::ReadData { .. } | Operation::Record { .. }
-        )
+        matches!(self, Operation::Apply { deposed: None, .. } | Operation::ReadData { .. } | Operation::Record { .. })
     }
 }

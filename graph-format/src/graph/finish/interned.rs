@@ -10,7 +10,7 @@ use crate::graph::opcode::Operation;
 use crate::graph::{FormulaIndex, FormulaRow, OperationId};
 use crate::path::Path;
 use crate::source::SourceRange;
-use crate::value::Value;
+use crate::value::{DEEPEST_VALUE, Value};
 
 /// A formula that reads at least this many results and is used by several operations becomes an operation of its
 /// own, so that N readers of M results cost N + M edges. Below it, a reader costs at most this many edges more.
@@ -100,7 +100,10 @@ impl Interned {
             return Err(FinishError::EphemeralConstant(user.to_owned()));
         }
         let row = FormulaRow { op, ty, range: formula.range().cloned() };
-        let content = postcard::to_stdvec(&row).map_err(|e| FinishError::Unwritable(format!("{user}: {e}")))?;
+        // Ephemeral constants were refused above, so it is the nesting of one.
+        let content = postcard::to_stdvec(&row).map_err(|_| {
+            FinishError::Unwritable(format!("{user} has a value that is nested deeper than {DEEPEST_VALUE} levels"))
+        })?;
         let next = self.rows.len() as u32;
         let index = *self.by_content.entry(content).or_insert(next);
         if index == next {

@@ -137,8 +137,7 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
         }
         other => other.address(),
     };
-    let range =
-        operation.formulas().first().and_then(|row| finish.formulas.rows.get(**row as usize)?.range.clone());
+    let range = operation.formulas().first().and_then(|row| finish.formulas.rows.get(**row as usize)?.range.clone());
     let deposed = operation.deposed().map(|key| key.0.to_string());
     Key { address, opcode: operation.opcode() as u16, deposed, action, range }
 }

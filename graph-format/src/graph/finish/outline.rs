@@ -74,14 +74,7 @@ struct Own {
 }
 
 impl Own {
-    fn of(
-        id: u32,
-        operations: &[Drafted],
-        reads: &[u32],
-        number: &[u32],
-        waits: &Waits,
-        waiters: &[Waits],
-    ) -> Own {
+    fn of(id: u32, operations: &[Drafted], reads: &[u32], number: &[u32], waits: &Waits, waiters: &[Waits]) -> Own {
         let operands = operations[id as usize].operation.operands();
         let all = operands.iter().map(|o| o.0).chain(reads.iter().copied());
         let (tracked, untracked): (Vec<u32>, Vec<u32>) =

@@ -179,10 +179,8 @@ impl Waiting {
             Some(Members::of(found, waiters))
         };
         let waiters: Vec<Option<Members>> = self.waiters.iter().map(resolve).collect();
-        let rows: Vec<Option<Members>> = operations
-            .iter()
-            .map(|d| resolve(&Members::of(d.after.clone(), d.waiters.clone())))
-            .collect();
+        let rows: Vec<Option<Members>> =
+            operations.iter().map(|d| resolve(&Members::of(d.after.clone(), d.waiters.clone()))).collect();
         for (waiter, resolved) in self.waiters.iter_mut().zip(waiters) {
             *waiter = resolved.unwrap_or_else(|| std::mem::take(waiter));
         }

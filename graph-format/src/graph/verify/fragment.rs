@@ -101,20 +101,16 @@ fn check_row(fragment: &Fragment, row: &Row, facts: &[RowFacts], flaws: &mut Vec
         flaws.push(Flaw::Ephemeral(id.0));
     }
     check_operands(fragment, row, flaws);
-    let provider = match &fragment.shard {
-        Shard::Provider(instance) => Some(instance),
-        Shard::Home | Shard::Unplaced => None,
-    };
-    let needs_provider = matches!(
-        operation.opcode(),
-        Opcode::OpenProvider | Opcode::CloseProvider | Opcode::FinalPlan | Opcode::Apply | Opcode::ReadData
-    );
-    let right_instance = match (operation, provider) {
-        (Operation::OpenProvider { instance, .. }, Some(here)) => instance == here,
-        _ => true,
-    };
-    if (needs_provider && fragment.shard == Shard::Unplaced) || !right_instance {
-        flaws.push(Flaw::Shard(id.0));
+    // What uses a provider is in the shard that opens it, as operands are.
+    if let Operation::OpenProvider { instance, .. } = operation {
+        let at_home_here = match &fragment.shard {
+            Shard::Provider(here) => instance == here,
+            Shard::Home => true,
+            Shard::Unplaced => instance.source.is_builtin(),
+        };
+        if !at_home_here {
+            flaws.push(Flaw::Shard(id.0));
+        }
     }
 }
 

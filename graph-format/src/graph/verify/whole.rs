@@ -291,9 +291,8 @@ impl<'g> Needs<'g> {
         }
         let (mut tracked, untracked): (Vec<_>, Vec<_>) = named.into_iter().partition(|o| is_tracked(self.rows, *o));
         let waiters = &self.graph.waiters;
-        tracked.retain(|o| {
-            !row.waits.waiters.iter().any(|w| waiters[w.0 as usize].operations.binary_search(o).is_ok())
-        });
+        tracked
+            .retain(|o| !row.waits.waiters.iter().any(|w| waiters[w.0 as usize].operations.binary_search(o).is_ok()));
         let own = Own { tracked, untracked };
         if !row.operation.is_tracked() {
             self.known.insert(row.id, own.clone());

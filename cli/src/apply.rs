@@ -1,0 +1,131 @@
+//! Carrying a plan out, here or by a coordinator elsewhere, and showing how it goes.
+
+mod elsewhere;
+mod here;
+mod observed;
+mod problems;
+mod progress;
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert_with_defaults;
+use weft_executor::encode_value;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{Manifest, PlanFile};
+use weft_graph_format::value::Value;
+use weft_state::{Digest, Revision, Snapshot, Subject};
+
+pub use elsewhere::{coordinator, follow, submit};
+pub use here::{Place, begin, resume};
+pub use problems::{client as client_problem, run as run_problem};
+pub use progress::Progress;
+
+use crate::options::Arguments;
+use crate::render::events::Counts;
+use crate::variables;
+
+/// A plan about to be carried out.
+#[derive(Debug)]
+pub struct Work {
+    /// The plan.
+    pub plan: PlanFile,
+    /// The same as it stands in its file.
+    pub bytes: Vec<u8>,
+    /// Its digest.
+    pub digest: Digest,
+    /// Values that are not in it.
+    pub inputs: Inputs,
+}
+
+/// Values of variables that a plan does not hold, encoded for workers.
+pub type Inputs = BTreeMap<String, Vec<u8>>;
+
+/// How carrying out ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// The run's id.
+    pub run: String,
+    /// Exit code: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    pub code: u8,
+    /// It ended before everything was done.
+    pub stopped: bool,
+    /// What was done.
+    pub counts: Counts,
+}
+
+/// What changed since a plan was made, of that which it changes or reads.
+pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
+    let changed = manifest.claims.iter().filter(|claim| {
+        let subject = match claim.address.strip_prefix("output.") {
+            Some(name) if !name.contains('.') => Subject::Output(name.to_owned()),
+            _ => Subject::Instance(claim.address.clone()),
+        };
+        snapshot.revision(&subject) != Revision(claim.revision)
+    });
+    changed.map(|claim| claim.address.clone()).collect()
+}
+
+/// Says that a plan is stale.
+pub fn stale_problem(instances: &[String]) -> Diagnostic {
+    /// Names that are listed; more would hide the advice.
+    const LISTED: usize = 20;
+    let mut names: Vec<String> = instances.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if instances.len() > LISTED {
+        names.push(format!("\n  and {} more", instances.len() - LISTED));
+    }
+    Diagnostic::error(
+        "Saved plan is stale",
+        format!(
+            "Since this plan was made, something else has changed what it rests on:{}\n\nNothing was done. Make the plan \
+             again.",
+            names.concat()
+        ),
+    )
+}
+
+/// Values for the variables that a plan wants again, from the same places that planning takes them from.
+///
+/// # Errors
+/// What is missing, or does not fit its type.
+pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<Diagnostic>> {
+    let mut inputs = Inputs::new();
+    let mut problems = Vec::new();
+    let types = |name: &str| manifest.ephemeral_variables.get(name).map(|variable| variable.ty.clone());
+    let (given, found) = variables::given_again(&types, manifest.ephemeral_variables.keys(), arguments);
+    problems.extend(found);
+    for (name, variable) in &manifest.ephemeral_variables {
+        let value: Value = match (given.get(name), &variable.default) {
+            (Some(given), _) => given.value.clone(),
+            (None, Some(default)) => default.clone().into(),
+            (None, None) => {
+                problems.push(Diagnostic::error(
+                    "No value for required variable",
+                    format!(
+                        "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with \
+                         -var or TF_VAR_{name}."
+                    ),
+                ));
+                continue;
+            }
+        };
+        match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
+            Ok(value) => drop(inputs.insert(name.to_string(), encoded(name, &value)?)),
+            Err(error) => problems.push(Diagnostic::error(
+                "Invalid value for input variable",
+                format!("The given value is not suitable for var.{name}: {}.", error.with_path()),
+            )),
+        }
+    }
+    if has_errors(&problems) { Err(problems) } else { Ok(inputs) }
+}
+
+/// One value as workers take it.
+///
+/// # Errors
+/// A value that is nested too deeply.
+pub fn encoded(name: &SmolStr, value: &Value) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    encode_value(value).map_err(|error| {
+        vec![Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be handed over: {error}."))]
+    })
+}

@@ -1,0 +1,167 @@
+//! A run that a coordinator elsewhere carries out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval_at, sleep};
+use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
+use weft_coordinator::service::Submission;
+use weft_coordinator::{Cancel, Client, process};
+use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
+use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::here::{stray, unfinished};
+use super::progress::{Progress, REMIND};
+use super::{Ending, Work, client_problem};
+use crate::context::{Context, environment};
+use crate::options::Arguments;
+use crate::outline::run_plan;
+use crate::packages::pool_options;
+use crate::signals;
+use crate::view::View;
+
+/// Between two tries to reach a coordinator again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+/// The coordinator that options or environment name.
+pub fn coordinator(arguments: &Arguments) -> Option<String> {
+    let given = arguments.value("coordinator").map(str::to_owned);
+    given.or_else(|| environment("WEFT_COORDINATOR")).filter(|address| !address.is_empty())
+}
+
+/// Hands a plan over. With `detach` that is all; else the run is watched to its end, with a worker here for what must
+/// run here.
+///
+/// # Errors
+/// Why it was not begun.
+pub async fn submit(
+    work: Work,
+    address: &str,
+    detach: bool,
+    parallelism: Option<u32>,
+    context: &Context,
+    view: &View,
+    packages: Arc<dyn Packages>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let plan = run_plan(&work.plan, work.digest)?;
+    let needs_home = !plan.homeless().is_empty();
+    let mut client = Client::connect(address).await.map_err(client_problem)?;
+    let submission =
+        Submission { plan: work.bytes, inputs: work.inputs, parallelism, placement: Vec::new(), detach };
+    let run = client.submit(submission).await.map_err(client_problem)?;
+    if detach {
+        view.line(&format!("Run {run} goes on at {address}. See how it stands: weft runs show {run}"));
+        return Ok(Ending { run, ..Ending::default() });
+    }
+    view.line(&format!("Run {run} is carried out by the coordinator at {address}."));
+    let home = needs_home.then(|| tokio::spawn(work_here(address.to_owned(), run.clone(), context.clone(), packages)));
+    let operations: Vec<String> = plan
+        .outline
+        .operations
+        .iter()
+        .filter_map(|operation| plan.outline.shards.get(operation.shard as usize))
+        .map(|shard| shard.key.provider_instance().to_owned())
+        .collect();
+    let progress = Progress::new(view, operations.iter().map(String::as_str));
+    let ending = follow(&mut client, &run, view, progress).await;
+    if let Some(home) = home {
+        home.abort();
+    }
+    ending
+}
+
+/// Watches a run to the end of its term.
+///
+/// # Errors
+/// When the coordinator does not answer any more.
+pub async fn follow(
+    client: &mut Client,
+    run: &str,
+    view: &View,
+    mut progress: Progress<'_>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let mut cancel = signals::forward(|wish| {
+        let text = match wish {
+            Cancel::Drain => "Interrupted: the coordinator ends what is under way. Once more leaves at once.",
+            Cancel::Leave => "Leaving at once.",
+        };
+        eprintln!("\n{text}");
+    });
+    let mut watch = client.watch(Some(run)).await.map_err(client_problem)?;
+    let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
+    reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let end = loop {
+        tokio::select! {
+            event = watch.next() => match event {
+                Ok(Some(WatchEvent::Operation(event))) => progress.happened(event),
+                Ok(Some(WatchEvent::Notice(text))) => view.aside(&text),
+                Ok(Some(WatchEvent::Summary(_))) => {}
+                Ok(Some(WatchEvent::End(end))) => break end,
+                Ok(None) => watch = again(client, run, view).await?,
+                Err(error) => {
+                    view.aside(&format!("{error}. Trying again."));
+                    watch = again(client, run, view).await?;
+                }
+            },
+            Some(wish) = cancel.recv() => {
+                client.cancel(run, wish == Cancel::Leave).await.map_err(client_problem)?;
+            }
+            _ = reminder.tick() => progress.remind(),
+        }
+    };
+    Ok(conclude(&mut progress, view, run, &end))
+}
+
+/// How often a coordinator is tried again: it may be restarted, or another one may take its place.
+const TRIES: u32 = 120;
+
+async fn again(client: &mut Client, run: &str, view: &View) -> Result<Watch, Vec<Diagnostic>> {
+    let mut last = None;
+    for _ in 0..TRIES {
+        sleep(RECONNECT).await;
+        match client.watch(Some(run)).await {
+            Ok(watch) => return Ok(watch),
+            Err(error) => last = Some(error),
+        }
+    }
+    view.aside(&format!("The run goes on without being watched. See how it stands: weft runs show {run}"));
+    Err(last.map(client_problem).unwrap_or_default())
+}
+
+fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd) -> Ending {
+    progress.end(run, &end.in_doubt);
+    let mut problems = end.diagnostics.clone();
+    problems.extend(end.strays.iter().map(|address| stray(address, run)));
+    if end.stopped {
+        problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
+    }
+    view.diagnostics(&problems);
+    Ending { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
+}
+
+/// A worker here for the operations that must run here, until the run ends.
+async fn work_here(address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
+    let mut worker = Worker::new(WorkerOptions {
+        pool: pool_options(&context.data_directory),
+        files: Arc::new(DiskFiles),
+        base_directory: PathBuf::from("."),
+        labels: [("home".to_owned(), run.clone())].into(),
+        ..WorkerOptions::new(format!("home-{run}"), process::incarnation(), packages)
+    });
+    loop {
+        let ended = match connect_worker(&address).await {
+            Ok(end) => worker.run(Channel { incoming: end.incoming, outgoing: end.outgoing }).await,
+            Err(error) => {
+                tracing::warn!("{error}");
+                Ended::Disconnected
+            }
+        };
+        if let Ended::Refused(reason) = ended {
+            tracing::warn!("the coordinator refuses the worker: {reason}");
+            return;
+        }
+        sleep(RECONNECT).await;
+    }
+}

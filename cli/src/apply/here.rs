@@ -1,0 +1,226 @@
+//! A run in this process: a coordinator and a worker, the same as in a cluster, with channels between them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval_at};
+use weft_coordinator::{
+    Cancel, FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
+};
+use weft_executor::{Channel, Packages, Worker, WorkerOptions};
+use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{Opaque, RunId, RunStore, Snapshot, StoreError};
+
+use super::observed::{ObservedStore, identity};
+use super::progress::{Progress, REMIND};
+use super::{Ending, Work, run_problem};
+use crate::context::{Context, holder, unix_ms};
+use crate::outline::run_plan;
+use crate::packages::pool_options;
+use crate::signals;
+use crate::view::View;
+
+/// The name of the worker inside this process.
+const WORKER: &str = "home";
+/// Notices that wait to be shown.
+const NOTICES: usize = 16_384;
+
+/// What carrying out in this process needs beside the plan.
+pub struct Place<'a> {
+    /// Where.
+    pub context: &'a Context,
+    /// What is told.
+    pub view: &'a View,
+    /// State and runs.
+    pub store: Arc<dyn RunStore>,
+    /// The state now.
+    pub snapshot: &'a Snapshot,
+    /// Provider packages.
+    pub packages: Arc<dyn Packages>,
+    /// Operations at a time.
+    pub parallelism: usize,
+}
+
+/// Begins a new run of a plan and carries it out.
+///
+/// # Errors
+/// Why it was not begun. What goes wrong later is told as it happens.
+pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
+    let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
+    let mut plan = run_plan(&work.plan, work.digest)?;
+    plan.inputs = work.inputs;
+    let bytes = Opaque(work.bytes);
+    term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
+    carry_out(run, plan, RunOptions::in_process(), place).await
+}
+
+/// Goes on with a run; `options` may say what became of operations in doubt.
+///
+/// # Errors
+/// Why it was not gone on with.
+pub async fn resume(
+    run: RunId,
+    work: Work,
+    options: RunOptions,
+    place: Place<'_>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let mut plan = run_plan(&work.plan, work.digest)?;
+    plan.inputs = work.inputs;
+    carry_out(run, plan, options, place).await
+}
+
+async fn carry_out(
+    run: RunId,
+    plan: weft_coordinator::RunPlan,
+    options: RunOptions,
+    place: Place<'_>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let Place { context, view, store, snapshot, packages, parallelism } = place;
+    let (store, commits) = ObservedStore::new(store);
+    let mut progress = Progress::new(view, instances(&plan.outline)).knowing(ids(snapshot, &plan.outline));
+    progress.observe(commits);
+
+    let (ours, theirs) = pair();
+    let mut worker = Worker::new(WorkerOptions {
+        pool: pool_options(&context.data_directory),
+        files: Arc::new(DiskFiles),
+        base_directory: PathBuf::from("."),
+        labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
+        ..WorkerOptions::new(WORKER, process::incarnation(), packages)
+    });
+    let handle = worker.handle();
+    let working = tokio::spawn(async move {
+        let ended = worker.run(Channel { incoming: theirs.incoming, outgoing: theirs.outgoing }).await;
+        tracing::debug!(?ended, "the worker in this process has ended");
+        worker
+    });
+
+    let (notices, mut told) = mpsc::channel(NOTICES);
+    let json = view.is_json();
+    let id = run.to_string();
+    let cancel = signals::forward(move |wish| {
+        let text = match wish {
+            Cancel::Drain => {
+                handle.drain();
+                "Interrupted: no new operation is begun; those that are under way may end. Once more leaves at once."
+            }
+            Cancel::Leave => "Leaving at once. What is under way is left to be found by the next run.",
+        };
+        if json {
+            tracing::warn!("{text}");
+        }
+        eprintln!("\n{text}\nGo on later with: weft runs resume {id}");
+    });
+    let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
+    let request = InProcess { store, run, plan, options, holder: holder(), workers: vec![ours], notices, cancel };
+    let running = run_in_process(request);
+    tokio::pin!(running);
+    let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
+    reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(notice) = told.recv() => show(&mut progress, view, notice),
+            outcome = &mut running => break outcome,
+            _ = reminder.tick() => progress.remind(),
+        }
+    };
+    while let Ok(notice) = told.try_recv() {
+        show(&mut progress, view, notice);
+    }
+    if let Ok(worker) = working.await {
+        worker.close().await;
+    }
+    let outcome = outcome.map_err(run_problem)?;
+    Ok(conclude(&mut progress, view, outcome))
+}
+
+fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
+    match notice {
+        Notice::Progress(step) => progress.happened(step),
+        Notice::StoreTrouble(error) => view.aside(&format!("The store does not answer; it is tried again: {error}")),
+        Notice::StoreBack => view.aside("The store answers again."),
+        Notice::Counts(_) | Notice::Ended(_) => {}
+    }
+}
+
+fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ending {
+    let run = outcome.run.to_string();
+    progress.end(&run, &outcome.in_doubt);
+    let mut problems = Vec::new();
+    if let Some(error) = &outcome.store_error {
+        problems.push(crate::store::problem(error));
+    }
+    for address in &outcome.strays {
+        problems.push(stray(address, &run));
+    }
+    let stopped = outcome.reason != FinishReason::Complete && outcome.reason != FinishReason::Resolved;
+    if stopped {
+        problems.push(unfinished(&run, reason(outcome.reason), &outcome.unfinished));
+    }
+    view.diagnostics(&problems);
+    let code = match outcome.reason {
+        FinishReason::Resolved if outcome.in_doubt.is_empty() => 0,
+        _ => outcome.exit_code(),
+    };
+    Ending { run, code, stopped, counts: *progress.counts() }
+}
+
+/// Says that an attempt that was given up did something after all.
+pub fn stray(address: &str, run: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Object of a superseded attempt",
+        format!(
+            "An attempt that had been given up made an object at {address} after all. It is kept with run {run}; look at \
+             it and remove it, or the one in the state."
+        ),
+    )
+    .about(address)
+}
+
+/// Says what is left.
+pub fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
+    /// Names that are listed; more would hide the advice.
+    const LISTED: usize = 20;
+    let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
+    if addresses.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
+    }
+    let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
+    Diagnostic::error(
+        "Run not finished",
+        format!("{why}{left}\nGo on with it later: weft runs resume {run}"),
+    )
+}
+
+fn reason(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
+        FinishReason::Drained => "The run was asked to end; what was under way has ended.",
+        FinishReason::Left => "The run was left at once; what was under way is looked for when it goes on.",
+        FinishReason::Fenced => "Another process has taken the run over.",
+        FinishReason::NoWorker => "No worker can take what is left.",
+        FinishReason::StoreRefused => "The store refused a step.",
+    }
+}
+
+/// The provider instance of each operation.
+fn instances(outline: &Outline) -> impl Iterator<Item = &str> {
+    outline.operations.iter().map(|operation| {
+        outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance())
+    })
+}
+
+/// Ids of the objects that the run may change.
+fn ids(snapshot: &Snapshot, outline: &Outline) -> BTreeMap<String, (String, String)> {
+    let stored = outline.operations.iter().filter_map(|operation| snapshot.instances.get(&operation.address));
+    stored
+        .filter_map(|stored| {
+            let id = identity(stored.record.current.as_ref()?)?;
+            Some((stored.record.address.clone(), id))
+        })
+        .collect()
+}

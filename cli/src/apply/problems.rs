@@ -1,0 +1,72 @@
+//! Why a run is not begun, in words for people.
+
+use weft_coordinator::RunError;
+use weft_coordinator::client::ClientError;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::stale_problem;
+use crate::store;
+
+/// Why a run is not begun or gone on with.
+pub fn run(error: RunError) -> Vec<Diagnostic> {
+    match error {
+        RunError::Store(error) => vec![store::problem(&error)],
+        RunError::Plan(problems) => problems,
+        RunError::Refused { stale, held, doubts } => {
+            let mut problems = Vec::new();
+            if !stale.is_empty() {
+                let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
+                problems.push(stale_problem(&names));
+            }
+            for held in held {
+                problems.push(
+                    Diagnostic::error(
+                        "Resource instance held by another run",
+                        format!(
+                            "{} is held by run {} of {}. Wait for it to end, go on with it (weft runs resume {}), or look \
+                             at it first (weft runs show {}).",
+                            held.subject, held.run, held.holder, held.run, held.run
+                        ),
+                    )
+                    .about(held.subject.to_string()),
+                );
+            }
+            for doubt in doubts {
+                problems.push(in_doubt(&doubt.key.to_string(), &doubt.run.to_string(), &doubt.reason));
+            }
+            problems
+        }
+        RunError::Held { run, view } => vec![Diagnostic::error(
+            "Run is being carried out",
+            format!("Run {run} is being carried out by {}: wait for it, or end that process.", view.holder),
+        )],
+        other => vec![Diagnostic::error("Run not begun", format!("{other}."))],
+    }
+}
+
+/// Says that nobody knows what became of an object.
+pub fn in_doubt(address: &str, run: &str, reason: &str) -> Diagnostic {
+    let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    Diagnostic::error(
+        "Resource instance in doubt",
+        format!(
+            "Nobody knows what became of {address}{because}. Look at the real object, then say what happened:\n  weft runs \
+             resolve {run} '{address}' -adopt ID    it exists, with this id\n  weft runs resolve {run} '{address}' \
+             -absent        it does not exist\n  weft runs resolve {run} '{address}' -retry         try again, and \
+             accept a duplicate\n  weft runs resolve {run} '{address}' -forget        neither do it nor keep it"
+        ),
+    )
+    .about(address)
+}
+
+/// Why a coordinator did not do what was asked.
+pub fn client(error: ClientError) -> Vec<Diagnostic> {
+    match error {
+        ClientError::Refused { diagnostics, .. } if !diagnostics.is_empty() => diagnostics,
+        ClientError::Refused { message, .. } => {
+            vec![Diagnostic::error("Refused by the coordinator", format!("{message}."))]
+        }
+        ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not answer", format!("{error}."))],
+        ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
+    }
+}

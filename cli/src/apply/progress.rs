@@ -1,0 +1,307 @@
+//! Showing how a run goes: events, lines for people, and at the end what went wrong and what is in doubt.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use weft_coordinator::client::OperationEvent;
+use weft_coordinator::{Progress as Step, ProgressKind};
+use weft_coordinator::process::worker_name;
+use weft_coordinator::result::decode_diagnostics;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::observed::Commits;
+use super::problems::in_doubt;
+use crate::render::events::{self, Counts, Hook};
+use crate::render::plan as lines;
+use crate::view::View;
+
+/// How often something is said about operations that take long.
+pub const REMIND: Duration = Duration::from_secs(10);
+
+/// Something that happened to an operation, here or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happening {
+    operation: u32,
+    address: String,
+    deposed: Option<String>,
+    action: String,
+    provider_instance: String,
+    worker: String,
+    elapsed_ms: u64,
+    /// `started done failed skipped in-doubt ...`
+    status: String,
+    reason: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl From<Step> for Happening {
+    fn from(step: Step) -> Happening {
+        let status = step.what.word().to_owned();
+        let reason = match step.what {
+            ProgressKind::Settling { reason } | ProgressKind::InDoubt { reason } => reason,
+            ProgressKind::Skipped { because } => because.to_string(),
+            _ => String::new(),
+        };
+        Happening {
+            operation: step.operation,
+            address: step.address,
+            deposed: step.deposed,
+            action: step.action,
+            provider_instance: step.provider_instance,
+            worker: worker_name(&step.worker).to_owned(),
+            elapsed_ms: step.elapsed_ms,
+            status,
+            reason,
+            diagnostics: decode_diagnostics(&step.diagnostics),
+        }
+    }
+}
+
+impl From<OperationEvent> for Happening {
+    fn from(event: OperationEvent) -> Happening {
+        Happening {
+            operation: event.operation,
+            address: event.address,
+            deposed: event.deposed,
+            action: event.action,
+            provider_instance: event.provider_instance,
+            worker: event.worker,
+            elapsed_ms: event.elapsed_ms,
+            status: event.status,
+            reason: event.reason,
+            diagnostics: event.diagnostics,
+        }
+    }
+}
+
+/// How many operations of a provider instance are done, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    done: usize,
+    all: usize,
+}
+
+/// How a run goes, as far as it was heard.
+pub struct Progress<'a> {
+    view: &'a View,
+    commits: Option<Commits>,
+    /// Ids of objects before the run, by address, for what is updated or deleted.
+    known: BTreeMap<String, (String, String)>,
+    running: BTreeMap<u32, (Hook, Instant)>,
+    counts: Counts,
+    shards: BTreeMap<String, Tally>,
+    failures: BTreeMap<u32, Vec<Diagnostic>>,
+    warnings: BTreeMap<u32, Vec<Diagnostic>>,
+    doubts: BTreeMap<String, String>,
+    skipped: usize,
+    waiting: bool,
+}
+
+impl<'a> Progress<'a> {
+    /// Nothing has happened yet. `operations` are the provider instances of the operations that will.
+    pub fn new<'o>(view: &'a View, operations: impl IntoIterator<Item = &'o str>) -> Progress<'a> {
+        let mut shards: BTreeMap<String, Tally> = BTreeMap::new();
+        for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {
+            shards.entry(instance.to_owned()).or_default().all += 1;
+        }
+        Progress {
+            view,
+            commits: None,
+            known: BTreeMap::new(),
+            running: BTreeMap::new(),
+            counts: Counts::default(),
+            shards,
+            failures: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+            doubts: BTreeMap::new(),
+            skipped: 0,
+            waiting: false,
+        }
+    }
+
+    /// Also knows the ids of objects that were there before.
+    #[must_use]
+    pub fn knowing(mut self, ids: BTreeMap<String, (String, String)>) -> Progress<'a> {
+        self.known = ids;
+        self
+    }
+
+    /// Looks at what is committed.
+    pub fn observe(&mut self, commits: Commits) {
+        self.commits = Some(commits);
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Something happened.
+    pub fn happened(&mut self, happening: impl Into<Happening>) {
+        let happening = happening.into();
+        let hook = self.hook(&happening);
+        match happening.status.as_str() {
+            "started" => {
+                if let Some(hook) = hook {
+                    self.view.event(events::apply_start(&hook));
+                    self.say(&lines::started_line(&hook));
+                    self.running.insert(happening.operation, (hook, Instant::now()));
+                }
+            }
+            "done" => {
+                self.running.remove(&happening.operation);
+                self.doubts.remove(&subject(&happening));
+                if let Some(tally) = self.shards.get_mut(&happening.provider_instance) {
+                    tally.done += 1;
+                }
+                if !happening.diagnostics.is_empty() {
+                    self.warnings.insert(happening.operation, happening.diagnostics.clone());
+                }
+                if let Some(hook) = hook.filter(|_| !self.was_nothing(&happening)) {
+                    self.count(&hook);
+                    self.view.event(events::apply_complete(&hook));
+                    self.say(&lines::done_line(&hook));
+                }
+            }
+            "failed" => {
+                self.running.remove(&happening.operation);
+                self.doubts.remove(&subject(&happening));
+                if let Some(hook) = hook {
+                    self.view.event(events::apply_errored(&hook));
+                }
+                self.failures.insert(happening.operation, happening.diagnostics);
+            }
+            "skipped" => self.skipped += 1,
+            "returned" => drop(self.running.remove(&happening.operation)),
+            "in-doubt" => {
+                self.running.remove(&happening.operation);
+                self.doubts.insert(subject(&happening), happening.reason);
+            }
+            "settling" => self.say(&format!("{}: Looking for what became of it...", happening.address)),
+            "waiting" if !self.waiting => {
+                self.waiting = true;
+                self.view.aside(&format!(
+                    "Waiting for a worker that may carry out {} ({}).",
+                    happening.address, happening.provider_instance
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// Says what is still running; called every [`REMIND`].
+    pub fn remind(&mut self) {
+        let mut long = false;
+        for (hook, since) in self.running.values_mut() {
+            if since.elapsed() < REMIND {
+                continue;
+            }
+            long = true;
+            hook.elapsed_seconds = since.elapsed().as_secs();
+            self.view.event(events::apply_progress(hook));
+            if self.view.shows_progress() {
+                self.view.line(&lines::progress_line(hook));
+            }
+        }
+        let several = self.shards.len() > 1;
+        if (long || several) && self.view.shows_progress() {
+            for (instance, Tally { done, all }) in &self.shards {
+                if done < all {
+                    self.view.line(&format!("{}: {done} of {all} operations done", short(instance)));
+                }
+            }
+        }
+    }
+
+    /// The end: problems, and each object in doubt by name. Gives whether there were errors.
+    pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
+        let mut problems: Vec<Diagnostic> = std::mem::take(&mut self.warnings).into_values().flatten().collect();
+        problems.extend(std::mem::take(&mut self.failures).into_values().flatten());
+        for address in in_doubt_now {
+            let reason = self.doubts.get(address).map(String::as_str).unwrap_or_default();
+            problems.push(in_doubt(address, run, reason));
+        }
+        self.view.diagnostics(&problems);
+        if self.view.is_json() {
+            // Scripts look for the addresses on the standard error, whatever the form of the events.
+            in_doubt_now.iter().for_each(|address| self.view.aside(&format!("in doubt: {address}")));
+        }
+        if self.skipped > 0 {
+            self.view.aside(&format!(
+                "{} operations were not begun, since something that they need failed or is in doubt.",
+                self.skipped
+            ));
+        }
+    }
+
+    fn say(&self, line: &str) {
+        if self.view.shows_progress() {
+            self.view.line(line);
+        }
+    }
+
+    /// An update that turned out to be none: nothing was called.
+    fn was_nothing(&self, happening: &Happening) -> bool {
+        let commits = self.commits.as_ref().map(|commits| commits.lock());
+        let committed = commits.as_ref().and_then(|commits| commits.get(&happening.operation));
+        happening.action == "update" && committed.is_some_and(|committed| !committed.intended)
+    }
+
+    /// Operations that people are told about are those on objects.
+    fn hook(&self, happening: &Happening) -> Option<Hook> {
+        if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
+            return None;
+        }
+        let address: ResourceInstance = happening.address.parse().ok()?;
+        let committed = self.commits.as_ref().and_then(|commits| commits.lock().get(&happening.operation)?.id.clone());
+        let before = || self.known.get(&happening.address).cloned();
+        let id = match (happening.action.as_str(), happening.status.as_str()) {
+            ("delete", "done") | ("create", "started") => None,
+            ("delete" | "update", "started") => before(),
+            _ => committed,
+        };
+        Some(Hook { address, action: happening.action.clone(), id, elapsed_seconds: happening.elapsed_ms / 1000 })
+    }
+
+    fn count(&mut self, hook: &Hook) {
+        if hook.address.resource.mode != ResourceMode::Managed {
+            return;
+        }
+        match hook.action.as_str() {
+            "create" => self.counts.add += 1,
+            "update" => self.counts.change += 1,
+            "delete" => self.counts.remove += 1,
+            "forget" => self.counts.forget += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The object as lists of what is in doubt name it.
+fn subject(happening: &Happening) -> String {
+    match &happening.deposed {
+        Some(key) => format!("{} (deposed object {key})", happening.address),
+        None => happening.address.clone(),
+    }
+}
+
+/// The part of a provider instance that tells it from the others: its key, its alias, or all of it.
+fn short(instance: &str) -> &str {
+    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
+    match keyed {
+        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
+        None => instance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_by_their_keys() {
+        assert_eq!(short("provider[\"h/n/aws\"].by_region[\"eu-west-1\"]"), "eu-west-1");
+        assert_eq!(short("provider[\"h/n/aws\"]"), "provider[\"h/n/aws\"]");
+    }
+}

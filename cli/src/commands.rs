@@ -1,0 +1,126 @@
+//! All commands, and how they are found by their words.
+
+mod apply;
+mod console;
+mod coordinator;
+mod fmt;
+mod init;
+mod inspect;
+mod output;
+mod plan;
+mod providers;
+mod runs;
+mod show;
+mod state;
+mod validate;
+mod version;
+mod worker;
+mod workspace;
+
+use std::fmt::Write as _;
+
+use weft_evaluator::config::did_you_mean;
+
+use crate::command::Command;
+use crate::invocation::Found;
+
+/// The table, in the order of the help text.
+const ALL: &[&Command] = &[
+    &init::INIT,
+    &validate::VALIDATE,
+    &plan::PLAN,
+    &apply::APPLY,
+    &apply::DESTROY,
+    &console::CONSOLE,
+    &coordinator::COORDINATOR,
+    &fmt::FMT,
+    &output::OUTPUT,
+    &inspect::INSPECT,
+    &providers::PROVIDERS,
+    &runs::LIST,
+    &runs::SHOW,
+    &runs::RESUME,
+    &runs::RESOLVE,
+    &runs::ABANDON,
+    &show::SHOW,
+    &state::LIST,
+    &state::SHOW,
+    &state::PULL,
+    &version::VERSION,
+    &worker::WORKER,
+    &workspace::LIST,
+    &workspace::SHOW,
+    &workspace::NEW,
+    &workspace::SELECT,
+];
+
+/// Groups, and what they are about.
+const GROUPS: &[(&str, &str)] = &[
+    ("runs", "Look at runs, go on with them, say what became of what is in doubt"),
+    ("state", "Look at the state"),
+    ("workspace", "Work with workspaces"),
+];
+
+/// Finds a command: two words first, then one.
+pub fn find(words: &[String]) -> Found {
+    let [first, rest @ ..] = words else { return Found::Nothing };
+    if let Some(second) = rest.first() {
+        let pair = ALL.iter().find(|c| {
+            let named = matches!(c.words, [_, last] if last == second) || c.alias.is_some_and(|alias| alias == second);
+            c.words.len() == 2 && c.words[0] == first && named
+        });
+        if let Some(command) = pair {
+            return Found::Command { command, words: 2 };
+        }
+    }
+    if let Some(command) = ALL.iter().find(|c| matches!(c.words, [only] if only == first)) {
+        return Found::Command { command, words: 1 };
+    }
+    if GROUPS.iter().any(|(name, _)| name == first) {
+        return match rest.first() {
+            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.clone()),
+            _ => Found::Group(first.clone()),
+        };
+    }
+    Found::Nothing
+}
+
+/// The name that a mistyped one may have meant.
+pub fn nearest(word: &str) -> Option<&'static str> {
+    let names = || ALL.iter().filter_map(|command| command.words.first().copied());
+    let hint = did_you_mean(word, names());
+    names().filter(|name| hint.contains(&format!("{name:?}"))).max_by_key(|name| name.len())
+}
+
+/// The help text of the whole program.
+pub fn overview() -> String {
+    let mut text = String::from(
+        "Usage: weft [global options] <command> [options]\n\nWeft carries out OpenTofu and Terraform configurations from a \
+         plan file alone, on this machine or on many.\n\nMain commands:\n",
+    );
+    let line = |text: &mut String, name: &str, about: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {name:<14}{about}");
+    };
+    ALL.iter().filter(|c| c.main).for_each(|c| line(&mut text, &c.name(), c.about));
+    text.push_str("\nAll other commands:\n");
+    for command in ALL.iter().filter(|c| !c.main && (c.words.len() == 1 || c.words[0] == "plan")) {
+        line(&mut text, &command.name(), command.about);
+    }
+    GROUPS.iter().for_each(|(name, about)| line(&mut text, name, about));
+    text.push_str(
+        "\nGlobal options (use these before the command):\n  -chdir=DIR    Enter another directory first.\n  -help         \
+         Show this text, or that of a command.\n  -version      The same as the version command.\n",
+    );
+    text
+}
+
+/// The help text of a group.
+pub fn group_help(group: &str) -> String {
+    let about = GROUPS.iter().find(|(name, _)| *name == group).map(|(_, about)| *about).unwrap_or_default();
+    let mut text = format!("Usage: weft [global options] {group} <subcommand> [options]\n\n  {about}.\n\nSubcommands:\n");
+    for command in ALL.iter().filter(|c| c.words.len() == 2 && c.words[0] == group) {
+        let _ = writeln!(text, "  {:<12}{}", command.words[1], command.about);
+    }
+    text
+}

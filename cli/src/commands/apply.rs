@@ -1,0 +1,323 @@
+//! `weft apply` and `weft destroy`.
+
+use std::sync::Arc;
+
+use weft_executor::Packages;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader, UiMode};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_state::{Digest, RunStore, Snapshot};
+
+use super::plan::{Loaded, announce, asks, bytes, show};
+use crate::apply::{self, Ending, Inputs, Work};
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{Flag, switch};
+use crate::outline;
+use crate::packages::PlannedPackages;
+use crate::plan::{PARALLELISM, Wishes};
+use crate::prompt::Prompt;
+use crate::render::{events, plan as render, values};
+use crate::runtime::block_on;
+use crate::store::{self, Access, Place};
+use crate::variables;
+
+const OWN: &[Flag] = &[
+    switch("auto-approve", "Do not ask before beginning."),
+    switch("detach", "With a coordinator: return as soon as it has the plan."),
+    switch("suppress-forget-errors", ""),
+    switch("ignore-remote-version", ""),
+];
+
+/// The command.
+pub const APPLY: Command = Command {
+    words: &["apply"],
+    alias: None,
+    operands: "[PLAN]",
+    about: "Create, change and destroy real objects as planned",
+    main: true,
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::INPUT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        command::COORDINATOR,
+        command::PLANNING,
+        OWN,
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: true,
+    run: |invocation| either(carry(invocation, false)),
+};
+
+/// The command.
+pub const DESTROY: Command = Command {
+    words: &["destroy"],
+    operands: "",
+    about: "Destroy everything that the state has",
+    run: |invocation| either(carry(invocation, true)),
+    ..APPLY
+};
+
+fn either(result: Result<Exit, Exit>) -> Exit {
+    match result {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    view.event(events::version());
+    invocation.at_most(
+        1,
+        "Too many command line arguments",
+        "Expected at most one positional argument, the plan file. Options stand before it.",
+    )?;
+    if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Coordinator not named",
+            "Only a coordinator can go on without this process: name one with -coordinator or WEFT_COORDINATOR.",
+        )));
+    }
+    if let Some(path) = arguments.positionals.first() {
+        return from_file(invocation, path, destroy);
+    }
+    if view.is_json() && !arguments.switch("auto-approve", false) {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Plan file or auto-approve required",
+            "With -json nothing is asked: give a plan file or -auto-approve.",
+        )));
+    }
+    let wishes = Wishes::read(invocation, destroy)?;
+    let loaded = Loaded::load(invocation, "Apply", wishes.mode == UiMode::Destroy)?;
+    let outcome = block_on(plan_and_apply(invocation, &loaded, &wishes, destroy));
+    finish(invocation, outcome)
+}
+
+fn finish(
+    invocation: &Invocation<'_>,
+    outcome: Result<Result<Exit, Vec<Diagnostic>>, Diagnostic>,
+) -> Result<Exit, Exit> {
+    outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))
+}
+
+async fn plan_and_apply(
+    invocation: &Invocation<'_>,
+    loaded: &Loaded,
+    wishes: &Wishes,
+    destroy: bool,
+) -> Result<Exit, Vec<Diagnostic>> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let one = |problem: Diagnostic| vec![problem];
+    let site = Site::open(invocation, &loaded.place).await.map_err(one)?;
+    let snapshot = Arc::new(site.snapshot().await.map_err(one)?);
+    let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
+    let failed = has_errors(&made.diagnostics);
+    let Some(plan) = made.file.filter(|plan| !failed || !plan.changes.is_empty()) else {
+        return Err(made.diagnostics);
+    };
+    show(view, &plan);
+    if failed {
+        return Err(made.diagnostics);
+    }
+    view.diagnostics(&made.diagnostics);
+    if !plan.changes.is_empty() && !arguments.switch("auto-approve", false) {
+        if !asks(invocation) {
+            return Err(one(Diagnostic::error(
+                "Approval needed",
+                "Questions are off, so nobody can approve this plan: use -auto-approve, or save the plan and apply its file.",
+            )));
+        }
+        let (question, detail) = if wishes.mode == UiMode::Destroy {
+            ("Do you really want to destroy all of this?", "Nothing of it can be brought back.\nOnly 'yes' is accepted.")
+        } else {
+            ("Do you want to perform these actions?", "Weft will perform the actions described above.\nOnly 'yes' is accepted.")
+        };
+        if !Prompt::new().confirm(question, detail) {
+            view.line(if destroy { "\nDestroy cancelled." } else { "\nApply cancelled." });
+            return Ok(Exit::FAILED);
+        }
+    }
+    let (bytes, digest) = bytes(&plan).map_err(one)?;
+    let (packages, said) = PlannedPackages::new(context, &[]);
+    view.diagnostics(&said);
+    let work = Work { plan, bytes, digest, inputs: made.inputs };
+    site.carry_out(invocation, work, &snapshot, Arc::new(packages), wishes.parallelism, destroy).await
+}
+
+fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let (plan, bytes) = load(path).map_err(|problem| invocation.fail(&[problem]))?;
+    if destroy {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Destroy cannot be called with a plan file",
+            "A destruction that was planned with \"weft plan -destroy\" is carried out by \"weft apply FILE\".",
+        )));
+    }
+    for option in ["destroy", "refresh-only", "refresh", "replace"] {
+        if arguments.has(option) {
+            return Err(invocation.mistake(&Diagnostic::error(
+                "Planning options with a plan file",
+                format!("The plan is made already, so -{option} comes too late: give it to \"weft plan\"."),
+            )));
+        }
+    }
+    view.know_snippets(&plan.sources);
+    outline::refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;
+    finish(invocation, block_on(apply_file(invocation, plan, bytes, destroy)))
+}
+
+async fn apply_file(
+    invocation: &Invocation<'_>,
+    plan: PlanFile,
+    bytes: Vec<u8>,
+    destroy: bool,
+) -> Result<Exit, Vec<Diagnostic>> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let one = |problem: Diagnostic| vec![problem];
+    let place = Place::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
+    let site = Site::open(invocation, &place).await.map_err(one)?;
+    let snapshot = site.snapshot().await.map_err(one)?;
+    let stale = apply::stale(&plan.manifest, &snapshot);
+    if !stale.is_empty() {
+        return Err(one(apply::stale_problem(&stale)));
+    }
+    announce(view, &plan);
+    same_variables(&plan, invocation)?;
+    let inputs = apply::inputs(&plan.manifest, arguments)?;
+    let (packages, said) = PlannedPackages::new(context, &[]);
+    view.diagnostics(&said);
+    packages.check(&plan.manifest)?;
+    let digest = Digest::of(&bytes);
+    let parallelism = arguments.number("parallelism").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    let work = Work { plan, bytes, digest, inputs };
+    site.carry_out(invocation, work, &snapshot, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
+}
+
+/// A plan file, whole and checked, with its bytes.
+fn load(path: &str) -> Result<(PlanFile, Vec<u8>), Diagnostic> {
+    let failed =
+        |why: String| Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."));
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let read = PlanReader::from_bytes(bytes.as_slice()).and_then(|reader| reader.whole());
+    let plan = read.map_err(|error: PlanFileError| failed(error.to_string()))?;
+    Ok((plan, bytes))
+}
+
+/// Variables that are given again must be what the plan was made with.
+fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
+    let arguments = &invocation.arguments;
+    if !arguments.has("var") && !arguments.has("var-file") {
+        return Ok(());
+    }
+    let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
+    let types = |name: &str| -> Option<Type> { known(name).map(|value| value.ty()) };
+    let (given, problems) = variables::given_again(&types, std::iter::empty(), arguments);
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let differing: Vec<Diagnostic> = given
+        .iter()
+        .filter(|(name, given)| {
+            let Some(planned) = known(name) else { return false };
+            let planned = planned.unmark_deep().0;
+            let given = weft_expressions::convert::convert(&given.value, &planned.ty());
+            given.is_ok_and(|given| given.bare() != planned.bare())
+        })
+        .map(|(name, _)| {
+            Diagnostic::error(
+                "Mismatch between input and plan variable value",
+                format!(
+                    "The plan was made with another value of the variable \"{name}\" than the one given now. Leave the \
+                     option out, or make the plan again."
+                ),
+            )
+        })
+        .collect();
+    if differing.is_empty() { Ok(()) } else { Err(differing) }
+}
+
+/// Where a plan is carried out: with the store open here, or by a coordinator.
+enum Site<'a> {
+    Here(Arc<dyn RunStore>),
+    Elsewhere(String, &'a Place),
+}
+
+impl<'a> Site<'a> {
+    async fn open(invocation: &Invocation<'_>, place: &'a Place) -> Result<Site<'a>, Diagnostic> {
+        match apply::coordinator(&invocation.arguments) {
+            Some(address) => Ok(Site::Elsewhere(address, place)),
+            None => Ok(Site::Here(place.open(Access::Change).await?)),
+        }
+    }
+
+    async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
+        match self {
+            Site::Here(store) => store.snapshot().await.map_err(|error| store::problem(&error)),
+            Site::Elsewhere(_, place) => place.snapshot().await,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        invocation: &Invocation<'_>,
+        work: Work,
+        snapshot: &Snapshot,
+        packages: Arc<dyn Packages>,
+        parallelism: usize,
+        destroy: bool,
+    ) -> Result<Exit, Vec<Diagnostic>> {
+        let Invocation { arguments, context, view, .. } = invocation;
+        let ending = if !work.plan.manifest.applyable {
+            Ending::default()
+        } else {
+            match self {
+                Site::Here(store) => {
+                    let place =
+                        apply::Place { context, view, store: store.clone(), snapshot, packages, parallelism };
+                    apply::begin(work, place).await?
+                }
+                Site::Elsewhere(address, _) => {
+                    let detach = arguments.switch("detach", false);
+                    let most = u32::try_from(parallelism).ok().filter(|_| arguments.has("parallelism"));
+                    let ending = apply::submit(work, address, detach, most, context, view, packages).await?;
+                    if detach {
+                        return Ok(Exit::DONE);
+                    }
+                    ending
+                }
+            }
+        };
+        if ending.code == 0 {
+            let after = self.snapshot().await.map_err(|problem| vec![problem])?;
+            conclude(invocation, &ending, &after, destroy);
+        }
+        Ok(Exit(ending.code))
+    }
+}
+
+/// The last lines: what was done, and the outputs.
+fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, destroy: bool) {
+    let view = &invocation.view;
+    let operation = if destroy { "destroy" } else { "apply" };
+    view.event(events::change_summary(&ending.counts, operation));
+    let line = if destroy { render::destroyed_line(&ending.counts) } else { render::applied_line(&ending.counts) };
+    view.line(&format!("\n{}", view.style().paint("1;32", &line)));
+    if destroy {
+        return;
+    }
+    let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));
+    view.event(events::stored_outputs(outputs.clone()));
+    if !snapshot.outputs.is_empty() {
+        let reveal = invocation.arguments.switch("show-sensitive", false);
+        let lines: Vec<String> =
+            outputs.map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
+        view.line(&format!("\nOutputs:\n\n{}", lines.concat()));
+    }
+}

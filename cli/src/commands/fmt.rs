@@ -1,0 +1,175 @@
+//! `weft fmt`: files in the canonical style.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use similar::TextDiff;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::switch;
+
+/// Names of files that are formatted end so.
+const ENDS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
+
+/// The command.
+pub const FMT: Command = Command {
+    words: &["fmt"],
+    alias: None,
+    operands: "[PATH... | -]",
+    about: "Put configuration files into the canonical style",
+    main: false,
+    flags: &[
+        command::VIEW,
+        &[
+            switch("list", "Print the names of files that were not in it (the default)."),
+            switch("write", "Write the files (the default)."),
+            switch("diff", "Print what changes."),
+            switch("check", "Write nothing; exit with 3 if a file is not in it."),
+            switch("recursive", "Also in the directories below."),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run,
+};
+
+/// What is to be done with files.
+struct Pass<'a> {
+    invocation: &'a Invocation<'a>,
+    list: bool,
+    write: bool,
+    diff: bool,
+    recursive: bool,
+    changed: bool,
+    problems: Vec<Diagnostic>,
+}
+
+fn run(invocation: &Invocation<'_>) -> Exit {
+    let arguments = &invocation.arguments;
+    let check = arguments.switch("check", false);
+    let mut pass = Pass {
+        invocation,
+        list: arguments.switch("list", true),
+        write: arguments.switch("write", true) && !check,
+        diff: arguments.switch("diff", false),
+        recursive: arguments.switch("recursive", false),
+        changed: false,
+        problems: Vec::new(),
+    };
+    match arguments.positionals.as_slice() {
+        [] => pass.directory(Path::new(".")),
+        [only] if only == "-" => pass.input(check),
+        paths => paths.iter().for_each(|path| pass.path(Path::new(path))),
+    }
+    if !pass.problems.is_empty() {
+        invocation.view.diagnostics(&pass.problems);
+        return Exit::UNREADABLE;
+    }
+    if check && pass.changed { Exit::UNFORMATTED } else { Exit::DONE }
+}
+
+fn is_formatted_file(name: &str) -> bool {
+    !name.starts_with('.') && !name.ends_with('~') && ENDS.iter().any(|end| name.ends_with(end))
+}
+
+impl Pass<'_> {
+    fn refuse(&mut self, summary: &str, detail: String) {
+        self.problems.push(Diagnostic::error(summary, detail));
+    }
+
+    fn path(&mut self, path: &Path) {
+        match std::fs::metadata(path) {
+            Err(_) => {
+                self.refuse("No file or directory", format!("No file or directory at {}.", path.display()));
+            }
+            Ok(found) if found.is_dir() => self.directory(path),
+            Ok(_) if path.file_name().is_some_and(|name| is_formatted_file(&name.to_string_lossy())) => self.file(path),
+            Ok(_) => self.refuse(
+                "Only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files can be processed with weft fmt",
+                format!("{} is none of these.", path.display()),
+            ),
+        }
+    }
+
+    fn directory(&mut self, directory: &Path) {
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.refuse("Cannot read directory", format!("{}: {error}.", directory.display()));
+            }
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let path = path.strip_prefix(".").unwrap_or(&path);
+            if path.is_dir() {
+                if self.recursive && !name.starts_with('.') {
+                    self.directory(path);
+                }
+            } else if is_formatted_file(&name) {
+                self.file(path);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path) {
+        let name = path.display().to_string();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => return self.refuse("Failed to read file", format!("{name}: {error}.")),
+        };
+        let Some(formatted) = self.formatted(&name, &text) else { return };
+        if formatted == text {
+            return;
+        }
+        self.changed = true;
+        if self.list {
+            self.invocation.view.line(&name);
+        }
+        if self.diff {
+            self.show_difference(&name, &text, &formatted);
+        }
+        if self.write
+            && let Err(error) = std::fs::write(path, formatted)
+        {
+            self.refuse("Failed to write file", format!("{name}: {error}."));
+        }
+    }
+
+    fn input(&mut self, check: bool) {
+        let mut text = String::new();
+        if let Err(error) = std::io::stdin().read_to_string(&mut text) {
+            return self.refuse("Failed to read standard input", format!("{error}."));
+        }
+        let Some(formatted) = self.formatted("<stdin>", &text) else { return };
+        self.changed = formatted != text;
+        if self.diff {
+            self.show_difference("<stdin>", &text, &formatted);
+        } else if !check {
+            self.invocation.view.document(&formatted);
+        }
+    }
+
+    fn formatted(&mut self, name: &str, text: &str) -> Option<String> {
+        match weft_syntax::format(name, Arc::from(text)) {
+            Ok(formatted) => Some(formatted),
+            Err(problems) => {
+                let (tree, _) = weft_syntax::parse_bytes(name, text.as_bytes());
+                self.invocation.view.know(&[(name.into(), tree)].into());
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    fn show_difference(&self, name: &str, old: &str, new: &str) {
+        let diff = TextDiff::from_lines(old, new);
+        let text = diff.unified_diff().header(&format!("old/{name}"), &format!("new/{name}")).to_string();
+        self.invocation.view.document(&text);
+    }
+}

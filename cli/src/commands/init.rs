@@ -1,0 +1,136 @@
+//! `weft init`: everything that the other commands need in this directory.
+
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_providers::Installer;
+use weft_providers::install::{InstallEvent, LockMode, LockOutcome, settle};
+use weft_providers::lock_file::{self, LockFile};
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::project::Project;
+use crate::render::events;
+use crate::runtime::block_on;
+use crate::store::Place;
+
+/// The command.
+pub const INIT: Command = Command {
+    words: &["init"],
+    alias: None,
+    operands: "",
+    about: "Prepare this directory for the other commands",
+    main: true,
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::INPUT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::LOCK,
+        command::STORE,
+        &[
+            switch("upgrade", "Select provider versions anew."),
+            text("plugin-dir", "DIR", "Take provider packages from here only. May be given several times."),
+            text("lockfile", "MODE", "readonly: do not change the dependency lock file."),
+            switch("backend", "Look at the state for the providers that it needs (the default)."),
+            switch("get", ""),
+            switch("cloud", ""),
+            switch("reconfigure", ""),
+            switch("ignore-remote-version", ""),
+            switch("migrate-state", ""),
+            switch("force-copy", ""),
+            text("backend-config", "WHAT", ""),
+            text("from-module", "SOURCE", ""),
+            text("test-directory", "DIR", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: true,
+    run: |invocation| initialise(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    view.event(events::version());
+    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.refuse_unsupported(&["migrate-state", "force-copy", "from-module", "backend-config"])?;
+    let fail = |problems: Vec<Diagnostic>| {
+        view.aside(
+            "\nWeft met problems while initialising, described below. The configuration must be valid before it can be \
+             told which providers it needs.\n",
+        );
+        invocation.fail(&problems)
+    };
+    let project = Project::load(view).map_err(fail)?;
+    if project.empty {
+        tell(invocation, "Weft initialized in an empty directory!\n\nThe directory has no configuration files. Begin by writing some.");
+        return Ok(Exit::DONE);
+    }
+    tell(invocation, "\nInitializing the backend...");
+    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let snapshot = if arguments.switch("backend", true) {
+        let read = block_on(place.snapshot()).and_then(|read| read);
+        Some(read.map_err(|problem| invocation.fail(&[problem]))?)
+    } else {
+        None
+    };
+    tell(invocation, "\nInitializing provider plugins...");
+    let requirements = project.requirements(snapshot.as_ref()).map_err(fail)?;
+    let (config, environment, said) = context.cli_config();
+    if has_errors(&said) {
+        return Err(invocation.fail(&said));
+    }
+    view.diagnostics(&said);
+    let directories: Vec<PathBuf> = arguments.values("plugin-dir").map(PathBuf::from).collect();
+    let installer = Installer::new(&config, &environment, &directories, &context.data_directory);
+    let path = Path::new(lock_file::FILE_NAME);
+    let (lock, said) = LockFile::load(path);
+    if has_errors(&said) {
+        return Err(invocation.fail(&said));
+    }
+    view.diagnostics(&said);
+    let upgrade = arguments.switch("upgrade", false);
+    let mut report = |event: InstallEvent| tell(invocation, &event.to_string());
+    let installation = installer.install(&requirements, &lock, upgrade, &mut report);
+    if has_errors(&installation.diagnostics) {
+        return Err(invocation.fail(&installation.diagnostics));
+    }
+    let mut said = installation.diagnostics;
+    let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
+    let (outcome, problems) = settle(path, &lock, &installation.lock, mode);
+    said.extend(problems);
+    said.extend(weft_providers::install::override_warning(&config.dev_overrides));
+    if has_errors(&said) {
+        return Err(invocation.fail(&said));
+    }
+    match outcome {
+        LockOutcome::Created => tell(
+            invocation,
+            "\nWeft has created a lock file .terraform.lock.hcl to record the provider selections it made above. Put it under \
+             version control, so that the same selections are made by default later.",
+        ),
+        LockOutcome::Updated => tell(
+            invocation,
+            "\nWeft has made some changes to the provider dependency selections recorded in the .terraform.lock.hcl file. \
+             Review them and put them under version control if they are what you meant.",
+        ),
+        LockOutcome::Unchanged | LockOutcome::NotSaved => {}
+    }
+    view.diagnostics(&said);
+    tell(invocation, &format!("\n{}", view.style().paint("1;32", "Weft has been successfully initialized!")));
+    if !context.automation {
+        tell(invocation, "\nTry \"weft plan\" to see what would change.");
+    }
+    Ok(Exit::DONE)
+}
+
+fn tell(invocation: &Invocation<'_>, text: &str) {
+    invocation.view.line(text);
+    let plain = text.trim();
+    if !plain.is_empty() {
+        invocation.view.event(events::log(plain));
+    }
+}

@@ -1,0 +1,140 @@
+//! `weft output`: what the state has of the root module's outputs.
+
+use serde_json::{Map, Value as Json};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::value::Kind;
+use weft_state::OutputRecord;
+
+use super::state::current;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::render::values;
+
+/// The command.
+pub const OUTPUT: Command = Command {
+    words: &["output"],
+    alias: None,
+    operands: "[NAME]",
+    about: "Show the outputs of the root module",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::STORE,
+        &[text("state", "FILE", "Take them from this state file."), switch("raw", "Print one value as it is, without quotes.")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: false,
+    run: |invocation| output(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let (json, raw) = (arguments.switch("json", false), arguments.switch("raw", false));
+    invocation.at_most(
+        1,
+        "Unexpected argument",
+        "The output command expects exactly one argument with the name of an output variable or no arguments to show all \
+         outputs.",
+    )?;
+    if json && raw {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid output format",
+            "The options -raw and -json exclude each other.",
+        )));
+    }
+    let name = arguments.positionals.first();
+    if raw && name.is_none() {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Output name required",
+            "You must give the name of a single output value when using the -raw option.",
+        )));
+    }
+    let state = current(invocation).map_err(|problem| invocation.fail(&[problem]))?;
+    let outputs = state.map(|state| state.outputs).unwrap_or_default();
+    let Some(name) = name else {
+        if json {
+            let all: Map<String, Json> = outputs.iter().map(|(name, output)| (name.clone(), object(output))).collect();
+            view.document(&(pretty(&Json::Object(all)) + "\n"));
+        } else if outputs.is_empty() {
+            view.line(&none_found());
+        } else {
+            let reveal = arguments.switch("show-sensitive", false);
+            let lines: Vec<String> =
+                outputs.iter().map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
+            view.document(&lines.concat());
+        }
+        return Ok(Exit::DONE);
+    };
+    if outputs.is_empty() && !json && !raw {
+        view.line(&none_found());
+        return Ok(Exit::DONE);
+    }
+    let Some(found) = outputs.get(name) else {
+        return Err(invocation.fail(&[Diagnostic::error(
+            format!("Output \"{name}\" not found"),
+            "The output variable requested could not be found in the state file. If you recently added this to your \
+             configuration, be sure to run `weft apply`, since the state won't be updated with new output variables until \
+             that command is run.",
+        )]));
+    };
+    if json {
+        view.document(&(parse(&found.value).to_string() + "\n"));
+    } else if raw {
+        view.document(&plain(name, found).map_err(|problem| invocation.fail(&[problem]))?);
+    } else {
+        view.document(&(values::stored(found, true) + "\n"));
+    }
+    Ok(Exit::DONE)
+}
+
+/// `OpenTofu`'s words, which scripts look for, with our name.
+fn none_found() -> String {
+    "\nWarning: No outputs found\n\nThe state file either has no outputs defined, or all the defined outputs are\nempty. Please \
+     define an output in your configuration with the `output`\nkeyword and run `weft apply` for it to become available. If \
+     you are using\ninterpolation, please verify the interpolated value is not empty.\n"
+        .to_owned()
+}
+
+fn parse(raw: &weft_state::RawJson) -> Json {
+    serde_json::from_str(raw.as_str()).unwrap_or(Json::Null)
+}
+
+fn object(output: &OutputRecord) -> Json {
+    let mut object = Map::new();
+    object.insert("sensitive".to_owned(), output.sensitive.into());
+    if let Some(notice) = &output.deprecated {
+        object.insert("deprecated".to_owned(), notice.clone().into());
+    }
+    object.insert("type".to_owned(), parse(&output.value_type));
+    object.insert("value".to_owned(), parse(&output.value));
+    Json::Object(object)
+}
+
+fn pretty(value: &Json) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
+    let unsupported = |what: &str| {
+        Err(Diagnostic::error(
+            "Unsupported value for raw output",
+            format!(
+                "The -raw option only supports strings, numbers, and boolean values, but output value \"{name}\" is {what}.\n\n\
+                 Use the -json option for machine-readable representations of output values that have complex types."
+            ),
+        ))
+    };
+    let Some(value) = values::decoded(output) else { return unsupported("damaged in the state") };
+    match value.open().1 {
+        Kind::String(text) => Ok(text.to_string()),
+        Kind::Number(number) => Ok(number.to_string()),
+        Kind::Bool(truth) => Ok(truth.to_string()),
+        Kind::Null(_) => unsupported("null"),
+        _ => unsupported("a collection"),
+    }
+}

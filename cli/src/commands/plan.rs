@@ -1,0 +1,209 @@
+//! `weft plan`, and what `apply` shares with it: from the configuration to a plan that is shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_evaluator::config::Sources;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{self, PlanFile, UiMode};
+use weft_state::{Digest, Snapshot};
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::packages::Installed;
+use crate::plan::{Basis, Made, Wishes, make};
+use crate::project::Project;
+use crate::prompt::Prompt;
+use crate::render::events::{self, Counts};
+use crate::render::plan as render;
+use crate::runtime::block_on;
+use crate::store::Place;
+use crate::variables::{self, Gathered};
+use crate::view::View;
+
+/// The command.
+pub const PLAN: Command = Command {
+    words: &["plan"],
+    alias: None,
+    operands: "",
+    about: "Show what would change",
+    main: true,
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::INPUT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        command::PLANNING,
+        &[
+            text("out", "FILE", "Save the plan."),
+            switch("detailed-exitcode", "Exit with 0 for no changes, 1 for errors, 2 for changes."),
+            text("generate-config-out", "FILE", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: true,
+    run,
+};
+
+fn run(invocation: &Invocation<'_>) -> Exit {
+    match planned(invocation) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    view.event(events::version());
+    invocation.at_most(
+        0,
+        "Too many command line arguments",
+        "To plan in another directory, use the global option -chdir.",
+    )?;
+    let wishes = Wishes::read(invocation, false)?;
+    invocation.refuse_unsupported(&["generate-config-out"])?;
+    let loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
+    let outcome = block_on(async {
+        let snapshot = loaded.place.snapshot().await.map_err(|problem| vec![problem])?;
+        loaded.plan(invocation, Arc::new(snapshot), &wishes).await
+    });
+    let made = outcome
+        .unwrap_or_else(|problem| Err(vec![problem]))
+        .map_err(|problems| invocation.fail(&problems))?;
+    if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
+        save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
+    }
+    let shown = made.file.as_ref().filter(|file| !has_errors(&made.diagnostics) || !file.changes.is_empty());
+    if let Some(file) = shown {
+        show(view, file);
+    }
+    view.diagnostics(&made.diagnostics);
+    if has_errors(&made.diagnostics) {
+        return Ok(Exit::FAILED);
+    }
+    let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty());
+    if changed || arguments.has("out") {
+        view.line(&render::next_steps(arguments.value("out"), invocation.context.automation));
+    }
+    Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
+}
+
+/// A configuration with everything that planning it needs, but for the state.
+pub struct Loaded {
+    /// The configuration.
+    pub project: Project,
+    /// Its variables.
+    pub gathered: Gathered,
+    /// Where its state is.
+    pub place: Place,
+}
+
+impl Loaded {
+    /// Loads the configuration of the current directory. Problems are told.
+    pub fn load(invocation: &Invocation<'_>, doing: &str, destroying: bool) -> Result<Loaded, Exit> {
+        let Invocation { arguments, context, view, .. } = invocation;
+        let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+        let project = if destroying { Project::load(view) } else { Project::load_present(view, doing) }.map_err(fail)?;
+        let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+        let prompt = asks(invocation).then(Prompt::new);
+        let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
+        view.know(&gathered.sources);
+        if has_errors(&gathered.diagnostics) {
+            return Err(fail(std::mem::take(&mut gathered.diagnostics)));
+        }
+        Ok(Loaded { project, gathered, place })
+    }
+
+    /// Makes a plan for this state.
+    ///
+    /// # Errors
+    /// Why planning could not even begin.
+    pub async fn plan(
+        &self,
+        invocation: &Invocation<'_>,
+        snapshot: Arc<Snapshot>,
+        wishes: &Wishes,
+    ) -> Result<Made, Vec<Diagnostic>> {
+        let context = &invocation.context;
+        let requirements = self.project.requirements(Some(&snapshot))?;
+        let (packages, mut said) = Installed::find(context, &requirements, false)?;
+        said.extend(self.gathered.diagnostics.iter().cloned());
+        let sources: Sources = invocation.view.known_files();
+        let basis = Basis {
+            context,
+            workspace: context.workspace().map_err(|problem| vec![problem])?,
+            root: self.project.root.clone(),
+            given: self.gathered.given.clone(),
+            snapshot,
+            backend: self.place.words(),
+            packages: &packages,
+            sources,
+        };
+        let mut made = make(basis, wishes).await;
+        said.append(&mut made.diagnostics);
+        Ok(Made { diagnostics: said, ..made })
+    }
+}
+
+/// Whether questions may be asked.
+pub fn asks(invocation: &Invocation<'_>) -> bool {
+    invocation.arguments.switch("input", true) && invocation.context.input && !invocation.view.is_json()
+}
+
+/// The bytes of a plan file, and their digest.
+///
+/// # Errors
+/// When the plan has no written form.
+pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
+    let mut bytes = Vec::new();
+    let digest = plan_file::write(file, &mut bytes)
+        .map_err(|error| Diagnostic::error("Failed to write plan file", format!("{error}.")))?;
+    Ok((bytes, Digest(digest.0)))
+}
+
+fn save(file: &PlanFile, path: &str) -> Result<(), Diagnostic> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let (bytes, _) = bytes(file)?;
+    let failed = |error: std::io::Error| {
+        Diagnostic::error("Failed to write plan file", format!("The plan file {path} could not be written: {error}."))
+    };
+    // A plan holds what the state holds, secrets included: it is for its owner.
+    let mut out = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed)?;
+    out.write_all(&bytes).map_err(failed)
+}
+
+/// Shows a plan: events, and text for people.
+pub fn show(view: &View, plan: &PlanFile) {
+    for change in &plan.changes.drift {
+        view.event(events::resource_drift(change));
+    }
+    announce(view, plan);
+    view.event(events::change_summary(&Counts::of_plan(&plan.changes), "plan"));
+    if !plan.changes.outputs.is_empty() {
+        let outputs: BTreeMap<&str, _> =
+            plan.changes.outputs.iter().map(|(name, change)| (name.as_str(), change)).collect();
+        view.event(events::planned_outputs(outputs));
+    }
+    view.line(&render::human(plan, view.style()));
+}
+
+/// The changes of a plan as events.
+pub fn announce(view: &View, plan: &PlanFile) {
+    for change in &plan.changes.resources {
+        if !change.action.is_no_op() || change.previous_address.is_some() {
+            view.event(events::planned_change(change));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `weft show`: a plan file or the state, for people or as JSON.
+
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::{PlanFileError, PlanReader};
+use weft_state::tfstate::StateFile;
+
+use super::state::{current, schemas_of};
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::render::{plan, show_json, state};
+
+/// The command.
+pub const SHOW: Command = Command {
+    words: &["show"],
+    alias: None,
+    operands: "[PATH]",
+    about: "Show the state, or a plan file",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::STORE,
+        &[
+            text("state", "FILE", "Show this state file."),
+            text("plan", "FILE", "Show this plan file."),
+            text("module", "DIR", ""),
+            crate::options::switch("config", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: false,
+    run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
+};
+
+/// What is in a file.
+enum Content {
+    Plan(Box<weft_graph_format::plan_file::PlanFile>),
+    State(Option<StateFile>),
+}
+
+fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    invocation.at_most(
+        1,
+        "Too many command line arguments",
+        "Expected at most one positional argument, a plan file or a state file.",
+    )?;
+    invocation.refuse_unsupported(&["config", "module"])?;
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
+    let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan"), arguments.value("state")];
+    if forms.iter().flatten().count() > 1 {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Conflicting object types to show",
+            "Give one of PATH, -plan=FILE and -state=FILE.",
+        )));
+    }
+    let content = match forms {
+        [None, None, None] => Content::State(current(invocation).map_err(fail)?),
+        [Some(path), _, _] => of_file(path).map_err(fail)?,
+        [_, Some(path), _] => match of_file(path).map_err(fail)? {
+            Content::State(_) => {
+                return Err(fail(Diagnostic::error("Not a plan file", format!("{path} is a state file."))));
+            }
+            plan => plan,
+        },
+        [_, _, Some(path)] => Content::State(state_file(path).map_err(fail)?),
+    };
+    let json = arguments.switch("json", false);
+    match content {
+        Content::Plan(file) if json => view.document(&(show_json::plan(&file).to_string() + "\n")),
+        Content::Plan(file) => view.line(&plan::human(&file, view.style())),
+        Content::State(file) if json => view.document(&(show_json::state(file.as_ref()).to_string() + "\n")),
+        Content::State(None) => view.line("No state."),
+        Content::State(Some(file)) if file.is_empty() => {
+            view.line("The state file is empty. No resources are represented.");
+        }
+        Content::State(Some(file)) => {
+            let schemas = schemas_of(invocation, &file);
+            view.line(&state::human(&file, &schemas, view.style()));
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+fn of_file(path: &str) -> Result<Content, Diagnostic> {
+    match PlanReader::open(path).and_then(|reader| reader.whole()) {
+        Ok(plan) => Ok(Content::Plan(Box::new(plan))),
+        Err(PlanFileError::NotAPlan) => state_file(path).map(Content::State),
+        Err(PlanFileError::Io(error)) => {
+            Err(Diagnostic::error("Failed to read the given file", format!("{path}: {error}.")))
+        }
+        Err(error) => Err(Diagnostic::error(
+            "Failed to read the given file as a state or plan file",
+            format!("{path}: {error}."),
+        )),
+    }
+}
+
+fn state_file(path: &str) -> Result<Option<StateFile>, Diagnostic> {
+    let failed = |why: String| {
+        Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {why}."))
+    };
+    let bytes = std::fs::read(Path::new(path)).map_err(|error| failed(error.to_string()))?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    StateFile::parse(&bytes, path).map(Some).map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,277 @@
+//! `weft state list`, `show`, `pull`: looking at the state.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_graph_format::address::{ModuleInstance, ProviderInstance, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_planner::ProviderSet;
+use weft_providers::ProviderPool;
+use weft_providers::constraint::Constraints;
+use weft_providers::packages::{Requirements, require};
+use weft_state::tfstate::StateFile;
+use weft_state::{InstanceObject, PathStep, StoreError};
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::packages::{Installed, pool_options};
+use crate::render::state::{self as render, Schemas};
+use crate::runtime::block_on;
+use crate::store::{self, Access, Place};
+
+/// The command.
+pub const LIST: Command = Command {
+    words: &["state", "list"],
+    alias: Some("ls"),
+    operands: "[ADDRESS...]",
+    about: "List the resource instances of the state",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::STORE,
+        &[text("state", "FILE", "Look at this state file."), text("id", "ID", "List those whose id this is.")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| list(invocation).unwrap_or_else(|exit| exit),
+};
+
+/// The command.
+pub const SHOW: Command = Command {
+    words: &["state", "show"],
+    alias: None,
+    operands: "ADDRESS",
+    about: "Show one resource instance of the state",
+    flags: &[
+        command::VIEW,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::STORE,
+        &[text("state", "FILE", "Look at this state file.")],
+    ],
+    run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
+    ..LIST
+};
+
+/// The command.
+pub const PULL: Command = Command {
+    words: &["state", "pull"],
+    alias: None,
+    operands: "",
+    about: "Print the state as a file of version 4",
+    flags: &[command::VIEW, command::VARIABLES, command::STORE],
+    run: |invocation| pull(invocation).unwrap_or_else(|exit| exit),
+    ..LIST
+};
+
+/// The state as it stands; none when there is none yet.
+pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Diagnostic> {
+    let Some((bytes, place)) = exported(invocation)? else { return Ok(None) };
+    StateFile::parse(&bytes, &place)
+        .map(Some)
+        .map_err(|error| Diagnostic::error("Failed to load state", format!("{error}.")))
+}
+
+fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Diagnostic> {
+    let found = Place::find(&invocation.context, &invocation.arguments, None);
+    let place = found.map_err(|problems| problems.into_iter().next().unwrap_or_else(|| {
+        Diagnostic::error("Failed to load state", "It is not known where the state is.")
+    }))?;
+    if let Place::Embedded(options) = &place {
+        let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
+        if !folder.as_os_str().is_empty() && !folder.exists() {
+            return Ok(None);
+        }
+    }
+    block_on(async {
+        let store = match place.open(Access::Read).await {
+            Ok(store) => store,
+            Err(problem) if problem.summary == "No state" => return Ok(None),
+            Err(problem) => return Err(problem),
+        };
+        match store.export().await {
+            Ok(bytes) => Ok(bytes.map(|bytes| (bytes, store.place()))),
+            Err(StoreError::NoState(_)) => Ok(None),
+            Err(error) => Err(store::problem(&error)),
+        }
+    })
+    .and_then(|exported| exported)
+}
+
+/// Schemas of the providers that a state needs, as far as they are installed.
+pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
+    let mut requirements = Requirements::new();
+    for record in state.instances.values() {
+        if let Ok(instance) = record.provider.parse::<ProviderInstance>() {
+            require(&mut requirements, instance.source, &Constraints::any());
+        }
+    }
+    let Ok((packages, _)) = Installed::find(&invocation.context, &requirements, true) else { return Schemas::new() };
+    let sources: Vec<_> = requirements.into_keys().collect();
+    let read = block_on(async {
+        let pool = ProviderPool::new(pool_options(&invocation.context.data_directory));
+        let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, 1));
+        let mut schemas = Schemas::new();
+        for source in sources {
+            if let Ok(schema) = providers.schema(&source).await {
+                schemas.insert(source, schema);
+            }
+        }
+        providers.close().await;
+        schemas
+    });
+    read.unwrap_or_default()
+}
+
+/// What `state list` is asked for.
+enum Wanted {
+    Module(ModuleInstance),
+    Resource(ResourceInstance),
+}
+
+impl Wanted {
+    fn parse(text: &str) -> Result<Wanted, Diagnostic> {
+        if let Ok(module) = text.parse::<ModuleInstance>()
+            && !module.is_root()
+        {
+            return Ok(Wanted::Module(module));
+        }
+        text.parse().map(Wanted::Resource).map_err(|_| {
+            Diagnostic::error("Invalid address", format!("{text:?} must name a module, a resource, or an instance of one."))
+        })
+    }
+
+    fn matches(&self, address: &ResourceInstance) -> bool {
+        use weft_graph_format::address::InstanceKey;
+        match self {
+            Wanted::Module(module) => {
+                let steps = address.module.0.iter().zip(module.0.iter());
+                let last = module.0.len().saturating_sub(1);
+                address.module.0.len() >= module.0.len()
+                    && steps.enumerate().all(|(i, (found, wanted))| {
+                        let any = i == last && wanted.key == InstanceKey::None;
+                        found.name == wanted.name && (any || found.key == wanted.key)
+                    })
+            }
+            Wanted::Resource(wanted) => {
+                wanted.module == address.module
+                    && wanted.resource == address.resource
+                    && (wanted.key == InstanceKey::None || wanted.key == address.key)
+            }
+        }
+    }
+
+    fn missing(&self) -> Diagnostic {
+        match self {
+            Wanted::Module(module) => Diagnostic::error(
+                "Unknown module",
+                format!(
+                    "The current state contains no module at {module}. If you've just added this module to the \
+                     configuration, you must run \"weft apply\" first to create the module's entry in the state."
+                ),
+            ),
+            Wanted::Resource(resource) => Diagnostic::error(
+                "Unknown resource",
+                format!(
+                    "The current state contains no resource {resource}. If you've just added this resource to the \
+                     configuration, you must run \"weft apply\" first to create the resource's entry in the state."
+                ),
+            ),
+        }
+    }
+}
+
+fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
+    let state = current(invocation).map_err(fail)?;
+    let Some(state) = state else {
+        return Err(fail(Diagnostic::error(
+            "No state file was found!",
+            "State management commands require a state file. Run this command in a directory where Weft has been run, or use \
+             the -state option to point to a state file.",
+        )));
+    };
+    let mut all: Vec<(ResourceInstance, &InstanceObject)> = state
+        .instances
+        .values()
+        .filter_map(|record| Some((record.address.parse().ok()?, record.current.as_ref()?)))
+        .collect();
+    all.sort_by(|(a, _), (b, _)| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
+    let wanted = arguments.positionals.iter().map(|text| Wanted::parse(text)).collect::<Result<Vec<_>, _>>();
+    let wanted = wanted.map_err(fail)?;
+    let id = arguments.value("id");
+    let has_id = |object: &InstanceObject| id.is_none_or(|id| has_id(object, id));
+    let mut lines = String::new();
+    let mut print = |address: &ResourceInstance, object: &InstanceObject| {
+        if has_id(object) {
+            lines.push_str(&format!("{address}\n"));
+        }
+    };
+    if wanted.is_empty() {
+        all.iter().for_each(|(address, object)| print(address, object));
+    }
+    for wanted in wanted {
+        let mut found = all.iter().filter(|(address, _)| wanted.matches(address)).peekable();
+        if found.peek().is_none() {
+            return Err(fail(wanted.missing()));
+        }
+        found.for_each(|(address, object)| print(address, object));
+    }
+    view.document(&lines);
+    Ok(Exit::DONE)
+}
+
+fn has_id(object: &InstanceObject, id: &str) -> bool {
+    let attributes: serde_json::Value = serde_json::from_str(object.attributes.as_str()).unwrap_or_default();
+    let hidden = object.sensitive_paths.iter().any(|path| path.first() == Some(&PathStep::Attribute("id".to_owned())));
+    !hidden && attributes.get("id").and_then(serde_json::Value::as_str) == Some(id)
+}
+
+fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
+    let [text] = arguments.positionals.as_slice() else {
+        return Err(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected")));
+    };
+    let address: ResourceInstance = text.parse().map_err(|_| {
+        fail(Diagnostic::error(
+            "Error parsing instance address",
+            format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
+        ))
+    })?;
+    let state = current(invocation).map_err(fail)?;
+    let record = state.as_ref().and_then(|state| state.instances.get(&address.to_string()));
+    let (Some(state), Some(record)) = (&state, record) else {
+        return Err(fail(Diagnostic::error(
+            "No instance found for the given address",
+            "This command requires that the address references one specific instance. To view the available instances, use \
+             \"weft state list\". Please modify the address to reference a specific instance.",
+        )));
+    };
+    let schemas = schemas_of(invocation, state);
+    view.line(&render::instance(record, &schemas, view.style()));
+    Ok(Exit::DONE)
+}
+
+fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    let exported = exported(invocation).map_err(|problem| invocation.fail(&[problem]))?;
+    let doubts = block_on(async {
+        let place = Place::find(&invocation.context, &invocation.arguments, None).ok()?;
+        Some(place.snapshot().await.ok()?.doubts)
+    });
+    for doubt in doubts.ok().flatten().unwrap_or_default().values() {
+        invocation.view.diagnostics(&[Diagnostic::warning(
+            "Resource instance in doubt",
+            format!("Nobody knows what became of {} in run {}: {}.", doubt.key, doubt.run, doubt.reason),
+        )]);
+    }
+    if let Some((bytes, _)) = exported {
+        invocation.view.document(&String::from_utf8_lossy(&bytes));
+    }
+    Ok(Exit::DONE)
+}

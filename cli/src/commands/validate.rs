@@ -1,0 +1,117 @@
+//! `weft validate`: is the configuration sound, whatever its variables are?
+
+use std::sync::Arc;
+
+use serde_json::json;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_planner::{ProviderSet, validate};
+use weft_providers::ProviderPool;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::{DEFAULT_WORKSPACE, is_directory};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::packages::{Installed, pool_options};
+use crate::plan::PARALLELISM;
+use crate::project::Project;
+use crate::runtime::block_on;
+use crate::view::View;
+
+/// The version of the JSON document.
+const FORMAT: &str = "1.0";
+
+/// The command.
+pub const VALIDATE: Command = Command {
+    words: &["validate"],
+    alias: None,
+    operands: "",
+    about: "Check whether the configuration is valid",
+    main: true,
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::VARIABLES,
+        &[text("test-directory", "DIR", ""), switch("no-tests", "")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: false,
+    run,
+};
+
+fn run(invocation: &Invocation<'_>) -> Exit {
+    let Invocation { arguments, view, .. } = invocation;
+    let json = arguments.switch("json", false);
+    let mut problems = match arguments.positionals.as_slice() {
+        [] => Vec::new(),
+        [directory] if is_directory(std::path::Path::new(directory)) => match std::env::set_current_dir(directory) {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))],
+        },
+        [directory] => vec![Diagnostic::error(
+            "Failed to read module directory",
+            format!("Module directory {directory} does not exist or cannot be read."),
+        )],
+        _ => vec![Diagnostic::error("Too many command line arguments", "Expected at most one positional argument.")],
+    };
+    if problems.is_empty() {
+        problems = validated(invocation);
+    }
+    let failed = has_errors(&problems);
+    if json {
+        view.document(&(document(view, &problems).to_string() + "\n"));
+    } else {
+        view.diagnostics(&problems);
+        if !failed {
+            let success = view.style().paint("1;32", "Success!");
+            view.line(&match problems.is_empty() {
+                true => format!("{success} The configuration is valid."),
+                false => format!("{success} The configuration is valid, but there were some validation warnings as shown above."),
+            });
+        }
+    }
+    if failed { Exit::FAILED } else { Exit::DONE }
+}
+
+fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    json!({
+        "format_version": FORMAT,
+        "valid": errors == 0,
+        "error_count": errors,
+        "warning_count": problems.len() - errors,
+        "diagnostics": view.objects(problems),
+    })
+}
+
+fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
+    let Invocation { context, view, .. } = invocation;
+    let (project, mut problems) = Project::load_quietly(view);
+    if has_errors(&problems) {
+        return problems;
+    }
+    let requirements = match project.requirements(None) {
+        Ok(requirements) => requirements,
+        Err(found) => return [problems, found].concat(),
+    };
+    let packages = match Installed::find(context, &requirements, true) {
+        Ok((packages, said)) => {
+            problems.extend(said);
+            packages
+        }
+        Err(found) => return [problems, found].concat(),
+    };
+    let validating = block_on(async {
+        let pool = ProviderPool::new(pool_options(&context.data_directory));
+        let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
+        let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
+        let found = validate(project.root.clone(), environment, providers.clone()).await;
+        providers.close().await;
+        found
+    });
+    match validating {
+        Ok(found) => problems.extend(found),
+        Err(problem) => problems.push(problem),
+    }
+    problems
+}

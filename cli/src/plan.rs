@@ -1,0 +1,308 @@
+//! Making a plan: configuration, variables and state become a plan file.
+
+mod prior_state;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::{CompiledModule, Sources};
+use weft_evaluator::glue::GivenVariables;
+use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::changes::Changes;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::{ExecutionGraph, Operation};
+use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::value::PlainValue;
+use weft_planner::planning::PlanInputs;
+use weft_planner::{PlanOptions, PlanOutcome, Planned, ProviderSet, plan};
+use weft_providers::ProviderPool;
+use weft_state::Snapshot;
+
+use crate::apply::{Inputs, encoded};
+use crate::command::Invocation;
+use crate::context::{Context, now};
+use crate::exit::Exit;
+use crate::options::Arguments;
+use crate::packages::{Installed, pool_options};
+use crate::variables;
+
+/// Operations at a time unless the user says otherwise.
+pub const PARALLELISM: usize = 10;
+
+/// What the user wants planned.
+#[derive(Clone, Debug)]
+pub struct Wishes {
+    /// What for.
+    pub mode: UiMode,
+    /// Look at real objects first.
+    pub refresh: bool,
+    /// Replace these.
+    pub replace: Vec<ResourceInstance>,
+    /// Provider calls at a time.
+    pub parallelism: usize,
+}
+
+impl Wishes {
+    /// From the options of `plan`, `apply` and `destroy`; what does not go together is refused.
+    pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
+        let arguments = &invocation.arguments;
+        match Wishes::of(arguments, destroy) {
+            Ok(wishes) => {
+                invocation.refuse_unsupported(&["refresh-only", "target", "exclude", "target-file", "exclude-file"])?;
+                Ok(wishes)
+            }
+            Err(problem) => Err(invocation.mistake(&problem)),
+        }
+    }
+
+    fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Diagnostic> {
+        let given = |name: &str| arguments.switch(name, false);
+        let refresh_only = given("refresh-only");
+        let refresh = arguments.switch("refresh", true);
+        if destroy && arguments.has("destroy") {
+            return Err(Diagnostic::error(
+                "Invalid mode option",
+                "The -destroy option is not valid for \"weft destroy\", which always destroys.",
+            ));
+        }
+        let destroying = destroy || given("destroy");
+        if destroying && refresh_only {
+            return Err(Diagnostic::error(
+                "Incompatible plan mode options",
+                "The options -destroy and -refresh-only exclude each other.",
+            ));
+        }
+        if refresh_only && !refresh {
+            return Err(Diagnostic::error(
+                "Incompatible refresh options",
+                "With -refresh-only and -refresh=false there would be nothing to do.",
+            ));
+        }
+        let mut replace = Vec::new();
+        for text in arguments.values("replace") {
+            replace.push(replaced(text)?);
+        }
+        let targets = arguments.has("target") || arguments.has("target-file");
+        if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
+            return Err(Diagnostic::error(
+                "Invalid combination of arguments",
+                "The options -target and -exclude exclude each other.",
+            ));
+        }
+        for name in ["target", "exclude"] {
+            for text in arguments.values(name) {
+                check_target(name, text)?;
+            }
+        }
+        if !replace.is_empty() && (destroying || refresh_only) {
+            return Err(Diagnostic::error(
+                "Unsupported plan mode",
+                "Replacing instances (with -replace=ADDRESS) goes with the normal mode of planning only.",
+            ));
+        }
+        let parallelism = arguments.number("parallelism").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        let mode = if destroying { UiMode::Destroy } else { UiMode::Normal };
+        Ok(Wishes { mode, refresh, replace, parallelism: parallelism.unwrap_or(PARALLELISM) })
+    }
+}
+
+fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
+    let summary = || format!("Invalid force-replace address \"{text}\"");
+    let address: ResourceInstance = text.parse().map_err(|_| {
+        Diagnostic::error(summary(), "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].")
+    })?;
+    if address.resource.mode != ResourceMode::Managed {
+        return Err(Diagnostic::error(summary(), "Only managed resources can be replaced with -replace."));
+    }
+    Ok(address)
+}
+
+fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
+    let module = text.parse::<weft_graph_format::address::ModuleInstance>().is_ok_and(|module| !module.is_root());
+    if module || text.parse::<ResourceInstance>().is_ok() {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        format!("Invalid {option} \"{text}\""),
+        "It must name a module, a resource, or an instance of one.",
+    ))
+}
+
+/// What a plan is made from.
+pub struct Basis<'a> {
+    /// Where.
+    pub context: &'a Context,
+    /// The workspace.
+    pub workspace: SmolStr,
+    /// The configuration.
+    pub root: Arc<CompiledModule>,
+    /// Its variables.
+    pub given: GivenVariables,
+    /// The state.
+    pub snapshot: Arc<Snapshot>,
+    /// Where that is, in words.
+    pub backend: String,
+    /// The providers' packages.
+    pub packages: &'a Installed,
+    /// Source texts, for the lines that travel with the plan.
+    pub sources: Sources,
+}
+
+/// A plan, as far as one could be made.
+pub struct Made {
+    /// The plan.
+    pub file: Option<PlanFile>,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Values that are not in it.
+    pub inputs: Inputs,
+}
+
+/// Plans.
+pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
+    let timestamp = now();
+    let pool = ProviderPool::new(pool_options(&basis.context.data_directory));
+    let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
+    let inputs = PlanInputs {
+        root: basis.root.clone(),
+        environment: basis.context.environment(basis.workspace.clone(), timestamp.clone()),
+        given: basis.given.clone(),
+        snapshot: basis.snapshot.clone(),
+        providers: providers.clone(),
+        options: PlanOptions {
+            destroy: wishes.mode == UiMode::Destroy,
+            refresh: wishes.refresh,
+            replace: wishes.replace.clone(),
+            timestamp: timestamp.clone(),
+        },
+    };
+    let planning = plan(inputs);
+    tokio::pin!(planning);
+    let outcome = tokio::select! {
+        outcome = &mut planning => outcome,
+        () = crate::signals::asked_to_end() => {
+            // What is being read may end; a second signal ends the process.
+            providers.stop().await;
+            tokio::select! {
+                outcome = &mut planning => interrupted(outcome),
+                () = crate::signals::asked_to_end() => std::process::exit(i32::from(Exit::FAILED.0)),
+            }
+        }
+    };
+    providers.close().await;
+    let PlanOutcome { planned, diagnostics } = outcome;
+    let errored = has_errors(&diagnostics);
+    let mut inputs = Inputs::new();
+    let mut diagnostics = diagnostics;
+    let live = variables::ephemeral(&basis.root).filter_map(|(name, _)| Some((name, planned.as_ref()?.variables.get(name)?)));
+    for (name, value) in live {
+        match encoded(name, value) {
+            Ok(bytes) => drop(inputs.insert(name.to_string(), bytes)),
+            Err(problems) => diagnostics.extend(problems),
+        }
+    }
+    let file = planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
+    Made { file, diagnostics, inputs }
+}
+
+fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
+    outcome.diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
+    outcome
+}
+
+fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
+    let Planned { changes, graph, claims, schemas, variables, refreshed, applyable } = planned;
+    let schemas = restricted(&schemas, &changes, &graph);
+    let used = |source: &ProviderSource| schemas.contains_key(source);
+    let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
+        .map(|(name, variable)| {
+            let default = variable.default.as_ref().and_then(|default| {
+                let (value, problems) = weft_expressions::constant::evaluate_constant(default);
+                (!has_errors(&problems)).then(|| PlainValue::from(&value))
+            });
+            let kept = EphemeralVariable {
+                ty: variable.ty.clone(),
+                defaults: variable.defaults.clone(),
+                default,
+                nullable: variable.nullable,
+                sensitive: variable.sensitive,
+            };
+            (name.clone(), kept)
+        })
+        .collect();
+    let stored = variables.iter().filter(|(name, _)| !ephemeral.contains_key(*name));
+    let manifest = Manifest {
+        created: now(),
+        lineage: basis.snapshot.lineage.clone(),
+        serial: basis.snapshot.serial,
+        workspace: basis.workspace.to_string(),
+        ui_mode: wishes.mode,
+        errored,
+        complete: !errored,
+        applyable: applyable && !errored,
+        providers: basis.packages.of_plan(&used),
+        variables: stored.map(|(name, value)| (name.clone(), PlainValue::from(value))).collect(),
+        ephemeral_variables: ephemeral,
+        replacements: wishes.replace.iter().map(ToString::to_string).collect(),
+        backend: basis.backend,
+        claims,
+        timestamp,
+        prior_state: prior_state::text(&basis.snapshot, &refreshed, &schemas),
+        ..Manifest::default()
+    };
+    let sources = SourceSnippets::of_graph(&graph, |file| {
+        basis.sources.get(file).map(|tree| tree.source().text().clone())
+    });
+    PlanFile { manifest, changes, schemas, sources, graph }
+}
+
+/// The schemas that changes and operations name, and of those only the types that they name.
+fn restricted(
+    schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    changes: &Changes,
+    graph: &ExecutionGraph,
+) -> BTreeMap<ProviderSource, ProviderSchema> {
+    let mut kept: BTreeMap<ProviderSource, ProviderSchema> = BTreeMap::new();
+    let mut keep = |source: &ProviderSource, address: Option<&ResourceInstance>| {
+        let Some(whole) = schemas.get(source) else { return };
+        let part = kept.entry(source.clone()).or_insert_with(|| ProviderSchema {
+            provider: whole.provider.clone(),
+            provider_meta: whole.provider_meta.clone(),
+            functions: whole.functions.clone(),
+            plan_destroy: whole.plan_destroy,
+            schema_optional: whole.schema_optional,
+            move_resource_state: whole.move_resource_state,
+            ..ProviderSchema::default()
+        });
+        let Some(address) = address else { return };
+        let name = &address.resource.type_name;
+        match address.resource.mode {
+            ResourceMode::Managed if !part.resources.contains_key(name) => {
+                part.resources.extend(whole.resources.get(name).map(|schema| (name.clone(), schema.clone())));
+                part.identities.extend(whole.identities.get(name).map(|schema| (name.clone(), schema.clone())));
+            }
+            ResourceMode::Data if !part.data_sources.contains_key(name) => {
+                part.data_sources.extend(whole.data_sources.get(name).map(|schema| (name.clone(), schema.clone())));
+            }
+            ResourceMode::Ephemeral if !part.ephemeral.contains_key(name) => {
+                part.ephemeral.extend(whole.ephemeral.get(name).map(|schema| (name.clone(), schema.clone())));
+            }
+            _ => {}
+        }
+    };
+    for change in changes.resources.iter().chain(&changes.drift) {
+        keep(&change.provider.source, Some(&change.address));
+    }
+    for fragment in &graph.fragments {
+        for row in &fragment.rows {
+            match &row.operation {
+                Operation::OpenProvider { instance, .. } => keep(&instance.source, None),
+                Operation::Record { provider, address, .. } => keep(&provider.source, Some(address)),
+                _ => {}
+            }
+        }
+    }
+    kept
+}

@@ -1,0 +1,89 @@
+//! The state that a plan was made from, after looking at real objects: for whoever shows the plan.
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::number::Number;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{ProviderSchema, Schema};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_planner::prior::Prior;
+use weft_state::tfstate::StateFile;
+use weft_state::{InstanceObject, Opaque, PathStep, RawJson, SensitivePath, Snapshot};
+
+/// The state as a file of version 4.
+pub fn text(
+    snapshot: &Snapshot,
+    refreshed: &BTreeMap<ResourceInstance, Prior>,
+    schemas: &BTreeMap<ProviderSource, ProviderSchema>,
+) -> Option<String> {
+    let mut state = StateFile {
+        terraform_version: snapshot.terraform_version.clone(),
+        serial: snapshot.serial,
+        lineage: snapshot.lineage.clone(),
+        outputs: snapshot.outputs.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
+        instances: snapshot.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
+        checks: snapshot.checks.clone(),
+    };
+    for (address, prior) in refreshed {
+        let text = address.to_string();
+        let Some(record) = state.instances.get_mut(&text) else { continue };
+        if prior.value.is_null() {
+            record.current = None;
+            if record.is_empty() {
+                state.instances.remove(&text);
+            }
+            continue;
+        }
+        let source = record.provider.parse::<ProviderInstance>().ok().map(|instance| instance.source);
+        let schema = source.and_then(|source| schema_of(schemas.get(&source)?, address));
+        if let Some(object) = schema.and_then(|schema| object(prior, schema)) {
+            record.current = Some(object);
+        }
+    }
+    String::from_utf8(state.to_bytes()).ok()
+}
+
+fn schema_of<'a>(schemas: &'a ProviderSchema, address: &ResourceInstance) -> Option<&'a Schema> {
+    let name = &address.resource.type_name;
+    match address.resource.mode {
+        ResourceMode::Managed => schemas.resources.get(name),
+        ResourceMode::Data => schemas.data_sources.get(name),
+        ResourceMode::Ephemeral => None,
+    }
+}
+
+fn object(prior: &Prior, schema: &Schema) -> Option<InstanceObject> {
+    let (value, marks) = prior.value.unmark_with_paths();
+    let attributes = json::encode(&value, &schema.block.implied_type()).ok()?;
+    let sensitive = marks.iter().filter(|(_, marks)| marks.is_sensitive());
+    Some(InstanceObject {
+        sensitive_paths: sensitive.map(|(path, _)| sensitive_path(path)).collect(),
+        private: Opaque(prior.private.clone()),
+        dependencies: prior.record.dependencies.iter().map(ToString::to_string).collect(),
+        create_before_destroy: prior.record.create_before_destroy,
+        skip_destroy: prior.record.skip_destroy,
+        tainted: prior.tainted,
+        identity: prior.record.identity.clone().map(RawJson::new),
+        identity_schema_version: prior.record.identity_schema_version,
+        ..InstanceObject::new(prior.record.schema_version, RawJson::new(attributes))
+    })
+}
+
+fn sensitive_path(path: &Path) -> SensitivePath {
+    path.0
+        .iter()
+        .map(|step| match step {
+            Step::Attribute(name) => PathStep::Attribute(name.to_string()),
+            Step::Key(key) => index(&Value::string(key), &Type::String),
+            Step::Index(i) => index(&Value::number(Number::from_u64(*i)), &Type::Number),
+        })
+        .collect()
+}
+
+fn index(key: &Value, ty: &Type) -> PathStep {
+    let value = json::encode(key, ty).unwrap_or_else(|_| "null".to_owned());
+    PathStep::Index(RawJson::new(format!("{{\"value\":{value},\"type\":{}}}", type_json::encode(ty))))
+}

@@ -1,0 +1,328 @@
+//! Two values of a type become a tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use super::sequence::{self, Match, fingerprint};
+use super::{Effect, FieldForm, ItemForm, Notice, Part, Shape};
+
+/// A value before and after. Null counts as nothing, unless it is stated: an element or entry that is null.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// As it is.
+    pub before: Option<&'a Value>,
+    /// As it will be.
+    pub after: Option<&'a Value>,
+}
+
+/// Why an object must be replaced: ways to the parts that force it, as seen from here.
+#[derive(Clone, Debug, Default)]
+pub struct Reasons<'a>(Vec<&'a [Step]>);
+
+impl<'a> Reasons<'a> {
+    /// All of them.
+    pub fn new(paths: &'a [Path]) -> Reasons<'a> {
+        Reasons(paths.iter().map(|path| path.0.as_slice()).collect())
+    }
+
+    /// Whether this place is one.
+    pub(super) fn here(&self) -> bool {
+        self.0.iter().any(|path| path.is_empty())
+    }
+
+    /// As seen from the part that a step leads to.
+    pub(super) fn at(&self, fits: impl Fn(&Step) -> bool) -> Reasons<'a> {
+        if self.0.is_empty() {
+            return Reasons::default();
+        }
+        Reasons(self.0.iter().filter_map(|path| path.split_first()).filter(|(s, _)| fits(s)).map(|(_, r)| r).collect())
+    }
+
+    /// As seen from a named part.
+    pub(super) fn named(&self, name: &str) -> Reasons<'a> {
+        self.at(|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n == name))
+    }
+
+    fn placed(&self, place: Option<usize>) -> Reasons<'a> {
+        self.at(|step| matches!((step, place), (Step::Index(i), Some(place)) if *i == place as u64))
+    }
+}
+
+impl<'a> Pair<'a> {
+    /// Both, as far as they are more than null.
+    pub(super) fn present(&self) -> Pair<'a> {
+        let some = |value: Option<&'a Value>| value.filter(|v| !v.is_null());
+        Pair { before: some(self.before), after: some(self.after) }
+    }
+
+    /// Whether it is nothing but null on both sides.
+    pub(super) fn is_nothing(&self) -> bool {
+        let Pair { before, after } = self.present();
+        before.is_none() && after.is_none()
+    }
+
+    /// The effect on a container before its parts are looked at.
+    pub(super) fn outer_effect(&self) -> Effect {
+        match (self.before.is_some(), self.after.is_some()) {
+            (false, true) => Effect::Added,
+            (true, false) => Effect::Removed,
+            _ => Effect::Same,
+        }
+    }
+
+    fn map<'b>(&self, part: impl Fn(&'a Value) -> Option<&'b Value>) -> Pair<'b>
+    where
+        'a: 'b,
+    {
+        Pair { before: self.before.and_then(&part), after: self.after.and_then(&part) }
+    }
+
+    /// The named part of both.
+    pub(super) fn field(&self, name: &str) -> Pair<'a> {
+        self.map(|value| value.as_fields()?.get(name))
+    }
+
+    /// All names of both, in order.
+    pub(super) fn names(&self) -> BTreeSet<&'a SmolStr> {
+        let names = |value: Option<&'a Value>| value.and_then(Value::as_fields).into_iter().flat_map(|f| f.keys());
+        names(self.before).chain(names(self.after)).collect()
+    }
+
+    /// The elements of both.
+    pub(super) fn items(&self) -> (&'a [Value], &'a [Value]) {
+        let items = |value: Option<&'a Value>| value.and_then(Value::as_items).unwrap_or_default();
+        (items(self.before), items(self.after))
+    }
+}
+
+/// A pair of elements, of which one may be missing.
+pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match) -> (Pair<'a>, Option<usize>) {
+    match found {
+        Match::Gone(b) => (Pair { before: before.get(b), after: None }, Some(b)),
+        Match::New(a) => (Pair { before: None, after: after.get(a) }, Some(a)),
+        Match::Both(b, a) => (Pair { before: before.get(b), after: after.get(a) }, Some(a)),
+    }
+}
+
+/// A part that is hidden or not known is no matter of its type: the node for it, where it is one.
+///
+/// `inner` makes the node as if it could be shown.
+pub(super) fn guarded(
+    pair: Pair<'_>,
+    sensitive: bool,
+    reasons: &Reasons<'_>,
+    inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> Part,
+) -> Part {
+    let hidden = |value: Option<&Value>| {
+        value.is_some_and(|v| sensitive || v.marks().is_sensitive() || v.marks().is_ephemeral())
+    };
+    let (was, will) = (hidden(pair.before), hidden(pair.after));
+    if was || will {
+        let effect = revealed(pair, reasons, inner).effect;
+        let changes = pair.before.is_some() && pair.after.is_some() && was != will;
+        let notice = match (changes, will) {
+            (false, _) => None,
+            (true, true) => Some(Notice::BecomesSensitive),
+            (true, false) => Some(Notice::BecomesPlain),
+        };
+        let effect = if changes && effect == Effect::Same { Effect::Changed } else { effect };
+        return Part { effect, forces: reasons.here(), shape: Shape::Hidden, notice };
+    }
+    revealed(pair, reasons, inner)
+}
+
+fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> Part) -> Part {
+    if !pair.after.is_some_and(|after| !after.is_known()) {
+        return inner(pair, reasons);
+    }
+    let before = Pair { before: pair.before, after: None }.present();
+    let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
+    let before = before.before.map(|_| Box::new(inner(before, &Reasons::default())));
+    Part { effect, forces: reasons.here(), shape: Shape::Unknown { before }, notice: None }
+}
+
+/// Two values of a type; [`Type::Dynamic`] where each says itself what it is.
+pub(super) fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+    guarded(pair, false, reasons, &|pair, reasons| shaped(pair, ty, reasons))
+}
+
+/// Two values that say themselves what they are, as outputs and arguments of any type are.
+pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+    typed(pair, &Type::Dynamic, reasons)
+}
+
+pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+    match ty {
+        Type::Dynamic => by_content(pair, reasons),
+        Type::Bool | Type::Number => plain(pair, reasons),
+        Type::String => text(pair, reasons),
+        Type::List(element) => list(pair, element, reasons),
+        Type::Set(element) => set(pair, element, reasons),
+        Type::Tuple(types) => tuple(pair, types, reasons),
+        Type::Map(element) => fields(pair, FieldForm::Map, &|_| (**element).clone(), reasons),
+        Type::Object(object) => {
+            let ty = |name: &str| object.attributes.get(name).cloned().unwrap_or(Type::Dynamic);
+            fields(pair, FieldForm::Object, &ty, reasons)
+        }
+    }
+}
+
+/// What a value is, as far as JSON tells things apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Bool,
+    Number,
+    Text,
+    Items,
+    Fields,
+}
+
+fn content(value: &Value) -> Option<Content> {
+    Some(match value.open().1 {
+        Kind::Null(_) | Kind::Unknown(_) => return None,
+        Kind::Bool(_) => Content::Bool,
+        Kind::Number(_) => Content::Number,
+        Kind::String(_) => Content::Text,
+        Kind::List(_) | Kind::Set(_) | Kind::Tuple(_) => Content::Items,
+        Kind::Map(_) | Kind::Object(_) => Content::Fields,
+    })
+}
+
+fn by_content(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+    let Pair { before, after } = pair.present();
+    let (was, will) = (before.and_then(content), after.and_then(content));
+    match (was, will) {
+        (Some(was), Some(will)) if was != will => {
+            let before = Box::new(by_content(Pair { before, after: None }, &Reasons::default()));
+            let after = Box::new(by_content(Pair { before: None, after }, &Reasons::default()));
+            let shape = Shape::Retyped { before, after };
+            Part { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
+        }
+        (None, None) | (Some(Content::Bool | Content::Number), _) | (None, Some(Content::Bool | Content::Number)) => {
+            plain(pair, reasons)
+        }
+        (Some(Content::Text), _) | (None, Some(Content::Text)) => text(pair, reasons),
+        (Some(Content::Items), _) | (None, Some(Content::Items)) => list(pair, &Type::Dynamic, reasons),
+        (Some(Content::Fields), _) | (None, Some(Content::Fields)) => {
+            fields(pair, FieldForm::Object, &|_| Type::Dynamic, reasons)
+        }
+    }
+}
+
+/// The effect on something that has no parts.
+fn whole_effect(pair: Pair<'_>) -> Effect {
+    match (pair.before, pair.after) {
+        (None, None) => Effect::Same,
+        (None, Some(_)) => Effect::Added,
+        (Some(_), None) => Effect::Removed,
+        (Some(b), Some(a)) if b.is_null() && a.is_null() || b.same_unmarked(a) => Effect::Same,
+        // Arguments that are null are not there.
+        _ => Effect::Changed,
+    }
+}
+
+fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+    let show = |value: &Value| match value.open().1 {
+        Kind::Bool(b) => b.to_string(),
+        Kind::Number(n) => n.to_json().unwrap_or_else(|_| n.to_string()),
+        Kind::String(s) => super::super::quoting::quoted(s),
+        _ => "null".to_owned(),
+    };
+    let shape = Shape::Plain { before: pair.before.map(show), after: pair.after.map(show) };
+    Part { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
+}
+
+fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+    let show = |value: &Value| value.as_str().map(SmolStr::new);
+    let shape = Shape::Text { before: pair.before.map(show), after: pair.after.map(show) };
+    Part { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
+}
+
+/// A container, with the effects of its parts.
+pub(super) fn container<'p>(
+    pair: Pair<'_>,
+    reasons: &Reasons<'_>,
+    parts: impl IntoIterator<Item = &'p Part>,
+) -> (Effect, bool) {
+    let effect = parts.into_iter().fold(pair.present().outer_effect(), |effect, part| effect.with_part(part.effect));
+    (effect, reasons.here())
+}
+
+fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<Part>, reasons: &Reasons<'_>) -> Part {
+    let (effect, forces) = container(pair, reasons, &parts);
+    Part { effect, forces, shape: Shape::Items { form, parts }, notice: None }
+}
+
+/// Nothing on both sides, where a container would be.
+fn nothing(pair: Pair<'_>, reasons: &Reasons<'_>) -> Option<Part> {
+    pair.is_nothing().then(|| plain(pair, reasons))
+}
+
+fn list(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
+    if let Some(part) = nothing(pair, reasons) {
+        return part;
+    }
+    let (before, after) = pair.present().items();
+    let prints = |items: &[Value]| items.iter().map(fingerprint).collect::<Vec<_>>();
+    let composed = |value: &Value| matches!(content(value), Some(Content::Fields)) && value.is_known();
+    let found = sequence::lists(&prints(before), &prints(after), |b, a| composed(&before[b]) && composed(&after[a]));
+    let part = |found| {
+        let (pair, place) = matched(before, after, found);
+        typed(pair, element, &reasons.placed(place))
+    };
+    items(pair, ItemForm::List, found.into_iter().map(part).collect(), reasons)
+}
+
+fn tuple(pair: Pair<'_>, types: &[Type], reasons: &Reasons<'_>) -> Part {
+    if let Some(part) = nothing(pair, reasons) {
+        return part;
+    }
+    let (before, after) = pair.present().items();
+    let found = sequence::by_place(before.len(), after.len());
+    let part = |found| {
+        let (pair, place) = matched(before, after, found);
+        let ty = place.and_then(|place| types.get(place)).unwrap_or(&Type::Dynamic);
+        typed(pair, ty, &reasons.placed(place))
+    };
+    items(pair, ItemForm::List, found.into_iter().map(part).collect(), reasons)
+}
+
+fn set(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
+    if let Some(part) = nothing(pair, reasons) {
+        return part;
+    }
+    let (before, after) = pair.present().items();
+    let parts = set_parts(before, after, &|pair| typed(pair, element, &Reasons::default()));
+    items(pair, ItemForm::Set, parts, reasons)
+}
+
+/// The elements of two sets.
+pub(super) fn set_parts(before: &[Value], after: &[Value], part: &dyn Fn(Pair<'_>) -> Part) -> Vec<Part> {
+    let prints = |items: &[Value]| items.iter().map(fingerprint).collect::<Vec<_>>();
+    let found = sequence::sets(&prints(before), &prints(after));
+    found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
+}
+
+fn fields(pair: Pair<'_>, form: FieldForm, ty: &dyn Fn(&str) -> Type, reasons: &Reasons<'_>) -> Part {
+    if let Some(part) = nothing(pair, reasons) {
+        return part;
+    }
+    let pair = pair.present();
+    let mut parts = BTreeMap::new();
+    for name in pair.names() {
+        let mut field = pair.field(name);
+        if form == FieldForm::Object {
+            field = field.present();
+            if field.is_nothing() {
+                continue;
+            }
+        }
+        parts.insert(name.clone(), typed(field, &ty(name), &reasons.named(name)));
+    }
+    let (effect, forces) = container(pair, reasons, parts.values());
+    Part { effect, forces, shape: Shape::Fields { form, parts }, notice: None }
+}

@@ -1,0 +1,160 @@
+//! Two objects become a tree by the schema that describes them.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
+use weft_graph_format::value::Value;
+
+use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
+use super::{Blocks, Effect, FieldForm, ItemForm, Part, Shape, sequence};
+
+/// The object of a resource, as its block.
+pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
+    let pair = pair.present();
+    let outer = pair.outer_effect();
+    let mut attributes = BTreeMap::new();
+    let mut write_only = Vec::new();
+    for (name, attribute) in &block.attributes {
+        if attribute.write_only {
+            write_only.push(name);
+            continue;
+        }
+        let field = pair.field(name).present();
+        if !field.is_nothing() {
+            attributes.insert(name.clone(), argument(field, attribute, &reasons.named(name)));
+        }
+    }
+    let mut blocks = BTreeMap::new();
+    for (name, nested) in &block.blocks {
+        if let Some(found) = nested_blocks(pair.field(name), nested, &reasons.named(name)) {
+            blocks.insert(name.clone(), found);
+        }
+    }
+    let all = blocks.values().flat_map(|blocks: &Blocks| blocks.parts.iter().map(|(_, part)| part));
+    let (effect, forces) = container(pair, reasons, attributes.values().chain(all));
+    // Never stored: nobody can tell whether it changed, so it goes with the block that it stands in.
+    for name in write_only {
+        let part = Part {
+            effect: if outer == Effect::Same { effect } else { outer },
+            forces: reasons.named(name).here(),
+            shape: Shape::WriteOnly,
+            notice: None,
+        };
+        attributes.insert(name.clone(), part);
+    }
+    Part { effect, forces, shape: Shape::Block { attributes, blocks }, notice: None }
+}
+
+/// An object whose schema is not at hand: all parts as arguments of any type.
+pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+    let pair = pair.present();
+    let attributes: BTreeMap<SmolStr, Part> = pair
+        .names()
+        .into_iter()
+        .filter(|name| !pair.field(name).is_nothing())
+        .map(|name| (name.clone(), dynamic(pair.field(name).present(), &reasons.named(name))))
+        .collect();
+    let (effect, forces) = container(pair, reasons, attributes.values());
+    Part { effect, forces, shape: Shape::Block { attributes, blocks: BTreeMap::new() }, notice: None }
+}
+
+fn argument(pair: Pair<'_>, attribute: &Attribute, reasons: &Reasons<'_>) -> Part {
+    guarded(pair, attribute.sensitive, reasons, &|pair, reasons| match &attribute.nested {
+        Some(nested) => nested_attribute(pair, nested, reasons),
+        None => shaped(pair, &attribute.ty, reasons),
+    })
+}
+
+fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> Part {
+    let element = |pair: Pair<'_>, reasons: &Reasons<'_>| {
+        guarded(pair, false, reasons, &|pair, reasons| nested_object(pair, nested, reasons))
+    };
+    let (shape, (effect, forces)) = match nested.nesting {
+        Nesting::Single | Nesting::Group => return nested_object(pair, nested, reasons),
+        Nesting::Map => {
+            let parts: BTreeMap<SmolStr, Part> = pair
+                .names()
+                .into_iter()
+                .map(|name| (name.clone(), element(pair.field(name), &reasons.named(name))))
+                .collect();
+            let outcome = container(pair, reasons, parts.values());
+            (Shape::Fields { form: FieldForm::NestedMap, parts }, outcome)
+        }
+        Nesting::List => {
+            let (before, after) = pair.items();
+            let found = sequence::by_place(before.len(), after.len());
+            let parts: Vec<Part> = found
+                .into_iter()
+                .map(|found| element(matched(before, after, found).0, &Reasons::default()))
+                .collect();
+            let outcome = container(pair, reasons, &parts);
+            (Shape::Items { form: ItemForm::NestedList, parts }, outcome)
+        }
+        Nesting::Set => {
+            let (before, after) = pair.items();
+            let parts = set_parts(before, after, &|pair| element(pair, &Reasons::default()));
+            let outcome = container(pair, reasons, &parts);
+            (Shape::Items { form: ItemForm::Set, parts }, outcome)
+        }
+    };
+    Part { effect, forces, shape, notice: None }
+}
+
+fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> Part {
+    let pair = pair.present();
+    let parts: BTreeMap<SmolStr, Part> = nested
+        .attributes
+        .iter()
+        .filter(|(name, _)| !pair.field(name).is_nothing())
+        .map(|(name, a)| (name.clone(), argument(pair.field(name).present(), a, &reasons.named(name))))
+        .collect();
+    let (effect, forces) = container(pair, reasons, parts.values());
+    Part { effect, forces, shape: Shape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
+}
+
+/// The blocks of one type; none where there are none on both sides.
+fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) -> Option<Blocks> {
+    let pair = pair.present();
+    let secret = |value: Option<&Value>| value.is_some_and(|v| v.marks().is_sensitive() || v.marks().is_ephemeral());
+    let hidden = secret(pair.before) || secret(pair.after);
+    let block = |pair: Pair<'_>, reasons: &Reasons<'_>| {
+        guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
+    };
+    if pair.after.is_some_and(|after| !after.is_known()) {
+        // How many there will be, only apply tells: one stands for them.
+        let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
+        return Some(Blocks { parts: vec![(None, part)], hidden });
+    }
+    let parts: Vec<(Option<SmolStr>, Part)> = match nested.nesting {
+        Nesting::Single | Nesting::Group if pair.is_nothing() => Vec::new(),
+        Nesting::Single | Nesting::Group => vec![(None, block(pair, reasons))],
+        Nesting::List => {
+            let (before, after) = pair.items();
+            let found = sequence::by_place(before.len(), after.len()).into_iter();
+            found
+                .enumerate()
+                .map(|(place, found)| {
+                    let deeper = reasons.at(|step| {
+                        matches!(step, weft_graph_format::path::Step::Index(i) if *i == place as u64)
+                    });
+                    (None, block(matched(before, after, found).0, &deeper))
+                })
+                .collect()
+        }
+        Nesting::Set => {
+            let (before, after) = pair.items();
+            let parts = set_parts(before, after, &|pair| block(pair, &Reasons::default()));
+            parts
+                .into_iter()
+                .map(|part| (None, Part { forces: part.forces || reasons.here(), ..part }))
+                .collect()
+        }
+        Nesting::Map => pair
+            .names()
+            .into_iter()
+            .map(|name| (Some(name.clone()), block(pair.field(name), &reasons.named(name))))
+            .collect(),
+    };
+    (!parts.is_empty()).then_some(Blocks { parts, hidden })
+}

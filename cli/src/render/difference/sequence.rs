@@ -1,0 +1,189 @@
+//! Which elements of two sequences belong together.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use weft_graph_format::value::{Kind, Value};
+
+/// Most comparisons spent on finding what two lists have in common; the table takes four bytes for each. Longer lists
+/// (beyond some thousand changed elements) are compared place by place.
+const MOST_COMPARISONS: usize = 4_000_000;
+
+/// An element before, after, or both, by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Only before.
+    Gone(usize),
+    /// Only after.
+    New(usize),
+    /// The same in both, or one in place of the other.
+    Both(usize, usize),
+}
+
+/// Walks two lists by what they have in common. `pairs` says whether an element may be shown as the other changed,
+/// rather than as one gone and one new.
+pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usize) -> bool) -> Vec<Match> {
+    let head = before.iter().zip(after).take_while(|(b, a)| b == a).count();
+    let (rest_before, rest_after) = (&before[head..], &after[head..]);
+    let tail = rest_before.iter().rev().zip(rest_after.iter().rev()).take_while(|(b, a)| b == a).count();
+    let (ends_before, ends_after) = (before.len() - tail, after.len() - tail);
+    let mut found: Vec<Match> = (0..head).map(|i| Match::Both(i, i)).collect();
+    if (ends_before - head).saturating_mul(ends_after - head) > MOST_COMPARISONS {
+        found.extend(places(head, ends_before, ends_after));
+    } else {
+        let common = common(&before[head..ends_before], &after[head..ends_after]);
+        let mut common = common.into_iter().map(|(b, a)| (b + head, a + head)).peekable();
+        let (mut b, mut a) = (head, head);
+        while b < ends_before || a < ends_after {
+            let (next_b, next_a) = common.peek().copied().unwrap_or((ends_before, ends_after));
+            while b < next_b {
+                if a < next_a && pairs(b, a) {
+                    found.push(Match::Both(b, a));
+                    a += 1;
+                } else {
+                    found.push(Match::Gone(b));
+                }
+                b += 1;
+            }
+            while a < next_a {
+                found.push(Match::New(a));
+                a += 1;
+            }
+            if common.next().is_some() {
+                found.push(Match::Both(b, a));
+                b += 1;
+                a += 1;
+            }
+        }
+    }
+    found.extend((0..tail).map(|i| Match::Both(ends_before + i, ends_after + i)));
+    found
+}
+
+fn places(from: usize, ends_before: usize, ends_after: usize) -> impl Iterator<Item = Match> {
+    (from..ends_before.max(ends_after)).map(move |i| match (i < ends_before, i < ends_after) {
+        (true, true) => Match::Both(i, i),
+        (true, false) => Match::Gone(i),
+        _ => Match::New(i),
+    })
+}
+
+/// Walks two lists place by place.
+pub fn by_place(before: usize, after: usize) -> Vec<Match> {
+    places(0, before, after).collect()
+}
+
+/// Walks two sets: what is gone first, then what will be there, in its order.
+pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
+    let mut waiting: BTreeMap<&T, Vec<usize>> = BTreeMap::new();
+    for (place, element) in before.iter().enumerate().rev() {
+        waiting.entry(element).or_default().push(place);
+    }
+    let kept: Vec<Option<usize>> = after.iter().map(|element| waiting.get_mut(element)?.pop()).collect();
+    let mut gone: Vec<usize> = waiting.into_values().flatten().collect();
+    gone.sort_unstable();
+    let stay = kept.into_iter().enumerate().map(|(a, b)| b.map_or(Match::New(a), |b| Match::Both(b, a)));
+    gone.into_iter().map(Match::Gone).chain(stay).collect()
+}
+
+/// The longest common subsequence, as pairs of places.
+fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
+    let width = after.len() + 1;
+    // The length of what the rests behind each pair of places have in common.
+    let mut lengths = vec![0u32; (before.len() + 1) * width];
+    for b in (0..before.len()).rev() {
+        for a in (0..after.len()).rev() {
+            lengths[b * width + a] = if before[b] == after[a] {
+                lengths[(b + 1) * width + a + 1] + 1
+            } else {
+                lengths[(b + 1) * width + a].max(lengths[b * width + a + 1])
+            };
+        }
+    }
+    let (mut b, mut a) = (0, 0);
+    let mut pairs = Vec::new();
+    while b < before.len() && a < after.len() {
+        if before[b] == after[a] {
+            pairs.push((b, a));
+            b += 1;
+            a += 1;
+        } else if lengths[(b + 1) * width + a] >= lengths[b * width + a + 1] {
+            b += 1;
+        } else {
+            a += 1;
+        }
+    }
+    pairs
+}
+
+/// Text that is equal for equal values, so that elements are compared and ordered cheaply. Unknown ones are equal to
+/// unknown ones of their type only. Never shown.
+pub fn fingerprint(value: &Value) -> String {
+    let mut out = String::new();
+    write(value, &mut out);
+    out
+}
+
+fn write(value: &Value, out: &mut String) {
+    let (marks, kind) = value.open();
+    if marks.is_sensitive() {
+        out.push('!');
+    }
+    // Writing to a string cannot fail.
+    let _ = match kind {
+        Kind::Null(_) => write!(out, "null"),
+        Kind::Unknown(u) => write!(out, "?{}", u.ty),
+        Kind::Bool(b) => write!(out, "{b}"),
+        Kind::Number(n) => write!(out, "{n}"),
+        Kind::String(s) => write!(out, "{s:?}"),
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
+            out.push('[');
+            for item in s.items() {
+                write(item, out);
+                out.push(',');
+            }
+            write!(out, "]")
+        }
+        Kind::Map(f) | Kind::Object(f) => {
+            out.push('{');
+            for (name, item) in f.iter() {
+                let _ = write!(out, "{name:?}:");
+                write(item, out);
+                out.push(',');
+            }
+            write!(out, "}}")
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Match::{Both, Gone, New};
+    use super::*;
+
+    #[test]
+    fn lists_by_what_they_have_in_common() {
+        let walk = |b: &str, a: &str| {
+            let (b, a): (Vec<char>, Vec<char>) = (b.chars().collect(), a.chars().collect());
+            lists(&b, &a, |_, _| false)
+        };
+        assert_eq!(walk("0x", "0y"), [Both(0, 0), Gone(1), New(1)]);
+        assert_eq!(walk("abcd", "abxd"), [Both(0, 0), Both(1, 1), Gone(2), New(2), Both(3, 3)]);
+        assert_eq!(walk("", "ab"), [New(0), New(1)]);
+        assert_eq!(walk("xaybz", "ab"), [Gone(0), Both(1, 0), Gone(2), Both(3, 1), Gone(4)]);
+        assert_eq!(lists(&[1, 2], &[3, 4], |_, _| true), [Both(0, 0), Both(1, 1)]);
+    }
+
+    #[test]
+    fn long_lists_by_place() {
+        let before: Vec<u32> = (0..3_000).collect();
+        let after: Vec<u32> = (5_000..7_000).collect();
+        let walk = lists(&before, &after, |_, _| false);
+        assert_eq!((walk[0], walk[2_999]), (Both(0, 0), Gone(2_999)));
+    }
+
+    #[test]
+    fn sets_without_order() {
+        assert_eq!(sets(&["a", "b", "c"], &["b", "d"]), [Gone(0), Gone(2), Both(1, 0), New(1)]);
+    }
+}

@@ -1,0 +1,205 @@
+//! Connections that break, runs that are stopped, tasks that nobody wants.
+
+use std::time::Duration;
+
+use weft_executor::{Ended, Worker};
+use weft_graph_format::value::Value;
+use weft_proto::cluster as proto;
+
+use crate::coordinator::{Coordinator, Item, Order, Outcome, plan_of};
+use crate::draft::Draft;
+use crate::{options, schemas};
+
+fn creates(count: usize) -> Draft {
+    let draft = Draft::builtin();
+    for i in 0..count {
+        draft.create(&format!("terraform_data.a[{i}]"), Value::int(i as i64));
+    }
+    draft
+}
+
+async fn asked(run: &mut Coordinator) -> u32 {
+    match run.next().await {
+        Item::Intent(intent) => intent.operation,
+        other => panic!("no question: {other:?}"),
+    }
+}
+
+async fn result(run: &mut Coordinator) -> (u32, Outcome) {
+    match run.next().await {
+        Item::Result(result) => (result.operation, result.outcome.unwrap()),
+        other => panic!("no result: {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_survive_the_connection() {
+    let plan = plan_of(creates(3).finish(), schemas());
+    let mut run = Coordinator::start(plan.clone(), options()).await;
+    let [a, b, c] = [0, 1, 2].map(|i| run.operation(&format!("terraform_data.a[{i}]")));
+    for operation in [a, b] {
+        run.begin(operation).await;
+        asked(&mut run).await;
+    }
+    run.order(Order::Granted(run.name(a))).await;
+    assert!(matches!(result(&mut run).await, (o, Outcome::Done(_)) if o == a));
+    let (worker, ended) = run.hang_up().await;
+    assert_eq!(ended, Ended::Disconnected);
+
+    let mut run = Coordinator::connect(plan, worker).await;
+    let held: Vec<(u32, i32)> = run.hello.held.iter().map(|h| (h.operation, h.phase)).collect();
+    use proto::held_task::Phase;
+    assert_eq!(held, [(a, Phase::Finished as i32), (b, Phase::Asked as i32)]);
+    assert!(matches!(result(&mut run).await, (o, Outcome::Done(_)) if o == a));
+    assert_eq!(asked(&mut run).await, b);
+    run.order(Order::Acknowledged(run.name(a))).await;
+    run.order(Order::Granted(run.name(b))).await;
+    assert!(matches!(result(&mut run).await, (o, Outcome::Done(_)) if o == b));
+    // The shard is still open.
+    run.begin(c).await;
+    assert_eq!(asked(&mut run).await, c);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_stopped() {
+    let mut run = Coordinator::start(plan_of(creates(3).finish(), schemas()), options()).await;
+    let [a, b, c] = [0, 1, 2].map(|i| run.operation(&format!("terraform_data.a[{i}]")));
+    for operation in [a, b] {
+        run.begin(operation).await;
+        asked(&mut run).await;
+    }
+    run.order(Order::Drain(true)).await;
+    run.order(Order::Granted(run.name(a))).await;
+    assert!(matches!(result(&mut run).await, (o, Outcome::NotCalled(_)) if o == a));
+    run.order(Order::Refused(run.name(b))).await;
+    run.begin(c).await;
+    assert!(matches!(run.next().await, Item::Returned(task) if task.operation == c));
+    run.order(Order::Leave(true)).await;
+    // A grant for what is not held is answered.
+    run.order(Order::Granted(proto::TaskName { operation: c, attempt: 9 })).await;
+    match run.next().await {
+        Item::Result(result) => {
+            assert_eq!((result.operation, result.attempt), (c, 9));
+            assert!(matches!(result.outcome, Some(Outcome::NotCalled(_))));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_stopped() {
+    let mut run = Coordinator::start(plan_of(creates(2).finish(), schemas()), options()).await;
+    let a = run.operation("terraform_data.a[0]");
+    run.begin(a).await;
+    asked(&mut run).await;
+    run.handle.drain();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(run.is_working(), "the question is still open");
+    run.order(Order::Refused(run.name(a))).await;
+    assert_eq!(run.ended().await, Ended::Drained);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_grants_are_not_acted_on() {
+    let plan = plan_of(creates(1).finish(), schemas());
+    let mut run = Coordinator::start(plan.clone(), options()).await;
+    let a = run.operation("terraform_data.a[0]");
+    run.begin(a).await;
+    asked(&mut run).await;
+    let (worker, _) = run.hang_up().await;
+    // The next coordinator wants young intents.
+    let mut run = Coordinator::connect_with(plan, worker, |welcome| welcome.intent_age_ms = 1).await;
+    asked(&mut run).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    run.order(Order::Granted(run.name(a))).await;
+    assert!(matches!(result(&mut run).await, (_, Outcome::NotCalled(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_plans_and_missing_packages_are_refused() {
+    let plan = plan_of(creates(1).finish(), schemas());
+    let package = plan.package(0).unwrap().encode().unwrap();
+    let mut run = Coordinator::connect(plan, Worker::new(options())).await;
+    for (shard, fragment) in [(10, Vec::new()), (11, package[..package.len() / 2].to_vec()), (12, vec![0xff; 64])] {
+        run.order(Order::Open(proto::OpenShard { shard, fragment, ..Default::default() })).await;
+        run.order(Order::Start(proto::StartTask { shard, operation: 1, attempt: shard, read_first: false })).await;
+        match run.next().await {
+            Item::Refused(refused) => assert_eq!(refused.shard, shard),
+            other => panic!("{other:?}"),
+        }
+    }
+    run.order(Order::Start(proto::StartTask { shard: 99, operation: 1, attempt: 1, read_first: false })).await;
+    assert!(matches!(result(&mut run).await, (1, Outcome::Failed(_))));
+    // Each byte changed in turn: refused or opened, never a panic.
+    for at in (0..package.len()).step_by(37) {
+        let mut fragment = package.clone();
+        fragment[at] ^= 0x55;
+        let shard = 1000 + at as u32;
+        run.order(Order::Open(proto::OpenShard { shard, fragment, ..Default::default() })).await;
+    }
+    run.order(Order::Start(proto::StartTask { shard: 98, operation: 1, attempt: 2, read_first: false })).await;
+    loop {
+        match run.next().await {
+            Item::Refused(_) => {}
+            Item::Result(result) if result.attempt == 2 => break,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    let source: weft_graph_format::address::ProviderSource = "weft.test/lab/lab".parse().unwrap();
+    let draft = Draft::new(source, weft_graph_format::formula::Formula::constant(Value::empty_object()));
+    let plan = plan_of(draft.finish(), schemas());
+    let run = Coordinator::connect(plan, Worker::new(options())).await;
+    run.open(0, Vec::new()).await;
+    let mut run = run;
+    match run.next().await {
+        Item::Refused(refused) => {
+            let problems: Vec<weft_graph_format::diagnostic::Diagnostic> =
+                postcard::from_bytes(&refused.diagnostics).unwrap();
+            assert!(problems[0].detail.contains("weft.test/lab/lab"), "{problems:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_done_elsewhere_is_read() {
+    let draft = Draft::builtin();
+    let first = draft.create("terraform_data.a", Value::string("x"));
+    let input = crate::draft::result(first.id(), &["output"], weft_graph_format::types::Type::String);
+    draft.create("terraform_data.b", input);
+    let plan = plan_of(draft.finish(), schemas());
+    let mut run = Coordinator::start(plan.clone(), options()).await;
+    run.run_all().await;
+    let (a, b) = (run.operation("terraform_data.a"), run.operation("terraform_data.b"));
+    let value = run.done(a).local.clone();
+    assert!(!value.is_empty() && run.done(b).local.is_empty());
+    let mut run = Coordinator::connect(plan, Worker::new(options())).await;
+    run.open(run.shard_of(a), vec![proto::LocalResult { operation: a, value }]).await;
+    run.begin(b).await;
+    while !run.outcomes.contains_key(&b) {
+        run.step().await;
+    }
+    assert!(run.object(b).contains("x"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_not_taken_says_so() {
+    let plan = plan_of(creates(1).finish(), schemas());
+    let refused = |welcome: &mut proto::Welcome| welcome.refused = "another has this name".into();
+    let run = Coordinator::connect_with(plan, Worker::new(options()), refused).await;
+    assert_eq!(run.ended().await, Ended::Refused("another has this name".into()));
+}
+
+/// Not a measurement: it fails when the work of a task grows with its fragment.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_tasks() {
+    const COUNT: usize = 5_000;
+    let mut run = Coordinator::start(plan_of(creates(COUNT).finish(), schemas()), options()).await;
+    let began = std::time::Instant::now();
+    run.run_all_at_once().await;
+    let took = began.elapsed();
+    assert_eq!(run.outcomes.len(), COUNT);
+    eprintln!("{COUNT} creates in {took:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
+}

@@ -1,0 +1,90 @@
+//! Taking plan files apart and putting them together again with checksums made right, by what the documentation of
+//! the layout says.
+#![allow(dead_code)]
+
+/// A section as a file has it.
+#[derive(Clone)]
+pub struct Part {
+    pub kind: u16,
+    pub flags: u16,
+    pub index: u32,
+    /// Bytes of content that the table claims; none for as many as there are.
+    pub claims: Option<u64>,
+    pub stored: Vec<u8>,
+}
+
+pub const REQUIRED: u16 = 1;
+pub const ZSTD: u16 = 2;
+pub const HEADER: usize = 56;
+pub const ENTRY: usize = 64;
+
+fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+    bytes[at..at + width].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// The sections of a sound file, unpacked.
+pub fn take_apart(file: &[u8]) -> Vec<Part> {
+    let parts = raw_parts(file);
+    parts
+        .into_iter()
+        .map(|part| {
+            if part.flags & ZSTD == 0 {
+                return part;
+            }
+            let content = zstd::bulk::decompress(&part.stored, part.claims.expect("a size") as usize).expect("a frame");
+            Part { flags: part.flags & !ZSTD, claims: None, stored: content, ..part }
+        })
+        .collect()
+}
+
+/// The sections of a sound file as they are stored.
+pub fn raw_parts(file: &[u8]) -> Vec<Part> {
+    (0..number(file, 12, 4) as usize)
+        .map(|i| {
+            let entry = &file[HEADER + i * ENTRY..][..ENTRY];
+            let (offset, stored) = (number(entry, 8, 8) as usize, number(entry, 16, 8) as usize);
+            Part {
+                kind: number(entry, 0, 2) as u16,
+                flags: number(entry, 2, 2) as u16,
+                index: number(entry, 4, 4) as u32,
+                claims: Some(number(entry, 24, 8)),
+                stored: file[offset..offset + stored].to_vec(),
+            }
+        })
+        .collect()
+}
+
+/// A file of these sections with right checksums.
+pub fn put_together(parts: &[Part]) -> Vec<u8> {
+    let mut file = b"\x89WEFT\r\n\x1a".to_vec();
+    file.extend(1u32.to_le_bytes());
+    file.extend((parts.len() as u32).to_le_bytes());
+    let mut offset = (HEADER + parts.len() * ENTRY) as u64;
+    let length = offset + parts.iter().map(|p| p.stored.len() as u64).sum::<u64>();
+    file.extend(length.to_le_bytes());
+    let mut table = Vec::new();
+    for part in parts {
+        table.extend(part.kind.to_le_bytes());
+        table.extend(part.flags.to_le_bytes());
+        table.extend(part.index.to_le_bytes());
+        table.extend(offset.to_le_bytes());
+        table.extend((part.stored.len() as u64).to_le_bytes());
+        table.extend(part.claims.unwrap_or(part.stored.len() as u64).to_le_bytes());
+        table.extend(blake3::hash(&part.stored).as_bytes());
+        offset += part.stored.len() as u64;
+    }
+    file.extend([0; 32]);
+    file.extend(table);
+    parts.iter().for_each(|part| file.extend(&part.stored));
+    seal(&mut file);
+    file
+}
+
+/// Makes the header's checksum right, whatever the header says, as far as the file is long enough.
+pub fn seal(file: &mut [u8]) {
+    let table = (number(file, 12, 4) as usize).saturating_mul(ENTRY).saturating_add(HEADER).min(file.len());
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&file[..24]);
+    hasher.update(&file[HEADER..table]);
+    file[24..HEADER].copy_from_slice(hasher.finalize().as_bytes());
+}

@@ -1,0 +1,480 @@
+//! Plan files: what is written is read, and nothing else is.
+
+mod container;
+mod drafts;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use container::{ENTRY, HEADER, Part, REQUIRED, ZSTD, put_together, raw_parts, seal, take_apart};
+use drafts::random::{graph_of, steps};
+use drafts::*;
+use proptest::prelude::*;
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
+use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ExecutionGraph, Shard, disassemble};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::number::Number;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
+use weft_graph_format::plan_file::{
+    CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,
+    PlanFileError, PlanReader, ProviderPackage, SectionKind, SourceSnippets, UiMode, WriteError, write,
+};
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, ProviderSchema, Schema};
+use weft_graph_format::source::{Position, SourceRange};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{PlainValue, Refinement, Value};
+
+fn source() -> ProviderSource {
+    region("eu").source
+}
+
+fn range(line: u32) -> SourceRange {
+    let at = |column| Position { byte: line * 20, line, column };
+    SourceRange { file: "main.tf".into(), start: at(3), end: at(9) }
+}
+
+fn sample_graph() -> ExecutionGraph {
+    let builder = Builder::new();
+    let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));
+    let all: Vec<_> = (0..5).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
+    let ids = Formula::new(FormulaOp::Tuple(all.iter().map(|a| id_of(a.id())).collect()), Type::Dynamic, None);
+    let input = Formula::new(FormulaOp::Input("token".into()), Type::String, Some(range(2)));
+    let name = Formula::new(
+        FormulaOp::Template(vec![call("join", vec![text("-"), ids]), input]),
+        Type::String,
+        Some(range(3)),
+    );
+    let mut plan = planned(Action::Create, object(unknown_id(), "n").mark(&Marks::SENSITIVE));
+    plan.private = vec![0, 1, 255];
+    plan.lookup = Some("{name}".into());
+    plan.record.dependencies = vec!["cloud_network.a".into()];
+    plan.sensitive = vec![Path::ROOT.attribute("name")];
+    let far = us.create_as(&address("module.m[\"k\"].cloud_network.far"), name, after(&all), plan);
+    us.delete(&address("cloud_network.old"), Some("0badcafe"));
+    builder.record(address("cloud_network.kept"), Some(prior(object(Value::string("i"), "kept"))), region("eu"));
+    builder.forget(address("cloud_network.gone"), None);
+    let failure = Diagnostic::error("No", "Because.").at(range(1)).within(range(2));
+    let failure = Formula::new(FormulaOp::Failure(Box::new(failure)), Type::String, None);
+    let uuid = FormulaOp::Call {
+        function: "uuid".into(),
+        arguments: Vec::new(),
+        expand_final: false,
+        occurrence: Some(Occurrence(9)),
+    };
+    let message =
+        Formula::new(FormulaOp::Try(vec![failure, Formula::new(uuid, Type::String, None)]), Type::String, None);
+    let condition = Formula::new(FormulaOp::Can(id_of(far.id())), Type::Bool, Some(range(4)));
+    builder.check("output.o".into(), CheckKind::Precondition, condition, message, Some(range(5)), None);
+    let origin = Origin::after(far.id());
+    builder.output("o".into(), Some(id_of(far.id())), Type::String, true, unknown_id(), Some(origin));
+    finish(builder)
+}
+
+fn sample() -> PlanFile {
+    let graph = sample_graph();
+    let text: Arc<str> = "one\ntwo\nthree\nfour\nfive\nsix\n".into();
+    let sources = SourceSnippets::of_graph(&graph, |file| (file == "main.tf").then(|| text.clone()));
+    let mut name = Attribute::new(Type::String);
+    name.required = true;
+    let nested = NestedBlock { block: Block::default(), nesting: Nesting::Set, min_items: 0, max_items: 3 };
+    let block = Block {
+        attributes: BTreeMap::from([("name".into(), name), ("id".into(), Attribute::new(Type::list(Type::Dynamic)))]),
+        blocks: BTreeMap::from([("rule".into(), nested)]),
+        ..Block::default()
+    };
+    let schema = ProviderSchema {
+        resources: BTreeMap::from([("cloud_network".into(), Schema { version: 1, block })]),
+        ..ProviderSchema::default()
+    };
+    let marked = PlainValue::Marked(Marks::SENSITIVE, Box::new(PlainValue::String("hush".into())));
+    let token = EphemeralVariable {
+        ty: Type::String,
+        defaults: TypeDefaults::default(),
+        default: None,
+        nullable: true,
+        sensitive: false,
+    };
+    let change = ResourceChange {
+        address: keyed("a", 0),
+        previous_address: Some(address("cloud_network.was")),
+        deposed: None,
+        provider: region("eu"),
+        action: ChangeAction::Only(Action::Create),
+        reason: Reason::None,
+        before: Value::null(Type::Dynamic),
+        after: object(unknown_id(), "n"),
+        replace_paths: vec![Path::ROOT.attribute("name")],
+        before_record: None,
+        schema_version: 1,
+    };
+    let output = OutputChange {
+        action: Action::Update,
+        before: Value::tuple(vec![Value::int(1), Value::number(Number::parse("0.1").expect("a number"))]),
+        after: unknown_id(),
+        sensitive_before: false,
+        sensitive_after: true,
+    };
+    PlanFile {
+        manifest: Manifest {
+            created: "2024-01-02T03:04:05Z".into(),
+            weft_version: "0.1.0".into(),
+            lineage: "0a1b".into(),
+            serial: 7,
+            ui_mode: UiMode::Normal,
+            providers: vec![ProviderPackage {
+                source: source(),
+                version: "1.0.0".into(),
+                checksum: "h1:x".into(),
+                hashes: vec!["h1:x".into(), "zh:y".into()],
+            }],
+            variables: BTreeMap::from([("secret".into(), marked)]),
+            ephemeral_variables: BTreeMap::from([("token".into(), token)]),
+            targets: vec!["cloud_network.a".into()],
+            backend: "local terraform.tfstate".into(),
+            claims: vec![Claim { address: "cloud_network.a[0]".into(), revision: 3, exclusive: true }],
+            checks: vec![CheckResult {
+                address: "output.o".into(),
+                kind: CheckedKind::Output,
+                status: CheckStatus::Unknown,
+                messages: vec!["no".into()],
+            }],
+            timestamp: "2024-01-02T03:04:05Z".into(),
+            prior_state: Some("{\"version\":4}".into()),
+            configuration: Some("{}".into()),
+            ..Manifest::default()
+        },
+        changes: Changes {
+            resources: vec![change.clone()],
+            drift: vec![change],
+            outputs: BTreeMap::from([("o".into(), output)]),
+        },
+        schemas: BTreeMap::from([(source(), schema)]),
+        sources,
+        graph,
+    }
+}
+
+fn bytes_of(plan: &PlanFile) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(plan, &mut bytes).expect("bytes");
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
+    PlanReader::from_bytes(bytes)?.whole()
+}
+
+/// Reads in every way; whatever is read must be fit to be written and read again.
+fn read_in_every_way(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
+    let reader = PlanReader::from_bytes(bytes)?;
+    let _ = (reader.manifest(), reader.changes(), reader.schemas(), reader.sources(), reader.digest());
+    let _ = reader.outline();
+    for i in 0..=reader.shards().len() {
+        let _ = (reader.fragment(i), reader.fragment_bytes(i).map(|bytes| FragmentPackage::decode(&bytes)));
+    }
+    let plan = reader.whole()?;
+    assert!(!disassemble(&plan.graph).is_empty());
+    let again = bytes_of(&plan);
+    assert!(read(&again).expect("what was read can be written") == plan);
+    Ok(plan)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let plan = sample();
+    let mut bytes = Vec::new();
+    let digest = write(&plan, &mut bytes).expect("bytes");
+    assert_eq!(bytes, bytes_of(&sample()), "equal plans give equal bytes");
+    assert_eq!(read_in_every_way(&bytes).expect("a plan"), plan);
+    let path = std::env::temp_dir().join(format!("weft-plan-{}.weft", std::process::id()));
+    std::fs::write(&path, &bytes).expect("a file");
+    let reader = PlanReader::open(&path).expect("a reader");
+    assert_eq!(reader.whole().expect("a plan"), plan);
+    assert_eq!(reader.digest().expect("a digest"), digest);
+    assert_eq!(digest.to_string(), blake3::hash(&bytes).to_hex().to_string());
+    assert_eq!(reader.manifest().expect("a manifest"), plan.manifest);
+    let outline = reader.outline().expect("an outline");
+    assert_eq!((outline.rows, outline.waiters), (plan.graph.outline.clone(), plan.graph.waiters.clone()));
+    assert_eq!(outline.shards.len(), 3);
+    assert_eq!(reader.fragment(1).expect("a fragment"), plan.graph.fragments[1]);
+    assert!(matches!(reader.fragment(3), Err(PlanFileError::NoSuchFragment { index: 3, count: 3 })));
+    std::fs::remove_file(&path).expect("gone");
+    assert!(matches!(PlanReader::open(&path), Err(PlanFileError::Io(_))));
+}
+
+#[test]
+fn a_worker_gets_its_fragment_and_nothing_that_it_does_not_need() {
+    let plan = sample();
+    let reader = PlanReader::from_bytes(bytes_of(&plan)).expect("a reader");
+    for i in 0..3 {
+        let package = FragmentPackage::decode(&reader.fragment_bytes(i).expect("bytes")).expect("a package");
+        assert_eq!(Some(&package), plan.package(i).as_ref());
+        assert_eq!(package.fragment, plan.graph.fragments[i]);
+        assert!(package.manifest.variables.is_empty() && package.manifest.prior_state.is_none());
+        assert!(package.manifest.ephemeral_variables.contains_key("token"));
+        assert!(package.schemas.contains_key(&source()), "records are written by the schema of their provider too");
+    }
+    let lines = |i: usize| plan.package(i).expect("a package").sources.files;
+    assert_eq!(plan.graph.fragments[0].shard, Shard::Unplaced);
+    assert_eq!(lines(0)["main.tf"].keys().copied().collect::<Vec<_>>(), [1, 2, 4, 5]);
+    assert!(lines(1).is_empty());
+    assert_eq!(lines(2)["main.tf"][&3], "three");
+    // A package is no plan, and a plan no package.
+    let package = reader.fragment_bytes(0).expect("bytes");
+    assert!(matches!(PlanReader::from_bytes(package.clone()), Err(PlanFileError::NotAPlan)));
+    assert!(matches!(FragmentPackage::decode(&bytes_of(&plan)), Err(PlanFileError::NotAPlan)));
+    for at in 0..package.len() {
+        let mut flipped = package.clone();
+        flipped[at] ^= 0x40;
+        assert!(FragmentPackage::decode(&flipped).is_err(), "byte {at}");
+        assert!(FragmentPackage::decode(&package[..at]).is_err(), "{at} bytes");
+    }
+}
+
+#[test]
+fn every_byte_counts() {
+    let bytes = bytes_of(&sample());
+    for at in 0..bytes.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= flip;
+            assert!(read(&flipped).is_err(), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn every_length_but_one_is_wrong() {
+    let bytes = bytes_of(&sample());
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err(), "{length} bytes");
+    }
+    let mut longer = bytes;
+    longer.push(0);
+    assert!(matches!(read(&longer), Err(PlanFileError::Length { .. })));
+}
+
+#[test]
+fn with_checksums_made_right_a_changed_byte_is_refused_or_harmless() {
+    let plan = sample();
+    let parts = take_apart(&bytes_of(&plan));
+    assert!(read(&put_together(&parts)).expect("a plan") == plan);
+    let (mut refused, mut harmless) = (0, 0);
+    for i in 0..parts.len() {
+        for at in 0..parts[i].stored.len() {
+            for flip in [0x01, 0x02, 0x04, 0x10, 0x80, 0xff] {
+                let mut changed = parts.clone();
+                changed[i].stored[at] ^= flip;
+                match read_in_every_way(&put_together(&changed)) {
+                    Ok(_) => harmless += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(refused > harmless / 4, "{refused} refused, {harmless} not");
+}
+
+#[test]
+fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() {
+    let plan = sample();
+    let bytes = bytes_of(&plan);
+    let sections = raw_parts(&bytes);
+    assert!(sections.iter().any(|part| part.flags & ZSTD != 0));
+    for at in 0..HEADER + sections.len() * ENTRY {
+        for flip in [0x01, 0x02, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            seal(&mut changed);
+            if let Ok(read) = read_in_every_way(&changed) {
+                // An optional section may be lost that way, and no other.
+                assert!(read.graph == plan.graph && read.changes == plan.changes && read.schemas == plan.schemas);
+            }
+        }
+    }
+    for i in (0..sections.len()).filter(|i| sections[*i].flags & ZSTD != 0) {
+        for at in 0..sections[i].stored.len() {
+            let mut changed = sections.clone();
+            changed[i].stored[at] ^= 0x11;
+            let _ = read_in_every_way(&put_together(&changed));
+        }
+    }
+}
+
+#[test]
+fn another_version_is_named() {
+    let mut bytes = bytes_of(&sample());
+    bytes[8] = 2;
+    let error = read(&bytes).expect_err("refused");
+    assert!(matches!(error, PlanFileError::Version { found: 2, supported: FORMAT_VERSION }));
+    let text = error.to_string();
+    assert!(text.contains("version 2") && text.contains("version 1") && text.contains("weft plan"), "{text}");
+    // Even when nothing else of the file is as it is in this version.
+    assert!(matches!(read(&bytes[..12]), Err(PlanFileError::Version { found: 2, .. })));
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    assert!(matches!(read(b""), Err(PlanFileError::NotAPlan)));
+    assert!(matches!(read(b"{\"version\":4}"), Err(PlanFileError::NotAPlan)));
+    assert!(matches!(read(b"PK\x03\x04 and so on"), Err(PlanFileError::PlanOfAnotherProgram)));
+}
+
+#[test]
+fn unknown_sections_are_skipped_if_they_may_be() {
+    let plan = sample();
+    let mut parts = take_apart(&bytes_of(&plan));
+    let unknown = |flags| Part { kind: 500, flags, index: 0, claims: None, stored: b"what is this".to_vec() };
+    parts.push(unknown(0x100));
+    assert_eq!(read(&put_together(&parts)).expect("a plan"), plan);
+    *parts.last_mut().expect("a part") = unknown(REQUIRED);
+    let error = read(&put_together(&parts)).expect_err("refused");
+    assert!(matches!(error, PlanFileError::UnknownSection { kind: 500, .. }));
+    assert!(error.to_string().contains("500"));
+    // A known section with a flag that is not known, say encryption.
+    let mut parts = take_apart(&bytes_of(&plan));
+    parts[1].flags |= 4;
+    assert!(matches!(read(&put_together(&parts)), Err(PlanFileError::UnknownSection { kind: 2, .. })));
+}
+
+#[test]
+fn sections_cannot_be_left_out_doubled_or_claim_too_much() {
+    let plan = sample();
+    let parts = take_apart(&bytes_of(&plan));
+    let optional = [SectionKind::PriorState, SectionKind::Configuration, SectionKind::Sources].map(|k| k as u16);
+    for i in 0..parts.len() {
+        let mut fewer = parts.clone();
+        let gone = fewer.remove(i);
+        assert_eq!(read(&put_together(&fewer)).is_ok(), optional.contains(&gone.kind), "kind {}", gone.kind);
+        let mut doubled = parts.clone();
+        doubled.insert(i, parts[i].clone());
+        assert!(read(&put_together(&doubled)).is_err());
+    }
+    let mut claims = parts.clone();
+    claims[0].claims = Some(1 << 20);
+    assert!(read(&put_together(&claims)).is_err());
+    for claim in [0, 1, 100, 1 << 20, 5 << 30, u64::MAX] {
+        let mut packed = parts.clone();
+        let content = vec![0; 1 << 16];
+        packed[0].stored = zstd::bulk::compress(&content, 3).expect("a frame");
+        packed[0].flags |= ZSTD;
+        packed[0].claims = Some(claim);
+        assert!(read(&put_together(&packed)).is_err());
+    }
+}
+
+#[test]
+fn what_compresses_too_well_is_stored_as_it_is() {
+    let mut plan = sample();
+    plan.manifest.configuration = Some("a".repeat(4 << 20));
+    assert_eq!(read(&bytes_of(&plan)).expect("a plan"), plan);
+}
+
+#[test]
+fn no_ephemeral_value_and_nothing_too_deep_is_written() {
+    let refused = |after: Value| {
+        let mut plan = sample();
+        plan.changes.resources[0].after = after;
+        let mut bytes = Vec::new();
+        let error = write(&plan, &mut bytes).expect_err("refused");
+        assert!(matches!(error, WriteError::Unwritable(SectionKind::Changes)), "{error}");
+        assert!(bytes.is_empty());
+    };
+    refused(object(Value::string("t0ken").mark(&Marks::EPHEMERAL), "n"));
+    refused((0..300).fold(Value::bool(true), |value, _| Value::tuple(vec![value])));
+    // Types have no bound of their own until they are read back.
+    let mut plan = sample();
+    let ty = (0..1000).fold(Type::String, |ty, _| Type::list(ty));
+    plan.schemas.get_mut(&source()).expect("a schema").provider.block.attributes.insert("a".into(), Attribute::new(ty));
+    let error = write(&plan, Vec::new()).expect_err("refused");
+    assert!(matches!(error, WriteError::Unreadable { kind: SectionKind::Schema, .. }), "{error}");
+}
+
+#[test]
+fn an_unsound_graph_is_refused_with_its_flaws() {
+    let mut plan = sample();
+    plan.graph.outline[0].needs.operations.clear();
+    let row = plan.graph.outline.iter_mut().find(|r| !r.needs.operations.is_empty()).expect("a row with needs");
+    row.needs.operations.clear();
+    let error = read(&bytes_of(&plan)).expect_err("refused");
+    assert!(matches!(error, PlanFileError::Unsound(_)));
+    assert!(error.to_string().contains("outline of operation"), "{error}");
+}
+
+/// Set `WEFT_UPDATE_GOLDEN=1` to write the file anew; only while no plan of this format has left the house.
+#[test]
+fn the_first_plan_ever_written_can_be_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v1.weft");
+    if std::env::var_os("WEFT_UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, bytes_of(&sample())).expect("a file");
+    }
+    let plan = PlanReader::open(path).and_then(|reader| reader.whole()).expect("a plan");
+    assert_eq!(disassemble(&plan.graph), disassemble(&sample().graph));
+    assert_eq!(plan, sample());
+}
+
+fn types() -> impl Strategy<Value = Type> {
+    let leaf = prop_oneof![Just(Type::Dynamic), Just(Type::Bool), Just(Type::Number), Just(Type::String)];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(Type::list),
+            inner.clone().prop_map(Type::set),
+            inner.clone().prop_map(Type::map),
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Type::tuple),
+            proptest::collection::btree_map("[a-c]", inner, 0..3).prop_map(Type::object),
+        ]
+    })
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::bool),
+        any::<i64>().prop_map(Value::int),
+        any::<String>().prop_map(Value::string),
+        types().prop_map(Value::null),
+        types().prop_map(Value::unknown),
+        (types(), 0u64..4, proptest::option::of(0u64..4)).prop_map(|(ty, length_min, length_max)| {
+            Value::refined(ty, Refinement { not_null: true, length_min, length_max, ..Refinement::default() })
+        }),
+        "-?[0-9]{1,40}(\\.[0-9]{1,20})?".prop_map(|n| Value::number(Number::parse(&n).expect("a number"))),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let parts = proptest::collection::vec(inner.clone(), 0..4);
+        let fields = proptest::collection::btree_map("[a-d]", inner.clone(), 0..4);
+        prop_oneof![
+            parts.clone().prop_map(Value::tuple),
+            parts.clone().prop_map(|parts| Value::list(Type::Dynamic, parts)),
+            parts.prop_map(|parts| Value::set(Type::Dynamic, parts)),
+            fields.clone().prop_map(Value::object),
+            fields.prop_map(|f| Value::map(Type::Dynamic, f.into_iter().map(|(k, v)| (k.into(), v)).collect())),
+            inner.prop_map(|value| value.mark(&Marks::SENSITIVE)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn any_plan_is_read_as_it_was_written(steps in steps(), before in values(), after in values()) {
+        let mut plan = sample();
+        plan.graph = graph_of(&steps, &[]);
+        plan.changes.resources[0].before = before;
+        plan.changes.resources[0].after = after;
+        prop_assert!(read(&bytes_of(&plan)).expect("a plan") == plan);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(at in 0usize..4096, junk in proptest::collection::vec(any::<u8>(), 1..64)) {
+        let mut parts = take_apart(&bytes_of(&sample()));
+        let count = parts.len();
+        let part = &mut parts[at % count].stored;
+        let at = at % (part.len() + 1);
+        let end = (at + junk.len() / 2).min(part.len());
+        part.splice(at..end, junk);
+        let _ = read_in_every_way(&put_together(&parts));
+    }
+}

@@ -1,0 +1,262 @@
+//! Traps of values: sets, marks, unknowns, origins, and what is written of them.
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::marks::{Deprecation, Marks};
+use weft_graph_format::number::Number;
+use weft_graph_format::origin::{Origin, OriginNode};
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, PlainValue, Refinement, Transform, Value};
+
+fn result(operation: u32, name: &str) -> Formula {
+    Formula::result(OperationId(operation), Path::ROOT.attribute(name), Type::String)
+}
+
+fn unknown(operation: u32) -> Value {
+    Value::unknown(Type::String).with_formula(Some(result(operation, "id")))
+}
+
+fn after(operation: u32) -> Origin {
+    Origin::after(OperationId(operation))
+}
+
+fn operations(origin: Option<&Origin>) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut pending: Vec<Origin> = origin.into_iter().cloned().collect();
+    while let Some(origin) = pending.pop() {
+        match origin.node() {
+            OriginNode::After(op) | OriginNode::BeforeDelete(op) => found.push(op.0),
+            OriginNode::Union(members) => pending.extend(members.iter().cloned()),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn attribute(name: &str) -> Path {
+    Path::ROOT.attribute(name)
+}
+
+#[test]
+fn unknown_elements_of_a_set_may_be_equal_or_not() {
+    let set = Value::set(Type::String, vec![unknown(1), Value::string("a"), unknown(1), Value::string("a")]);
+    // Known equal ones are one; of unknown ones nobody can tell, so all stay.
+    assert_eq!(set.as_items().map(<[Value]>::len), Some(3));
+    assert!(!set.is_wholly_known() && set.is_known());
+    let FormulaOp::Set(element, parts) = set.to_formula().op().clone() else { panic!("a set") };
+    assert_eq!((element, parts.len()), (Type::String, 3));
+}
+
+#[test]
+fn no_path_leads_into_a_set() {
+    let set = Value::set(Type::String, vec![Value::string("a"), unknown(1)]);
+    let object = Value::object([("s", set)]);
+    for step in [Step::Index(0), Step::Key("a".into()), Step::Attribute("a".into())] {
+        assert!(object.at_path(&attribute("s").with(step)).is_err());
+    }
+    let mut paths = Vec::new();
+    object.visit(&mut |path, _| paths.push(path.clone()));
+    assert_eq!(paths, [Path::ROOT, attribute("s"), attribute("s"), attribute("s")]);
+}
+
+#[test]
+fn marks_of_elements_are_marks_of_the_set() {
+    let secret = Value::string("a").mark(&Marks::SENSITIVE);
+    let object = Value::object([("inner", secret)]);
+    let ty = Type::object([("inner", Type::String)]);
+    let set = Value::set(ty, vec![object.clone(), Value::object([("inner", Value::string("b"))])]);
+    assert!(set.marks().is_sensitive());
+    assert!(set.as_items().into_iter().flatten().all(|item| !item.deep().marked));
+    // A secret that equals another element is still one element.
+    let bare = Value::object([("inner", Value::string("a"))]);
+    let ty = Type::object([("inner", Type::String)]);
+    let set = Value::set(ty, vec![object, bare]);
+    assert_eq!((set.as_items().map(<[Value]>::len), set.marks().is_sensitive()), (Some(1), true));
+    // What a path marks below a set, or below what is not known yet, marks that.
+    let below = vec![(attribute("s").with(Step::Index(0)), Marks::SENSITIVE)];
+    for value in [Value::set(Type::String, vec![Value::string("a")]), Value::unknown(Type::Dynamic)] {
+        let marked = Value::object([("s", value)]).mark_paths(&below);
+        assert!(marked.at_path(&attribute("s")).expect("an attribute").marks().is_sensitive());
+        assert!(!marked.marks().is_sensitive());
+    }
+}
+
+#[test]
+fn equal_elements_of_a_set_join_their_origins() {
+    let item = |operation| Value::string("a").add_origin(Some(&after(operation)));
+    let set = Value::set(Type::String, vec![item(1), item(2)]);
+    assert_eq!(set.as_items().map(<[Value]>::len), Some(1));
+    assert_eq!(operations(set.deep_origin().as_ref()), [1, 2]);
+}
+
+#[test]
+fn marks_of_containers_follow_what_is_taken_out_of_them() {
+    let list = Value::list(Type::String, vec![Value::string("a")]).mark(&Marks::SENSITIVE);
+    let taken = list.at_path(&Path(vec![Step::Index(0)])).expect("an element");
+    assert!(taken.marks().is_sensitive());
+    // Also through what is not known, and through several levels.
+    let deep = Value::object([("o", Value::unknown(Type::object([("a", Type::String)])).mark(&Marks::SENSITIVE))]);
+    let taken = deep.at_path(&attribute("o").attribute("a")).expect("an attribute");
+    assert!(taken.marks().is_sensitive() && !taken.is_known() && taken.ty() == Type::String);
+    assert!(deep.contains_sensitive() && !deep.marks().is_sensitive());
+}
+
+#[test]
+fn marks_come_off_with_their_places_and_go_back_there() {
+    let note = Marks::deprecated(Deprecation { source: "output.o".into(), message: "use p".into() });
+    let value = Value::object([
+        ("a", Value::string("x").mark(&Marks::SENSITIVE)),
+        ("m", Value::map(Type::String, BTreeMap::from([("k".into(), Value::string("y").mark(&note))]))),
+        ("t", Value::tuple(vec![Value::null(Type::Dynamic).mark(&Marks::EPHEMERAL)])),
+    ])
+    .mark(&note);
+    let (bare, marks) = value.unmark_with_paths();
+    assert!(!bare.deep().marked);
+    assert_eq!(marks.len(), 4);
+    assert_eq!(bare.mark_paths(&marks), value);
+    let (bare, all) = value.unmark_deep();
+    assert!(!bare.deep().marked && all.is_sensitive() && all.is_ephemeral() && all.deprecations().count() == 1);
+    assert!(value.same_unmarked(&bare) && value != bare);
+    // The marks of a map's key path are found however the path names the key.
+    let by_attribute = vec![(attribute("m").attribute("k"), Marks::SENSITIVE)];
+    let marked = bare.mark_paths(&by_attribute);
+    assert!(marked.at_path(&attribute("m").with(Step::Key("k".into()))).expect("an entry").marks().is_sensitive());
+}
+
+#[test]
+fn marks_are_on_what_the_formula_yields_too() {
+    let marked = unknown(1).mark(&Marks::SENSITIVE);
+    let formula = marked.formula().expect("a formula").clone();
+    assert!(matches!(formula.op(), FormulaOp::Mark(_, marks) if marks.is_sensitive()));
+    // Once is enough.
+    let again = marked.mark(&Marks::SENSITIVE);
+    assert!(again.formula().is_some_and(|f| f.same(&formula)));
+    // A marked container of unmarked unknown parts.
+    let object = Value::object([("a", unknown(1))]).mark(&Marks::SENSITIVE);
+    assert!(matches!(object.to_formula().op(), FormulaOp::Mark(..)));
+    // Nothing shows what it holds.
+    assert_eq!(
+        format!("{:?}", Value::object([("a", Value::string("x").mark(&Marks::SENSITIVE))])),
+        r#"{"a": ({sensitive})}"#
+    );
+}
+
+#[test]
+fn null_is_known_and_unknown_is_not_null() {
+    let (null, unknown) = (Value::null(Type::String), Value::unknown(Type::String));
+    assert!(null.is_known() && null.is_null() && !unknown.is_null() && null != unknown);
+    assert_ne!(null, Value::null(Type::Dynamic));
+    assert_ne!(unknown, Value::refined(Type::String, Refinement::not_null()));
+    // Nothing leads into null; what an unknown value leads to is unknown.
+    let ty = Type::object([("a", Type::Number)]);
+    assert!(Value::null(ty.clone()).at_path(&attribute("a")).is_err());
+    assert_eq!(Value::unknown(ty.clone()).at_path(&attribute("a")), Ok(Value::unknown(Type::Number)));
+    assert!(Value::unknown(ty).at_path(&attribute("b")).is_err());
+    assert_eq!(Value::unknown(Type::Dynamic).at_path(&attribute("b")), Ok(Value::unknown(Type::Dynamic)));
+}
+
+#[test]
+fn refinements_that_leave_one_value_give_it() {
+    let sized = |ty, min, max| {
+        let refinement = Refinement { not_null: true, length_min: min, length_max: Some(max), ..Refinement::default() };
+        Value::refined(ty, refinement)
+    };
+    assert_eq!(sized(Type::set(Type::Bool), 0, 0), Value::set(Type::Bool, Vec::new()));
+    assert_eq!(sized(Type::map(Type::Bool), 0, 0), Value::map(Type::Bool, BTreeMap::new()));
+    let list = sized(Type::list(Type::Bool), 2, 2);
+    assert_eq!(list, Value::list(Type::Bool, vec![Value::unknown(Type::Bool); 2]));
+    // Elements of a set of known length may still be equal.
+    assert!(!sized(Type::set(Type::Bool), 2, 2).is_known());
+    let bound = Some((Number::from_i64(3), true));
+    let refinement = Refinement { not_null: true, min: bound.clone(), max: bound.clone(), ..Refinement::default() };
+    assert_eq!(Value::refined(Type::Number, refinement.clone()), Value::int(3));
+    assert!(!Value::refined(Type::Number, Refinement { not_null: false, ..refinement }).is_known());
+}
+
+#[test]
+fn origins_stay_with_the_leaves_they_are_of() {
+    let object = Value::object([
+        ("a", Value::string("x").add_origin(Some(&after(1)))),
+        ("b", unknown(2).add_origin(Some(&after(2)))),
+    ]);
+    let part = |name| object.at_path(&attribute(name)).expect("an attribute").deep_origin();
+    assert_eq!(operations(part("a").as_ref()), [1]);
+    assert_eq!(operations(part("b").as_ref()), [2]);
+    assert_eq!(operations(object.deep_origin().as_ref()), [1, 2]);
+    // Asked again, the same node: many readers of one container cost it once.
+    let (one, other) = (object.deep_origin().expect("an origin"), object.deep_origin().expect("an origin"));
+    assert!(one.same(&other));
+    // The origin of a container (of its shape) goes along.
+    let filtered = object.add_origin(Some(&after(3)));
+    assert_eq!(operations(filtered.at_path(&attribute("a")).expect("an attribute").origin()), [1, 3]);
+    // Taking marks off and putting them on loses nothing.
+    let (bare, _) = filtered.mark(&Marks::SENSITIVE).unmark_with_paths();
+    assert_eq!(operations(bare.deep_origin().as_ref()), [1, 2, 3]);
+    let rebuilt = filtered.transform(&mut |path, _| match path == &attribute("a") {
+        true => Transform::Replace(Value::int(1)),
+        false => Transform::Descend,
+    });
+    assert_eq!(operations(rebuilt.deep_origin().as_ref()), [2, 3]);
+}
+
+#[test]
+fn a_known_value_with_a_formula_is_live() {
+    let live = Value::string("x").with_formula(Some(result(1, "id")));
+    let object = Value::object([("a", live), ("b", Value::string("y"))]);
+    let deep = object.deep();
+    assert!(deep.live && deep.formula && !deep.unknown);
+    let FormulaOp::Object(parts) = object.to_formula().op().clone() else { panic!("an object") };
+    assert!(matches!(parts[0].1.op(), FormulaOp::Result(..)) && matches!(parts[1].1.op(), FormulaOp::Constant(_)));
+    // An unknown that nothing explains cannot be computed, and says so.
+    let lost = Value::tuple(vec![Value::unknown(Type::String), unknown(1)]);
+    assert!(lost.deep().unexplained);
+    assert!(lost.with_formula(Some(result(2, "all"))).deep().formula);
+    let FormulaOp::Tuple(parts) = lost.to_formula().op().clone() else { panic!("a tuple") };
+    assert!(matches!(parts[0].op(), FormulaOp::Failure(_)));
+    // The formula of a shared container is made once.
+    assert!(lost.to_formula().same(&lost.clone().to_formula()));
+}
+
+#[test]
+fn text_is_normalised() {
+    assert_eq!(Value::string("e\u{301}").as_str(), Some("\u{e9}"));
+    let set = Value::set(Type::String, vec![Value::string("e\u{301}"), Value::string("\u{e9}")]);
+    assert_eq!(set.as_items().map(<[Value]>::len), Some(1));
+}
+
+#[test]
+fn what_is_written_of_a_value() {
+    let value = Value::object([
+        ("known", Value::string("x").mark(&Marks::SENSITIVE).with_formula(Some(result(1, "id")))),
+        ("unknown", Value::refined(Type::String, Refinement::with_prefix("i-")).add_origin(Some(&after(1)))),
+        ("set", Value::set(Type::Number, vec![Value::int(2), Value::int(1)])),
+        ("number", Value::number(Number::parse("0.1").expect("a number"))),
+    ]);
+    let bytes = postcard::to_stdvec(&value).expect("bytes");
+    let read: Value = postcard::from_bytes(&bytes).expect("a value");
+    assert_eq!(read, value);
+    assert!(!read.deep().formula && !read.deep().origin);
+    // Known ephemeral content has no written form; what is not known has nothing to hide.
+    assert!(postcard::to_stdvec(&Value::tuple(vec![Value::int(1)]).mark(&Marks::EPHEMERAL)).is_err());
+    assert!(postcard::to_stdvec(&Value::unknown(Type::String).mark(&Marks::EPHEMERAL)).is_ok());
+    assert!(postcard::to_stdvec(&Value::null(Type::String).mark(&Marks::EPHEMERAL)).is_ok());
+    // An unknown that would unfold to many values is not read.
+    let refinement = Refinement { not_null: true, length_min: 9, length_max: Some(9), ..Refinement::default() };
+    let plain = PlainValue::Unknown(Type::list(Type::Bool), Box::new(refinement));
+    let bytes = postcard::to_stdvec(&plain).expect("bytes");
+    assert!(postcard::from_bytes::<Value>(&bytes).is_err());
+}
+
+#[test]
+fn content_is_only_reached_with_its_marks() {
+    let value = Value::int(1).mark(&Marks::SENSITIVE);
+    let (marks, kind) = value.open();
+    assert!(marks.is_sensitive() && matches!(kind, Kind::Number(_)));
+    let (bare, marks) = value.unmark();
+    assert_eq!(bare.mark(&marks), value);
+    assert_eq!(value.carry_onto(&Value::int(2)), Value::int(2).mark(&Marks::SENSITIVE));
+}

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Runs cases: each .txt file beside this one is a script of commands with what they must print.
+
+    run.py --bin target/debug/weft [--plugins DIR] [--jobs N] [--keep] [NAME ...]
+
+A case begins with `#` lines that say what it shows. Then, line by line:
+
+    $ COMMAND                    runs in bash, in the case's own folder; below it stands what must come of it:
+    fragment of the output         fragments in this order, stdout before stderr; `*` stands for anything,
+    ! fragment                     one that must not occur,
+    @ [0].counts.done = 9          a part of the JSON on stdout; `len PATH` and `keys PATH` too,
+    [1]                            the exit code, where it is not 0; `[?]` for any
+    $ COMMAND &                  runs beside what follows
+    > wait [SECONDS]             for its end; fragments and exit code stand below
+    > kill SIGNAL                sends it INT, TERM or KILL; `kill SIGNAL NAME`: to what `> worker` or so started
+    > until COMMAND              repeats it until it succeeds
+    > write FILE                 the lines up to a line that is `.` go into the file
+    > flip FILE POSITION         another bit of the byte there; from the end where negative
+    > cd FOLDER
+    > env NAME=VALUE             for all that follows; `env NAME` takes it away
+    > need PROGRAM               the case is skipped where it is not there
+    > cloud [JSON]               starts the simulated cloud, with this configuration, and its plugin's mirror
+    > plugins                    adds the mirror with the providers of the conformance cases
+    > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
+    > coordinator                starts one over it; {coordinator} is its address
+    > worker                     starts one
+
+`{NAME}` takes the place of text without spaces: the first time anything, later the same; commands get what was found.
+Box drawing, colours and line breaks in output count as spaces. `{root}` is the project, `{here}` the case's folder.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "chaos"))
+from stage import ROOT, SIGINT, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, wait_until  # noqa: E402
+
+# The longest a command may take, in seconds: none does much, but the machine may be busy.
+COMMAND_SECONDS = 60
+# The most that `*` stands for, in characters.
+WILD = 2000
+
+
+class Skipped(Exception):
+    """What a case needs is not there."""
+
+
+class Step:
+    def __init__(self, number, head):
+        self.number, self.head, self.below = number, head, []
+
+
+def read_case(path):
+    """The steps of a case."""
+    steps, body = [], None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if body is not None:
+            if line == ".":
+                body = None
+            else:
+                body.append(line)
+        elif line.startswith(("$ ", "> ")):
+            steps.append(Step(number, line))
+            if line.startswith("> write "):
+                body = steps[-1].below
+        elif not steps and (line.startswith("#") or not line):
+            continue
+        elif not steps:
+            raise Broken(f"line {number}: expected output stands before the first command")
+        elif line.strip():
+            steps[-1].below.append(line)
+    if body is not None:
+        raise Broken("a `> write` has no end: a line that is `.`")
+    return steps
+
+
+def flowed(text):
+    """Output as one line: no colours, boxes or line breaks."""
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+    text = re.sub(r"[│╷╵┃]", " ", text)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+class Case:
+    def __init__(self, path, options, stage):
+        self.options, self.stage, self.steps = options, stage, read_case(path)
+        self.folder = stage.path / "case"
+        self.folder.mkdir()
+        self.names = {"root": str(ROOT), "here": str(self.folder)}
+        self.mirrors, self.background, self.started, self.processes = [], None, 0, {}
+        self.cloud = self.redis = self.cluster = None
+        programs = stage.path / "bin"
+        programs.mkdir()
+        for name in ("weft", "simcloud"):
+            if (stage.bin_dir / name).exists():
+                (programs / name).symlink_to(stage.bin_dir / name)
+        stage.env["PATH"] = f"{programs}:{stage.env.get('PATH', '')}"
+        # Commands of the case do what they do without asking a person.
+        stage.env["TF_INPUT"] = "0"
+
+    def play(self):
+        for step in self.steps:
+            try:
+                if step.head.startswith("$ "):
+                    self.command(step)
+                else:
+                    self.directive(step)
+            except Broken as problem:
+                raise Broken(f"line {step.number}: {step.head}\n{problem}") from None
+
+    def filled(self, text):
+        return re.sub(r"\{(\w+)\}", lambda m: self.names.get(m[1], m[0]), text)
+
+    def command(self, step):
+        command = self.filled(step.head[2:])
+        if command.endswith(" &"):
+            self.started += 1
+            self.background = self.stage.start(f"background-{self.started}", "bash", "-c", "exec " + command[:-2],
+                                               cwd=self.folder)
+            return
+        try:
+            done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.stage.env, capture_output=True,
+                                  text=True, errors="replace", timeout=COMMAND_SECONDS, input="")
+        except subprocess.TimeoutExpired as slow:
+            output = b"".join(part or b"" for part in (slow.stdout, slow.stderr)).decode(errors="replace")
+            raise Broken(f"it did not end within {COMMAND_SECONDS} s:\n{output[-2000:]}") from None
+        self.check(step, done.returncode, done.stdout, done.stderr)
+
+    def check(self, step, code, stdout, stderr):
+        """Holds what came against what stands below."""
+        text, position, want = flowed(stdout + "\n" + stderr), 0, "0"
+        shown = f"exit code {code}\n{(stdout + stderr)[-4000:]}"
+        for line in step.below:
+            line = line.strip()
+            if match := re.fullmatch(r"\[(\d+|\?)\]", line):
+                want = match[1]
+            elif line.startswith("! "):
+                if re.search(self.pattern(flowed(line[2:]), bind=False), text):
+                    raise Broken(f"must not be there: {line[2:]}\n{shown}")
+            elif line.startswith("@ "):
+                self.check_json(line[2:], stdout, shown)
+            else:
+                found = re.compile(self.pattern(flowed(line))).search(text, position)
+                if not found:
+                    raise Broken(f"not there: {line}\n{shown}")
+                position = found.end()
+                self.names.update(found.groupdict())
+        if want not in ("?", str(code)):
+            raise Broken(f"exit code {code} and not {want}\n{shown}")
+
+    def pattern(self, line, bind=True):
+        """The regular expression of a fragment."""
+        parts, bound = [], set()
+        for part in re.split(r"(\*|\{\w+\})", line):
+            name = part[1:-1]
+            if part == "*":
+                parts.append(f".{{0,{WILD}}}?")
+            elif not re.fullmatch(r"\{\w+\}", part):
+                parts.append(re.escape(part))
+            elif name in self.names:
+                parts.append(re.escape(self.names[name]))
+            elif name in bound:
+                parts.append(f"(?P={name})")
+            elif bind:
+                bound.add(name)
+                parts.append(f"(?P<{name}>[^\\s\"'`,;]+)")
+            else:
+                parts.append("\\S+")
+        return "".join(parts)
+
+    def check_json(self, line, stdout, shown):
+        try:
+            value = json.loads(stdout)
+        except ValueError as error:
+            raise Broken(f"no JSON on stdout: {error}\n{shown}") from None
+        path, _, want = line.partition(" = ")
+        word, _, rest = path.partition(" ")
+        if word in ("len", "keys"):
+            path = rest.strip()
+        else:
+            word = ""
+        for name, index in re.findall(r"\.(\w+)|\[(-?\d+)\]", path):
+            try:
+                value = value[name] if name else value[int(index)]
+            except (KeyError, IndexError, TypeError):
+                raise Broken(f"{path} is not there\n{shown}") from None
+        value = len(value) if word == "len" else sorted(value) if word == "keys" else value
+        if match := re.fullmatch(r"\{(\w+)\}", want.strip()):
+            if self.names.setdefault(match[1], str(value)) != str(value):
+                raise Broken(f"{path} is {value} and not {self.names[match[1]]}\n{shown}")
+        elif want.strip() == "*":
+            return
+        elif value != json.loads(self.filled(want)):
+            raise Broken(f"{path} is {json.dumps(value)} and not {want}\n{shown}")
+
+    def directive(self, step):
+        word, _, rest = step.head[2:].partition(" ")
+        rest = self.filled(rest.strip())
+        action = getattr(self, f"do_{word}", None)
+        if action is None:
+            raise Broken("there is no such directive")
+        if step.below and word not in ("wait", "write"):
+            raise Broken("nothing can stand below this")
+        action(rest, step)
+
+    def do_wait(self, rest, step):
+        if self.background is None:
+            raise Broken("nothing runs beside")
+        code = self.background.wait(float(rest or COMMAND_SECONDS))
+        process, self.background = self.background, None
+        self.check(step, code, process.stdout(), process.stderr())
+
+    def do_kill(self, rest, _):
+        word, _, name = rest.partition(" ")
+        process = self.processes.get(name) if name else self.background
+        if process is None:
+            raise Broken("there is no such process")
+        if not process.alive():
+            raise Broken(f"it had ended before:\n{process.tail()}")
+        if word == "KILL":
+            process.kill()
+            if not name:
+                self.background = None
+        else:
+            process.send({"INT": SIGINT, "TERM": SIGTERM}[word])
+
+    def do_until(self, rest, _):
+        def holds():
+            return subprocess.run(["bash", "-c", rest], cwd=self.folder, env=self.stage.env, capture_output=True,
+                                  stdin=subprocess.DEVNULL).returncode == 0
+        try:
+            wait_until(rest, holds, pause=0.05)
+        except Broken as problem:
+            raise Broken(f"{problem}\n{self.background.tail() if self.background else ''}") from None
+
+    def do_write(self, rest, step):
+        path = self.folder / rest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line + "\n" for line in step.below))
+
+    def do_flip(self, rest, _):
+        name, position = rest.split()
+        data = bytearray((self.folder / name).read_bytes())
+        data[int(position)] ^= 0x10
+        (self.folder / name).write_bytes(data)
+
+    def do_cd(self, rest, _):
+        self.folder = (self.folder / rest).resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def do_env(self, rest, _):
+        name, equals, value = rest.partition("=")
+        if equals:
+            self.stage.env[name] = value
+        else:
+            self.stage.env.pop(name, None)
+
+    def do_need(self, rest, _):
+        if shutil.which(rest, path=self.stage.env["PATH"]) is None:
+            raise Skipped(f"{rest} is not there")
+
+    def do_cloud(self, rest, _):
+        self.cloud = Cloud(self.stage, json.loads(rest) if rest else None)
+        self.add_mirror(self.stage.mirror())
+
+    def do_plugins(self, _rest, _):
+        if not self.options.plugins or not Path(self.options.plugins).is_dir():
+            raise Skipped("the providers of the conformance cases are not there: give --plugins")
+        self.add_mirror(Path(self.options.plugins).resolve())
+
+    def add_mirror(self, path):
+        self.mirrors.append(path)
+        self.stage.cli_config(self.mirrors)
+
+    def do_redis(self, rest, _):
+        if not Redis.there():
+            raise Skipped("redis-server is not there")
+        self.redis = Redis(self.stage, dict(word.split("=", 1) for word in rest.split()))
+        self.names["redis"] = self.redis.url("case")
+
+    def do_coordinator(self, _rest, _):
+        if self.cluster is None:
+            self.cluster = Cluster(self.stage, self.redis, workers=0, state="case")
+        else:
+            self.cluster.start_coordinator()
+        self.names["coordinator"] = self.cluster.address
+        self.processes["coordinator"] = self.cluster.coordinator
+
+    def do_worker(self, rest, _):
+        process = self.cluster.start_worker(*rest.split())
+        self.processes[f"worker-{self.cluster.started}"] = process
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin", required=True, help="weft; simcloud and its plugin lie beside it")
+    a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="mirror with the lab providers")
+    a.add_argument("--jobs", type=int, default=2)
+    a.add_argument("--keep", action="store_true", help="keep the folders of cases that failed")
+    a.add_argument("names", nargs="*", help="cases to run; all where none is given")
+    o = a.parse_args()
+    binary = Path(o.bin).resolve()
+    if not os.access(binary, os.X_OK):
+        sys.exit(f"{binary} is not there")
+    names = [Path(name).name.removesuffix(".txt") for name in o.names]
+    cases = [path for path in sorted(HERE.glob("*.txt")) if not names or path.stem in names]
+    if not cases:
+        sys.exit("there is no such case")
+
+    def attempt(path):
+        start, stage = time.monotonic(), Stage(binary.parent, keep=o.keep, prefix=f"weft-case-{path.stem}-")
+        with stage:
+            try:
+                Case(path, o, stage).play()
+                stage.keep, outcome = False, None
+            except Skipped as why:
+                stage.keep, outcome = False, why
+            except Exception as problem:  # noqa: BLE001  a case that breaks must not end the others
+                outcome = problem
+        return path.stem, outcome, time.monotonic() - start, stage.path if stage.keep else None
+
+    passed = failed = skipped = 0
+    with ThreadPoolExecutor(o.jobs) as pool:
+        for name, outcome, seconds, kept in pool.map(attempt, cases):
+            if outcome is None:
+                passed += 1
+                print(f"ok {name} {seconds:.1f} s", flush=True)
+            elif isinstance(outcome, Skipped):
+                skipped += 1
+                print(f"SKIPPED {name}: {outcome}", flush=True)
+            else:
+                failed += 1
+                words = str(outcome) if isinstance(outcome, Broken) else f"{type(outcome).__name__}: {outcome}"
+                print(f"FAIL {name}: " + words.replace("\n", "\n    "), flush=True)
+                if kept:
+                    print(f"    kept: {kept}", flush=True)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

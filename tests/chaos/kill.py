@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""Kills with -9 at random instants over examples/regions, goes on, and lets the cloud's ledger judge.
+
+    kill.py --bin-dir target/debug --embedded 20 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
+
+An embedded round kills `weft apply`, sometimes also the `weft runs resume` after it; every fourth one kills a destroy.
+A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in turn. What
+is in doubt is answered as a person would, by looking at the cloud. Then must hold:
+
+- no object was created twice;
+- nothing is lost from the state that the journal acknowledged;
+- nothing is in the cloud that the state lacks, unless it was named in doubt;
+- whatever is in doubt is named on stderr, with exit code 3, and nothing else is;
+- the next plan has no changes.
+
+One seed gives the same victims and the same shares of the work; what the operating system makes of it varies. One line a
+round, and `N passed, N failed` at the end.
+"""
+import argparse
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from stage import (ROOT, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state, key_in_cloud)  # noqa: E402
+
+# Six regions with a network, a subnet, this many instances and four records each.
+INSTANCES = 4
+# Most the cloud takes for a request, in milliseconds.
+LATENCY, JITTER = 40, 60
+# How long after a death an effect may still happen: what was on its way takes the longest latency.
+LATE = 2 * (LATENCY + JITTER) / 1000
+# The longest an apply or resume may take. A takeover from a coordinator that is gone takes up to a lease's time.
+LONG = 90
+# Resumes and answers until a run must be at its end.
+ROUNDS = 12
+
+TFVARS = "regions = {\n" + "".join(
+    f'  {name} = {{ prefix = "10.{number}0", subnets = 1, instances = {INSTANCES} }}\n'
+    for number, name in enumerate(["ap-south", "eu-central", "eu-north", "sa-east", "us-east", "us-west"], 1)) + "}\n"
+
+
+def cloud_config(chance):
+    """A cloud that takes its time and loses one reply in ten, where asking again does no harm."""
+    regions = {"*": {"latency_ms": LATENCY, "jitter_ms": JITTER, "late_effects": chance.random() < 0.5}}
+    faults = [{"type": kind, "op": "create", "probability": 0.1, "what": "cut", "when": "after"}
+              for kind in ("network", "subnet", "instance")]
+    faults.append({"op": "delete", "probability": 0.05, "what": "cut", "when": "after"})
+    return {"seed": chance.randrange(1 << 30), "durability": "process", "regions": regions, "faults": faults}
+
+
+class Round:
+    """One round: a stage, a cloud, a configuration of its own, and what was seen on the way."""
+
+    def __init__(self, template, kind, number, seed, stage):
+        self.kind, self.number, self.stage = kind, number, stage
+        self.chance = random.Random(f"{seed}/{kind}/{number}")
+        self.cloud = Cloud(stage, cloud_config(self.chance))
+        self.work = stage.path / "regions"
+        shutil.copytree(template, self.work, symlinks=True)
+        self.env = {}
+        self.story = []
+        self.kills = self.doubts = self.resumes = 0
+
+    def weft(self, *arguments):
+        return self.stage.run(*arguments, cwd=self.work, env=self.env, seconds=LONG)
+
+    def json(self, *arguments):
+        return self.stage.json(*arguments, cwd=self.work, env=self.env, seconds=LONG)
+
+    def start(self, *arguments):
+        self.resumes += 1
+        return self.stage.weft(f"run-{self.resumes}", *arguments, cwd=self.work, env=self.env)
+
+    def plan(self, *more):
+        self.stage.must(0, "plan", "-input=false", "-no-color", "-out=plan.weft", *more, cwd=self.work, env=self.env)
+        plan = self.json("show", "-json", "plan.weft")
+        changes = [c for c in plan["resource_changes"] if c["mode"] == "managed" and c["change"]["actions"] != ["no-op"]]
+        return len(changes)
+
+    def effects(self):
+        return sum(line["outcome"] == "done" for line in self.cloud.ledger(self.before))
+
+    def wait_for_share(self, process, total):
+        """Waits for a random instant of a process that has `total` effects before it; a third of the instants are near
+        the beginning or the end, where records are begun and folded."""
+        draw = self.chance.random()
+        if draw < 0.17:
+            seconds = self.chance.random() * 0.6
+            self.story.append(f"after {seconds:.2f} s")
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and process.alive():
+                time.sleep(0.005)
+            return
+        share = total if draw > 0.83 else self.chance.randrange(1, total)
+        pause = self.chance.random() * (0.4 if share == total else 0.1)
+        self.story.append(f"at {share}/{total}")
+        while process.alive() and self.effects() < share:
+            time.sleep(0.01)
+        time.sleep(pause)
+
+    def newest(self):
+        """The newest run of `weft runs list`, whose shape is held against the contract; or None."""
+        runs = self.json("runs", "list", "-json")
+        for run in runs:
+            if set(run) < {"id", "status", "plan", "started", "counts"}:
+                raise Broken(f"runs list lacks a member: {run}")
+            if run["status"] not in ("running", "stopped", "done", "failed", "in-doubt"):
+                raise Broken(f"runs list has an unknown status: {run}")
+        return runs[0] if runs else None
+
+    def details(self):
+        run = self.json("runs", "show", "-json")
+        counted = {}
+        for operation in run["operations"]:
+            counted[operation["status"]] = counted.get(operation["status"], 0) + 1
+        if sum(run["counts"].values()) != len(run["operations"]):
+            raise Broken(f"the counts of the run are not those of all its operations: {run['counts']}, {counted}")
+        return run
+
+    def check_unfinished(self, run):
+        """What must hold between two tries: the acknowledged is in cloud and state, the rest of the cloud is named."""
+        there = self.cloud.objects()
+        state = ids_in_state(self.json("state", "pull"))
+        doubts = {o["address"] for o in run["operations"] if o["status"] == "in-doubt"}
+        for operation in run["operations"]:
+            key = key_in_cloud(operation["address"])
+            if key is None or operation["status"] != "done" or operation["action"] != "create":
+                continue
+            if not any((key[0], thing["id"]) in state for thing in there.get(key, [])):
+                raise Broken(f"{operation['address']} is done in the journal, and not in cloud and state")
+        named = {key_in_cloud(address) for address in doubts}
+        for key, things in there.items():
+            for thing in things:
+                if (key[0], thing["id"]) not in state and key not in named:
+                    raise Broken(f"{key} is in the cloud, not in the state, and not named in doubt")
+        return doubts
+
+    def answer(self, run, doubts):
+        """Answers what is in doubt after a look at the cloud."""
+        there = self.cloud.objects()
+        for address in sorted(doubts):
+            operation = next(o for o in run["operations"] if o["address"] == address and o["status"] == "in-doubt")
+            kind, _, _ = key = key_in_cloud(address) or (None, None, None)
+            if kind != "dns_record" or operation["action"] != "create":
+                raise Broken(f"{address} ({operation['action']}) is in doubt, though it can be looked up")
+            things = there.get(key, [])
+            if len(things) > 1:
+                raise Broken(f"{address} is there {len(things)} times")
+            if things:
+                how = ["-adopt", things[0]["id"]]
+            else:
+                how = [self.chance.choice(["-absent", "-retry"])]
+            self.doubts += 1
+            self.story.append(how[0])
+            self.stage.must(0, "runs", "resolve", run["id"], address, *how, cwd=self.work, env=self.env, seconds=LONG)
+
+    def finish(self, total, again):
+        """Goes on until the run is done. `again` may kill what it is given; it says whether it did."""
+        for _ in range(ROUNDS):
+            resume = self.start("runs", "resume", "-no-color")
+            if again(resume, total):
+                resume.wait(LONG)
+                time.sleep(LATE)
+                continue
+            code = resume.wait(LONG)
+            if code == 0:
+                break
+            run = self.details()
+            doubts = self.check_unfinished(run)
+            if code != 3 or not doubts:
+                raise Broken(f"resume ended with {code}, in doubt are {sorted(doubts)}:\n{resume.tail()}")
+            for address in doubts:
+                if address not in resume.stderr():
+                    raise Broken(f"{address} is in doubt and not named on stderr:\n{resume.stderr()}")
+            self.answer(run, doubts)
+        else:
+            raise Broken(f"the run is not done after {ROUNDS} tries: {self.story}")
+
+    def judge(self, destroyed):
+        """The end: run, state, cloud and ledger agree, and there is nothing left to do."""
+        run = self.details()
+        if run["status"] != "done" or run["counts"]["done"] != len(run["operations"]):
+            raise Broken(f"the run is not done: {run['status']}, {run['counts']}")
+        twice = created_twice(self.cloud.ledger())
+        if twice:
+            raise Broken(f"created twice: {twice}")
+        there = {(key[0], thing["id"]) for key, things in self.cloud.objects().items() for thing in things}
+        state = ids_in_state(self.json("state", "pull"))
+        if there != state:
+            raise Broken(f"only in the cloud: {sorted(there - state)}; only in the state: {sorted(state - there)}")
+        if destroyed:
+            if there:
+                raise Broken(f"not destroyed: {sorted(there)}")
+            return
+        plan = self.weft("plan", "-input=false", "-no-color", "-detailed-exitcode")
+        if plan.returncode != 0:
+            raise Broken(f"the next plan ended with {plan.returncode}:\n{plan.stdout[-2000:]}{plan.stderr[-2000:]}")
+
+    def embedded(self):
+        destroy = self.number % 4 == 0
+        self.before = 0
+        total = self.plan()
+        if destroy:
+            self.stage.must(0, "apply", "-input=false", "-no-color", "plan.weft", cwd=self.work, env=self.env)
+            ledger = self.cloud.ledger()
+            self.before = ledger[-1]["seq"] if ledger else 0
+            total = self.plan("-destroy")
+        earlier = self.newest()
+        apply = self.start("apply", "-input=false", "-no-color", "plan.weft")
+        self.wait_for_share(apply, total)
+        killed = apply.kill()
+        if not killed and apply.popen.returncode != 0:
+            raise Broken(f"apply ended with {apply.popen.returncode}:\n{apply.tail()}")
+        self.kills += killed
+        self.story.append("killed" if killed else "had ended")
+        time.sleep(LATE)
+        newest = self.newest()
+        if killed and newest == earlier:
+            # It died before there was a run: then nothing was done either.
+            if self.effects():
+                raise Broken("there are effects without a run")
+            self.story.append("before the run")
+            again = self.start("apply", "-input=false", "-no-color", "plan.weft")
+            if again.wait(LONG) != 0:
+                raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
+
+        def maybe(resume, total):
+            if self.kills >= 3 or self.chance.random() > 0.4:
+                return False
+            self.wait_for_share(resume, total)
+            dead = resume.kill()
+            self.kills += dead
+            self.story.append("killed again" if dead else "had ended")
+            return dead
+
+        self.finish(total, maybe)
+        self.judge(destroy)
+
+    def cluster(self):
+        redis = Redis(self.stage)
+        cluster = Cluster(self.stage, redis, workers=3, plugin_dir=self.stage.mirror())
+        self.env = cluster.env()
+        self.before = 0
+        total = self.plan()
+        apply = self.start("apply", "-input=false", "-no-color", "plan.weft")
+        victim = ("worker", "coordinator", "redis")[self.number % 3]
+        for _ in range(1 + (self.chance.random() < 0.3)):
+            self.wait_for_share(apply, total)
+            pause = self.chance.random()
+            self.kills += 1
+            self.story.append(f"{victim} killed")
+            if victim == "worker":
+                self.chance.choice([w for w in cluster.workers if w.alive()]).kill()
+                time.sleep(pause)
+                cluster.start_worker()
+            elif victim == "coordinator":
+                cluster.coordinator.kill()
+                time.sleep(pause)
+                cluster.start_coordinator()
+            else:
+                redis.process.kill()
+                time.sleep(pause)
+                redis.start()
+            victim = self.chance.choice(("worker", "coordinator", "redis"))
+        code = apply.wait(LONG)
+        self.story.append(f"apply {code}")
+        if code == 3:
+            run = self.details()
+            doubts = self.check_unfinished(run)
+            if any(address not in apply.stderr() for address in doubts) or not doubts:
+                raise Broken(f"in doubt are {sorted(doubts)}; apply said:\n{apply.stderr()}")
+            self.answer(run, doubts)
+        self.finish(total, lambda resume, total: False)
+        self.judge(False)
+        for name, process in [("coordinator", cluster.coordinator)] + [("worker", w) for w in cluster.workers[-1:]]:
+            if not process.alive():
+                raise Broken(f"a {name} died by itself:\n{process.tail()}")
+
+
+def prepare(stage):
+    """examples/regions in a small size, after init, to be copied for every round."""
+    template = stage.path / "template"
+    shutil.copytree(ROOT / "examples" / "regions", template)
+    (template / "terraform.tfvars").write_text(TFVARS)
+    stage.cli_config([stage.mirror()])
+    stage.must(0, "init", "-input=false", "-no-color", cwd=template)
+    return template
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin-dir", required=True, help="folder with weft, simcloud and terraform-provider-cloud")
+    a.add_argument("--embedded", type=int, default=20, metavar="N")
+    a.add_argument("--cluster", type=int, default=10, metavar="N")
+    a.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    a.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
+    a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")
+    o = a.parse_args()
+    rounds = [("embedded", n) for n in range(1, o.embedded + 1)] + [("cluster", n) for n in range(1, o.cluster + 1)]
+    if o.only:
+        kind, _, number = o.only.partition("/")
+        if kind not in ("embedded", "cluster") or not number.isdigit():
+            a.error("--only takes embedded/N or cluster/N")
+        rounds = [(kind, int(number))]
+    if any(kind == "cluster" for kind, _ in rounds) and not Redis.there():
+        sys.exit("redis-server is not there (on Debian: apt-get install redis-server), and cluster rounds need it")
+    print(f"seed {o.seed}", flush=True)
+    passed, failed, lock = [], [], threading.Lock()
+
+    with Stage(o.bin_dir, prefix="weft-kill-") as shared:
+        template = prepare(shared)
+
+        def play(kind, number):
+            start, name = time.monotonic(), f"{kind}/{number}"
+            stage, one, problem = Stage(o.bin_dir, keep=o.keep, prefix=f"weft-kill-{kind}-"), None, None
+            with stage:
+                try:
+                    stage.cli_config([shared.mirror()])
+                    one = Round(template, kind, number, o.seed, stage)
+                    getattr(one, kind)()
+                    stage.keep = False
+                except Exception as error:  # noqa: BLE001  a round that breaks must not end the others
+                    problem = f"{type(error).__name__}: {error}"
+            story = ", ".join(one.story) if one else ""
+            line = f"{name}: {one.kills if one else 0} killed, {one.doubts if one else 0} in doubt ({story})"
+            with lock:
+                (failed if problem else passed).append(name)
+                print(f"{'FAIL' if problem else 'ok'} {line} {time.monotonic() - start:.1f} s", flush=True)
+                if problem:
+                    print("    " + problem.replace("\n", "\n    "), flush=True)
+                    print(f"    again with: --seed {o.seed} --only {name}" +
+                          (f"; kept: {stage.path}" if stage.keep else ""), flush=True)
+
+        with ThreadPoolExecutor(o.jobs) as pool:
+            list(pool.map(lambda one: play(*one), rounds))
+    print(f"{len(passed)} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

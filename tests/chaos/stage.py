@@ -1,0 +1,321 @@
+"""What the end-to-end suites put on a stage: the simulated cloud, Redis, coordinators, workers and weft itself.
+
+Every process is started here, is known by its object, and ends with the `Stage` that it was started on.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# The longest a process may take until it listens, in seconds: the machine may be busy building.
+START = 20
+# What we set ourselves, and what must therefore not come from outside.
+FOREIGN = ("TF_", "TOFU_", "WEFT_", "SIMCLOUD_", "LAB_")
+
+
+class Broken(Exception):
+    """Something did not do what it must."""
+
+
+def wait_until(what, condition, seconds=START, pause=0.02):
+    """Waits until `condition()` is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Broken(f"{what} did not happen within {seconds} s")
+        time.sleep(pause)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def answers(port):
+    with socket.socket() as s:
+        s.settimeout(1)
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+def clean_environment():
+    return {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+
+
+class Process:
+    """A process with its output in LOG and its errors in LOG.err; ended with kill -9."""
+
+    def __init__(self, arguments, log, cwd=None, env=None, stdin=None):
+        self.arguments, self.log = [str(a) for a in arguments], Path(log)
+        self.errors = self.log.with_name(self.log.name + ".err")
+        with open(self.log, "ab") as out, open(self.errors, "ab") as errors:
+            self.popen = subprocess.Popen(self.arguments, cwd=cwd, env=env, stdout=out, stderr=errors,
+                                          stdin=stdin or subprocess.DEVNULL, start_new_session=True)
+
+    def alive(self):
+        return self.popen.poll() is None
+
+    def kill(self):
+        """kill -9; true when it was alive until then."""
+        alive = self.alive()
+        if alive:
+            self.popen.kill()
+        self.popen.wait()
+        return alive
+
+    def send(self, number):
+        if self.alive():
+            self.popen.send_signal(number)
+
+    def wait(self, seconds):
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Broken(f"{' '.join(self.arguments)} did not end within {seconds} s:\n{self.tail()}") from None
+
+    def stdout(self):
+        return self.log.read_text(errors="replace")
+
+    def stderr(self):
+        return self.errors.read_text(errors="replace")
+
+    def tail(self, lines=40):
+        return "\n".join(self.stdout().splitlines()[-lines:] + self.stderr().splitlines()[-lines:])
+
+
+class Stage:
+    """A directory with processes; nothing of either is left at its end, unless the directory is to be kept."""
+
+    def __init__(self, bin_dir, keep=False, prefix="weft-stage-"):
+        self.bin_dir, self.keep = Path(bin_dir).resolve(), keep
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self.env = clean_environment()
+        self.env["TF_IN_AUTOMATION"] = "1"
+        self.processes = []
+        self.cli_config([])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop()
+        if not self.keep:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.kill()
+
+    def cli_config(self, mirrors):
+        """Writes the CLI configuration: providers come from these filesystem mirrors and from nowhere else."""
+        lines = ["provider_installation {"]
+        for path in mirrors:
+            lines.append('  filesystem_mirror {\n    path = "%s"\n  }' % path)
+        config = self.path / "cli.tfrc"
+        config.write_text("\n".join(lines + ["}", ""]) if mirrors else "")
+        self.env["TF_CLI_CONFIG_FILE"] = str(config)
+
+    def mirror(self):
+        """The filesystem mirror with the simulated cloud's plugin."""
+        path = self.path / "mirror"
+        if not path.exists():
+            subprocess.run([self.bin_dir / "simcloud", "install-plugin", path, "-symlink"], check=True,
+                           capture_output=True)
+        return path
+
+    def start(self, name, *arguments, cwd=None, env=None, stdin=None):
+        """Starts a process with its output in NAME.log."""
+        environment = dict(self.env)
+        environment.update(env or {})
+        process = Process(arguments, self.path / f"{name}.log", cwd=cwd or self.path, env=environment, stdin=stdin)
+        self.processes.append(process)
+        return process
+
+    def weft(self, name, *arguments, cwd=None, env=None, stdin=None):
+        """Starts weft."""
+        return self.start(name, self.bin_dir / "weft", *arguments, cwd=cwd, env=env, stdin=stdin)
+
+    def run(self, *arguments, cwd=None, env=None, seconds=120, stdin=None):
+        """Runs weft to its end; a CompletedProcess with texts."""
+        environment = dict(self.env)
+        environment.update(env or {})
+        try:
+            return subprocess.run([str(self.bin_dir / "weft"), *map(str, arguments)], cwd=cwd or self.path,
+                                  env=environment, capture_output=True, text=True, timeout=seconds, input=stdin or "")
+        except subprocess.TimeoutExpired as slow:
+            output = "".join((part or b"").decode(errors="replace") for part in (slow.stdout, slow.stderr))
+            raise Broken(f"weft {' '.join(map(str, arguments))} did not end within {seconds} s:\n"
+                         f"{output[-3000:]}") from None
+
+    def must(self, code, *arguments, **options):
+        """Runs weft and insists on an exit code."""
+        done = self.run(*arguments, **options)
+        if done.returncode != code:
+            raise Broken(f"weft {' '.join(map(str, arguments))} ended with {done.returncode} and not with {code}:\n"
+                         f"{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        return done
+
+    def json(self, *arguments, **options):
+        """What weft prints as JSON."""
+        text = self.must(0, *arguments, **options).stdout
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise Broken(f"weft {' '.join(map(str, arguments))} printed no JSON: {error}\n{text[:1000]}") from None
+
+
+class Cloud:
+    """The simulated cloud on a stage."""
+
+    def __init__(self, stage, config=None, name="cloud"):
+        self.stage = stage
+        port_file, config_file = stage.path / f"{name}.port", stage.path / f"{name}.json"
+        config_file.write_text(json.dumps(config or {"durability": "process"}))
+        self.process = stage.start(name, stage.bin_dir / "simcloud", "-config", config_file, "-db",
+                                   stage.path / f"{name}.db", "-port-file", port_file)
+        wait_until("the start of the simulated cloud", lambda: port_file.exists() or not self.process.alive())
+        if not port_file.exists():
+            raise Broken(f"the simulated cloud did not start:\n{self.process.tail()}")
+        self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+        stage.env["SIMCLOUD_URL"] = self.url
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=20) as reply:
+            return [json.loads(line) for line in reply.read().decode().splitlines() if line]
+
+    def ledger(self, after=0):
+        return self.get(f"/ledger?after={after}")
+
+    def objects(self):
+        """Every object: {(type, region, name): [object, ...]}."""
+        found = {}
+        for line in self.get("/objects"):
+            thing = line["object"]
+            found.setdefault((line["type"], thing["region"], thing["name"]), []).append(thing)
+        return found
+
+    def faults(self, rules):
+        request = urllib.request.Request(self.url + "/faults", data=json.dumps(rules).encode(), method="PUT")
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            reply.read()
+
+
+class Redis:
+    """A Redis server on a stage, with the settings that weft demands unless other ones are given."""
+
+    SETTINGS = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+
+    def __init__(self, stage, settings=None, name="redis"):
+        self.stage, self.name, self.port = stage, name, free_port()
+        self.settings = dict(self.SETTINGS, **(settings or {}))
+        self.folder = stage.path / name
+        self.folder.mkdir(exist_ok=True)
+        self.start()
+
+    @staticmethod
+    def there():
+        return shutil.which("redis-server") is not None
+
+    def start(self):
+        """Starts it, or starts it again over the same files."""
+        options = [word for key, value in self.settings.items() for word in (f"--{key}", value)]
+        self.process = self.stage.start(self.name, "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
+                                        "--dir", self.folder, "--save", "", *options)
+        wait_until("the start of Redis", lambda: answers(self.port) or not self.process.alive())
+        if not self.process.alive():
+            raise Broken(f"Redis did not start:\n{self.process.tail()}")
+
+    def url(self, state="chaos"):
+        return f"redis://127.0.0.1:{self.port}/0?state={state}"
+
+
+class Cluster:
+    """A coordinator and workers over a Redis server."""
+
+    LABELS = ("region=eu", "region=us", "region=far", "region=home")
+
+    def __init__(self, stage, redis, workers, plugin_dir=None, state="chaos"):
+        self.stage, self.redis, self.state = stage, redis, state
+        self.plugin_dir = plugin_dir or stage.mirror()
+        self.address = f"127.0.0.1:{free_port()}"
+        self.started = 0
+        self.workers = []
+        self.start_coordinator()
+        for _ in range(workers):
+            self.start_worker()
+
+    def start_coordinator(self):
+        self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.redis.url(self.state), "-listen",
+                                           self.address)
+        port = int(self.address.rsplit(":", 1)[1])
+        wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
+        if not self.coordinator.alive():
+            raise Broken(f"the coordinator did not start:\n{self.coordinator.tail()}")
+
+    def start_worker(self, *more):
+        self.started += 1
+        folder = self.stage.path / f"worker-{self.started}"
+        folder.mkdir(exist_ok=True)
+        label = self.LABELS[(self.started - 1) % len(self.LABELS)]
+        worker = self.stage.weft(f"worker-{self.started}", "worker", "-coordinator", self.address, "-label", label,
+                                 "-plugin-dir", self.plugin_dir, *more, cwd=folder)
+        self.workers.append(worker)
+        return worker
+
+    def env(self):
+        """For commands that use this cluster."""
+        return {"WEFT_STORE": self.redis.url(self.state), "WEFT_COORDINATOR": self.address}
+
+
+def created_twice(ledger):
+    """Objects that a ledger says were made twice: the second `create` of a region, type and name without a `delete`
+    between them."""
+    there, twice = {}, []
+    for line in ledger:
+        key = (line["type"], line["region"], line["name"])
+        if line["op"] == "create" and line["outcome"] == "done":
+            there[key] = there.get(key, 0) + 1
+            if there[key] > 1:
+                twice.append(key)
+        elif line["op"] == "delete":
+            there[key] = there.get(key, 0) - 1
+    return twice
+
+
+def ids_in_state(state):
+    """Of a state in format v4: {(type without the provider's prefix, id)} of its managed objects."""
+    return {(resource["type"].removeprefix("cloud_"), instance["attributes"]["id"])
+            for resource in state.get("resources", []) if resource["mode"] == "managed"
+            for instance in resource["instances"]}
+
+
+# `module.region["R"].cloud_TYPE.NAME` with or without a key, and `cloud_dns_record.others["R"]`.
+REGION_ADDRESS = re.compile(r'^module\.region\["([^"]+)"\]\.cloud_(\w+)\.(\w+)(?:\["([^"]+)"\])?$')
+OTHERS_ADDRESS = re.compile(r'^cloud_dns_record\.others\["([^"]+)"\]$')
+
+
+def key_in_cloud(address):
+    """Where an address of examples/regions is found in the cloud: (type, region, name), or None."""
+    if match := OTHERS_ADDRESS.match(address):
+        return "dns_record", match[1], "others"
+    match = REGION_ADDRESS.match(address)
+    if not match:
+        return None
+    region, kind, label, key = match.groups()
+    if kind == "network":
+        return kind, region, region
+    if kind in ("subnet", "instance"):
+        return kind, region, f"{region}-{key}"
+    return kind, region, key if label == "subnet" else label
+
+
+SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
