@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-use crate::command::{Command, Invocation, OnMistake};
+use crate::command::{Command, Invocation};
 use crate::commands;
 use crate::context::{Context, environment, is_directory};
 use crate::exit::Exit;
@@ -153,8 +153,3 @@ fn refuse(summary: &str, detail: &str) -> Exit {
     View::plain().diagnostics(&[Diagnostic::error(summary, detail)]);
     Exit::FAILED
 }
-
-/// What commands with text on the standard output do with mistakes.
-pub const USAGE: OnMistake = OnMistake::Usage;
-/// What the others do.
-pub const HINT: OnMistake = OnMistake::Hint;

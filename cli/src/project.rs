@@ -84,36 +84,48 @@ fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagnostic
     let mut requirements = Requirements::new();
     let mut problems = Vec::new();
     for module in root.all() {
-        let mut add = |source: ProviderSource, version: Option<&SmolStr>, range| {
-            let constraints = match version.map(|text| text.parse::<Constraints>()) {
-                None => Constraints::any(),
-                Some(Ok(constraints)) => constraints,
-                Some(Err(error)) => {
-                    problems.push(
-                        Diagnostic::error(
-                            "Invalid version constraint",
-                            format!("This is no version constraint: {error}. Write, for example, \"~> 1.2\"."),
-                        )
-                        .at(range),
-                    );
-                    Constraints::any()
-                }
-            };
+        let (of_module, found) = of_module(&module);
+        problems.extend(found);
+        for (source, constraints) in of_module {
             require(&mut requirements, source, &constraints);
-        };
-        for required in module.required_providers.values() {
-            add(required.source.clone(), required.version.as_ref(), required.range.clone());
         }
-        for block in module.providers.values() {
-            add(module.provider_source(&block.local_name), block.version.as_ref(), block.range.clone());
-        }
-        for block in module.resources.values() {
-            add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
-        }
-        for call in module.calls.values() {
-            for passed in &call.providers {
-                add(module.provider_source(&passed.parent.local_name), None, passed.parent.range.clone());
+    }
+    (requirements, problems)
+}
+
+/// What one module requires of providers.
+pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
+    let mut requirements = Requirements::new();
+    let mut problems = Vec::new();
+    let mut add = |source: ProviderSource, version: Option<&SmolStr>, range| {
+        let constraints = match version.map(|text| text.parse::<Constraints>()) {
+            None => Constraints::any(),
+            Some(Ok(constraints)) => constraints,
+            Some(Err(error)) => {
+                problems.push(
+                    Diagnostic::error(
+                        "Invalid version constraint",
+                        format!("This is no version constraint: {error}. Write, for example, \"~> 1.2\"."),
+                    )
+                    .at(range),
+                );
+                Constraints::any()
             }
+        };
+        require(&mut requirements, source, &constraints);
+    };
+    for required in module.required_providers.values() {
+        add(required.source.clone(), required.version.as_ref(), required.range.clone());
+    }
+    for block in module.providers.values() {
+        add(module.provider_source(&block.local_name), block.version.as_ref(), block.range.clone());
+    }
+    for block in module.resources.values() {
+        add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
+    }
+    for call in module.calls.values() {
+        for passed in &call.providers {
+            add(module.provider_source(&passed.parent.local_name), None, passed.parent.range.clone());
         }
     }
     (requirements, problems)

@@ -82,7 +82,7 @@ pub fn given_again<'a>(
             take(name, parsed(name, types(name).as_ref(), &text, "the environment"));
         }
     }
-    let mut from_file = |path: &str, take: &mut dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>)| {
+    let from_file = |path: &str, take: &mut dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>)| {
         let read = file::read(path);
         if has_errors(&read.diagnostics) {
             take("", Err(read.diagnostics));

@@ -34,6 +34,10 @@ impl SourceLines for SourceTexts {
         }
         self.snippets.line(file, number).map(str::to_owned)
     }
+
+    fn block(&self, file: &str, byte: u32) -> Option<String> {
+        diagnostics::enclosing_block(self.trees.get(file)?, byte)
+    }
 }
 
 /// Where words go.
@@ -43,6 +47,10 @@ pub struct View {
     into: Option<Mutex<File>>,
     style: Style,
     concise: bool,
+    /// Warnings, and errors, that say the same are shown once.
+    consolidate: (bool, bool),
+    /// Lines that stand below all others on the terminal for as long as something goes on.
+    standing: Mutex<Vec<String>>,
     sources: Mutex<SourceTexts>,
 }
 
@@ -53,14 +61,24 @@ impl View {
         let json = events && arguments.switch("json", false);
         let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-        let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).or_else(terminal_width);
         let style = Style {
             colour: !json && !plain && terminal,
             width: width.unwrap_or(Style::default().width),
             compact_warnings: arguments.switch("compact-warnings", false),
         };
-        let mut view =
-            View { json, into: None, style, concise: arguments.switch("concise", false), sources: Mutex::default() };
+        let consolidate =
+            (arguments.switch("consolidate-warnings", true), arguments.switch("consolidate-errors", false));
+        let concise = arguments.switch("concise", false);
+        let mut view = View {
+            json,
+            into: None,
+            style,
+            concise,
+            consolidate,
+            standing: Mutex::default(),
+            sources: Mutex::default(),
+        };
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
         };
@@ -119,8 +137,32 @@ impl View {
     /// Text for people on the standard output; nothing where that is a stream of events.
     pub fn line(&self, text: &str) {
         if !self.json {
-            write_line(&mut std::io::stdout().lock(), text);
+            self.above(|| write_line(&mut std::io::stdout().lock(), text));
         }
+    }
+
+    /// Whether lines can stand at the bottom of the terminal while others pass above them.
+    pub fn has_standing_lines(&self) -> bool {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        self.shows_progress() && self.style.colour && !dumb
+    }
+
+    /// Lets these lines stand at the bottom of the terminal, in place of those that stood there.
+    pub fn stand(&self, lines: Vec<String>) {
+        let mut standing = self.standing.lock();
+        if *standing != lines {
+            erase(&standing);
+            draw(&lines);
+            *standing = lines;
+        }
+    }
+
+    /// Writes something above the lines that stand at the bottom.
+    fn above(&self, write: impl FnOnce()) {
+        let standing = self.standing.lock();
+        erase(&standing);
+        write();
+        draw(&standing);
     }
 
     /// A document on the standard output, as it stands.
@@ -133,7 +175,7 @@ impl View {
 
     /// Text for people on the standard error.
     pub fn aside(&self, text: &str) {
-        write_line(&mut std::io::stderr().lock(), text);
+        self.above(|| write_line(&mut std::io::stderr().lock(), text));
     }
 
     /// An event, for whoever takes events.
@@ -165,14 +207,17 @@ impl View {
         };
         if !self.json {
             let compact = self.style.compact_warnings && !has_errors(problems);
-            let mut err = std::io::stderr().lock();
-            for problem in problems {
-                if compact {
-                    write_line(&mut err, &format!("Warning: {}", problem.summary));
-                } else {
-                    write_line(&mut err, &diagnostics::human(problem, &*sources, &self.style));
+            let (warnings, errors) = self.consolidate;
+            self.above(|| {
+                let mut err = std::io::stderr().lock();
+                for problem in &diagnostics::consolidated(problems, warnings, errors) {
+                    if compact {
+                        write_line(&mut err, &format!("Warning: {}", problem.summary));
+                    } else {
+                        write_line(&mut err, &diagnostics::human(problem, &*sources, &self.style));
+                    }
                 }
-            }
+            });
         }
         drop(sources);
         objects.into_iter().for_each(|object| self.event(object));
@@ -183,6 +228,33 @@ impl View {
         let sources = self.sources.lock();
         problems.iter().map(|problem| diagnostics::object(problem, &*sources)).collect()
     }
+}
+
+/// Takes lines away from the bottom of the terminal.
+fn erase(standing: &[String]) {
+    if !standing.is_empty() {
+        write_all(&format!("\u{1b}[{}A\u{1b}[J", standing.len()));
+    }
+}
+
+/// Puts lines to the bottom of the terminal.
+fn draw(standing: &[String]) {
+    if !standing.is_empty() {
+        write_all(&(standing.join("\n") + "\n"));
+    }
+}
+
+fn write_all(text: &str) {
+    let mut out = std::io::stdout().lock();
+    // Nobody may be listening any more; that is no failure of the command.
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}
+
+/// Columns of the terminal on the standard output; none where it is no terminal.
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
 fn write_line(out: &mut dyn Write, text: &str) {

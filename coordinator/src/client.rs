@@ -314,8 +314,9 @@ impl Client {
 }
 
 /// Opens a worker's stream. (The worker inside an `apply` that watches its run has the label `home` with the run's id,
-/// so that it gets what must run where the user is.) The two ends are closed when the connection breaks; the worker then calls this again and
-/// greets anew. Orders to settle are completed on the way: whether their holder is dead is looked up on this machine.
+/// so that it gets what must run where the user is.) The two ends are closed when the connection breaks; the worker
+/// then calls this again and greets anew. Orders to settle are completed on the way: whether their holder is dead is
+/// looked up on this machine.
 ///
 /// # Errors
 /// When the coordinator does not answer.

@@ -1,7 +1,7 @@
 //! A run's coordinator as one deciding machine: [`Coordinator::step`] takes what happened and says what is to be done.
 //!
-//! No clock, network, store or randomness in here: time is a number of milliseconds that comes with each event and never
-//! goes back, everything is kept in order, and equal histories give equal commands.
+//! No clock, network, store or randomness in here: time is a number of milliseconds that comes with each event and
+//! never goes back, everything is kept in order, and equal histories give equal commands.
 //!
 //! What always holds:
 //! - a status changes through [`crate::status::transition`] only, and (but for skips and reopens, which rest on other

@@ -284,8 +284,8 @@ impl Hub {
         }
     }
 
-    /// A run listens from now on; it hears of every worker that is there. One that holds tasks of the run, or spoke of it
-    /// while nobody listened, is asked to come again, so that nothing it said is missed.
+    /// A run listens from now on; it hears of every worker that is there. One that holds tasks of the run, or spoke of
+    /// it while nobody listened, is asked to come again, so that nothing it said is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();

@@ -1,8 +1,8 @@
 //! Which process a worker is, in words that let another process on the same machine see whether it is dead.
 //!
-//! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id and the process's start
-//! time in clock ticks since boot. Two processes with the same four are the same. Only from the same boot and the same
-//! pid namespace can anything be said of another process; from elsewhere nothing can.
+//! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id and the process's
+//! start time in clock ticks since boot. Two processes with the same four are the same. Only from the same boot and the
+//! same pid namespace can anything be said of another process; from elsewhere nothing can.
 
 use std::fs;
 

@@ -33,8 +33,8 @@ const STATUS_BYTES: usize = 4096;
 pub enum ListenError {
     /// There is no TLS yet, so nobody beyond this machine may connect.
     #[error(
-        "{0} is not a loopback address: connections between machines are not encrypted yet, so a coordinator listens on \
-         127.0.0.1 or [::1] only. Reach it from other machines through a tunnel (ssh -L)"
+        "{0} is not a loopback address: connections between machines are not encrypted yet, so a coordinator listens \
+         on 127.0.0.1 or [::1] only. Reach it from other machines through a tunnel (ssh -L)"
     )]
     NotLoopback(SocketAddr),
     /// The operating system refuses.

@@ -109,8 +109,8 @@ impl Service {
         let homeless = plan.homeless();
         if submission.detach && !homeless.is_empty() {
             return Err(RunError::Placement(format!(
-                "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or name \
-                 a worker with the label home=NAME for them",
+                "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or \
+                 name a worker with the label home=NAME for them",
                 homeless.join(", ")
             )));
         }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! pending -> leased -> intended -> done | failed | in-doubt        skipped (an input failed or is in doubt)
-//! leased -> pending (worker gone before intent)    failed -> pending (resume)    skipped -> pending (the input is settled)
+//! leased -> pending (worker gone before intent)    failed -> pending (resume)
+//! skipped -> pending (the input is settled)
 //! in-doubt -> done | pending | failed              only by evidence
 //! ```
 //!
@@ -10,8 +11,8 @@
 
 use weft_state::OpStatus;
 
-/// Where an operation stands, as a coordinator sees it: the store's statuses and `leased`, which needs no durable record
-/// since nothing can have happened before the intent.
+/// Where an operation stands, as a coordinator sees it: the store's statuses and `leased`, which needs no durable
+/// record since nothing can have happened before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Status {
     /// Nothing happened yet, or it may be tried again.

@@ -73,7 +73,9 @@ pub async fn evaluate_configuration(
     });
     drop(graph);
     let node = Arc::new(ModuleNode::root(evaluation, root));
-    node.everything().await
+    let outcome = node.everything().await;
+    node.release();
+    outcome
 }
 
 /// Where configurations run: directories and the workspace.

@@ -193,8 +193,8 @@ fn judge(
     let provider = change.slot.instance.source.for_display();
     for path in unknown {
         let detail = format!(
-            "After the apply, {provider} still does not know {} of {}. This is a defect of the provider; the rest of the \
-             object is stored.",
+            "After the apply, {provider} still does not know {} of {}. This is a defect of the provider; \
+             the rest of the object is stored.",
             if path.0.is_empty() { String::from("the whole object") } else { path.to_string() },
             change.text
         );
@@ -202,7 +202,7 @@ fn judge(
             .push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
     }
     if !has_errors(&problems) {
-        problems.extend(contradictions(change, plan, &object, legacy_type_system, &provider));
+        problems.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
     }
     let failed = has_errors(&problems);
     let put = |record, tainted| change.stored(&object, &begun, record, tainted);
@@ -241,6 +241,7 @@ fn judge(
 fn contradictions(
     change: &Change<'_>,
     plan: &FinalPlan,
+    begun: &Begun,
     object: &ObjectState,
     legacy: bool,
     provider: &str,
@@ -267,7 +268,7 @@ fn contradictions(
     if object.state.is_null() {
         return vec![inconsistent(String::from("there is no object"), &Path::ROOT)];
     }
-    let broken = result_problems(&change.kind.block, &plan.planned, &object.state);
+    let broken = change.contradictions(&plan.planned, &object.state, begun);
     if legacy || plan.legacy {
         for problem in broken {
             tracing::warn!(address = change.text, provider, "the legacy provider's result is irregular: {problem}");

@@ -97,7 +97,7 @@ fn only_steps(value: &Value, paths: &[&[Step]]) -> Value {
                     entries.insert(name.clone(), only_steps(part, &named(name)));
                 }
             }
-            // The element type of a map that was cut may no longer be that of its elements: an object is followed alike.
+            // The element type of a map that was cut may not be that of its elements; an object is followed alike.
             Value::object(entries)
         }
         Kind::List(items) | Kind::Tuple(items) => {

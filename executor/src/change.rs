@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_expressions::resource_rules::{RuleProblem, result_problems};
 use weft_graph_format::address::DeposedKey;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
@@ -13,7 +14,7 @@ use weft_providers::{CallError, Provider};
 use crate::message::{ObjectChange, ObjectWrite, StoredObject, Writes};
 use crate::problem::{Problems, Subject, has_errors};
 use crate::provider::ProviderSlot;
-use crate::resource::{ResourceType, settle_unknowns};
+use crate::resource::{ResourceType, marked, settle_unknowns};
 use crate::shard::Shard;
 use crate::simple::no_schema;
 use crate::task::{Host, damaged};
@@ -136,6 +137,25 @@ impl<'s> Change<'s> {
     /// Where an object of this change must not be shown.
     pub(crate) fn sensitive(&self, object: &Value, begun: &Begun) -> Vec<Path> {
         self.kind.sensitive_paths(object, self.planned.sensitive.iter().chain(&begun.config_sensitive))
+    }
+
+    /// In what an object contradicts a plan. What must not be shown is not in the messages.
+    pub(crate) fn contradictions(&self, planned: &Value, object: &Value, begun: &Begun) -> Vec<RuleProblem> {
+        let found = result_problems(&self.kind.block, planned, object);
+        if found.is_empty() {
+            return found;
+        }
+        let hidden =
+            self.sensitive(planned, begun).into_iter().chain(self.sensitive(object, begun)).collect::<Vec<_>>();
+        let (planned, object) = (marked(planned, &hidden), marked(object, &hidden));
+        let told = result_problems(&self.kind.block, &planned, &object);
+        if told.is_empty() {
+            return found
+                .into_iter()
+                .map(|problem| RuleProblem { message: String::from("it differs"), ..problem })
+                .collect();
+        }
+        told
     }
 
     /// An object as it is stored after this change.

@@ -1,5 +1,5 @@
-//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. What is decided about tasks is
-//! decided in [`crate::held`]; here it is carried out.
+//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. What is decided about tasks
+//! is decided in [`crate::held`]; here it is carried out.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,7 @@
 //! The final plan: the reviewed one where it was made from a known configuration, otherwise asked for again and held
 //! against the reviewed one.
 
-use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths, result_problems};
+use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::graph::Action;
 use weft_graph_format::value::Value;
@@ -101,7 +101,8 @@ pub(crate) async fn plan_again(
     } else {
         problems.extend(broken.into_iter().map(|problem| {
             let detail = format!(
-                "With everything known, {provider} planned an invalid value for {}: {problem}. This is a defect of the provider.",
+                "With everything known, {provider} planned an invalid value for {}: {problem}. This is a defect of the \
+                 provider.",
                 change.text
             );
             subject.place(subject.error("Provider produced invalid plan", detail), &problem.path)
@@ -115,7 +116,7 @@ pub(crate) async fn plan_again(
         );
         subject.error("Provider produced inconsistent final plan", detail)
     };
-    for problem in result_problems(block, reviewed, &planned) {
+    for problem in change.contradictions(reviewed, &planned, begun) {
         problems.push(subject.place(inconsistent(problem.to_string()), &problem.path));
     }
     if change.planned.action == Action::Update {

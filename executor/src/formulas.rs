@@ -123,8 +123,8 @@ impl Shard {
             Err(Fault::Skipped) => Err(vec![subject.error(
                 "Missing result",
                 format!(
-                    "{address} reads a result that this worker does not have. A value that must not be stored cannot be \
-                     carried from one worker to another."
+                    "{address} reads a result that this worker does not have. A value that must not be stored cannot \
+                     be carried from one worker to another."
                 ),
             )]),
         }

@@ -1,13 +1,16 @@
 //! The apply engine: a fragment of an execution graph, compiled and carried out by a worker.
 //!
 //! Reading order: [`worker`] is what a program starts; what it needs of its host is in [`options`] and [`packages`].
-//! Inside: [`message`] is what coordinators and workers say to each other as plain data and [`wire`] the same as frames;
-//! [`held`] is the deciding machine of a worker's tasks, pure, and [`desk`] carries out what it decides; [`shard`] is a fragment made ready to run, with its
-//! results in [`results`] and its provider instances in [`provider`]; [`formulas`] runs formulas and [`functions`] calls
-//! functions of providers for them; [`carried`] is how values travel; [`resource`] knows a resource type and how its
-//! objects are stored. A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads
-//! data sources, [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan,
-//! [`apply`] carries it out and judges what came of it, [`settle`] finds out what became of an attempt in doubt.
+//!
+//! Inside: [`message`] is what coordinators and workers say to each other as plain data and [`wire`] the same as
+//! frames; [`held`] is the deciding machine of a worker's tasks, pure, and [`desk`] carries out what it decides;
+//! [`shard`] is a fragment made ready to run, with its results in [`results`] and its provider instances in
+//! [`provider`]; [`formulas`] runs formulas and [`functions`] calls functions of providers for them; [`carried`] is how
+//! values travel; [`resource`] knows a resource type and how its objects are stored, [`problem`] words what goes wrong.
+//!
+//! A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads data sources,
+//! [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan, [`apply`] carries
+//! it out and judges what came of it, [`settle`] finds out what became of an attempt in doubt.
 //!
 //! # Promises
 //!
@@ -17,6 +20,9 @@
 //! - A result is kept until the coordinator has acknowledged it.
 //! - No ephemeral value leaves the process, but for the providers that it is meant for.
 //! - The work of a task does not grow with its fragment.
+
+// A diagnostic is large; it is made once, where a task has failed.
+#![allow(clippy::result_large_err)]
 
 mod apply;
 mod carried;

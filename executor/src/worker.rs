@@ -193,8 +193,8 @@ impl Worker {
         }
     }
 
-    /// Ends all providers, used or not. Whatever is under way is lost; call it when [`Worker::run`] has drained, or when
-    /// there is no time left.
+    /// Ends all providers, used or not. Whatever is under way is lost; call it when [`Worker::run`] has drained, or
+    /// when there is no time left.
     pub async fn close(self) {
         self.host.pool.close_all().await;
     }

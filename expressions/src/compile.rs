@@ -64,7 +64,8 @@ enum Action {
     Constant(Value),
     /// All operands are needed, and this makes a value of theirs.
     Strict(Compute),
-    /// Operands: condition, yes, no. The chosen one is converted to the type.
+    /// Operands: condition, yes, no. The chosen one is converted to the type; where that is open, the other one is run
+    /// too, for its type.
     Conditional(Type),
     /// The first operand without an error.
     Try,
@@ -93,8 +94,8 @@ struct ForAction {
     key: Option<NodeId>,
     value: NodeId,
     condition: Option<NodeId>,
-    /// The condition is the same in each step, so that it is looked at even when there is none.
-    constant_condition: bool,
+    /// The condition is looked at once before all steps, as in evaluation; not when that would call something impure.
+    try_condition: bool,
     grouping: bool,
 }
 
@@ -235,7 +236,8 @@ impl Compiler {
                     key: key.as_ref().map(|k| self.number(k)),
                     value: self.number(value),
                     condition: condition_id,
-                    constant_condition: condition_id.is_some_and(|id| !self.depends(id, &bound)),
+                    try_condition: condition_id
+                        .is_some_and(|id| self.facts.get(id as usize).is_some_and(|f| !f.impure)),
                     grouping: *grouping,
                 })
             }

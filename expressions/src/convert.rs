@@ -89,6 +89,11 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
     // What is of the same content and type, as after leaving out optional markers, needs no conversion.
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
+        // The elements of a set may turn out equal, which only a set settles by itself.
+        None if matches!(value.open().1, Kind::Set(_)) && value.deep().live && !matches!(want, Type::Set(_)) => {
+            let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
+            crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
+        }
         None => result,
         Some(formula) => {
             let ty = result.ty();

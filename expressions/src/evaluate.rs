@@ -10,6 +10,7 @@
 mod calls;
 mod constructors;
 mod loops;
+mod operations;
 mod templates;
 
 use std::sync::Arc;
@@ -22,17 +23,14 @@ use weft_graph_format::schema::FunctionSignature;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{
-    BinaryOperator, ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator,
-};
+use weft_syntax::{ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator};
 
 use crate::access::{self, Problem};
-use crate::conditional;
 use crate::functions::{CallContext, FunctionError};
 use crate::involved;
-use crate::operators::{self, Side};
+use crate::operators;
 use crate::stack;
-use crate::symbolic::{self, Passing};
+use crate::symbolic;
 
 pub(crate) use calls::no_success;
 pub(crate) use constructors::constructor_key;
@@ -127,11 +125,23 @@ fn failed_value(problem: &Diagnostic) -> Value {
 
 /// Whether what failed fails at apply too, whatever live values turn out to be: an error stands for a part of it.
 fn fails_for_certain(value: &Value) -> bool {
-    let mut certain = false;
+    certain_failure(value).is_some()
+}
+
+/// What stands for everything that has `value` as a part, when an error stands for a part of that.
+fn certain_failure(value: &Value) -> Option<Value> {
+    if !value.deep().formula {
+        return None;
+    }
+    let mut found = None;
     value.visit(&mut |_, part| {
-        certain |= part.formula().is_some_and(|formula| matches!(formula.op(), FormulaOp::Failure(_)));
+        if let (None, Some(formula)) = (&found, part.formula())
+            && matches!(formula.op(), FormulaOp::Failure(_))
+        {
+            found = Some(Value::unknown(Type::Dynamic).with_formula(Some(formula.clone())));
+        }
     });
-    certain
+    found
 }
 
 /// One evaluation.
@@ -186,10 +196,7 @@ impl<'s> Evaluator<'s> {
 
     /// What stands for an operation one of whose operands has failed.
     fn failed_operand(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
-        match operands.iter().find(|operand| fails_for_certain(operand)) {
-            Some(certain) => certain.clone(),
-            None => self.open_failure(id, operands, op),
-        }
+        operands.iter().find_map(certain_failure).unwrap_or_else(|| self.open_failure(id, operands, op))
     }
 
     fn open_failure(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
@@ -362,8 +369,8 @@ impl<'s> Evaluator<'s> {
 
     /// The steps from a value that has failed, or fails now while it is live: they may be there at apply.
     fn failed_steps(&self, start: Value, steps: &[Step], id: ExprId) -> Value {
-        if fails_for_certain(&start) {
-            return start;
+        if let Some(certain) = certain_failure(&start) {
+            return certain;
         }
         let mut formula = start.to_formula();
         for step in steps {
@@ -383,160 +390,8 @@ impl<'s> Evaluator<'s> {
         }
         Value::unknown(Type::Dynamic).with_formula(Some(formula)).add_origin(start.deep_origin().as_ref())
     }
-
-    fn binary(&mut self, operator: BinaryOperator, left_id: ExprId, right_id: ExprId, id: ExprId) -> Value {
-        let operator = operator_of(operator);
-        let (left, mut left_problems) = self.apart(|e| e.value(left_id));
-        let (right, mut right_problems) = self.apart(|e| e.value(right_id));
-        let (left_failed, right_failed) = (failed(&left_problems), failed(&right_problems));
-        let left_converted = operators::convert_operand(operator, Side::Left, &left);
-        let right_converted = operators::convert_operand(operator, Side::Right, &right);
-        if let (Err(error), false) = (&left_converted, left_failed) {
-            left_problems.push(self.placed(error.diagnostic(), self.span(left_id), id));
-        }
-        if let (Err(error), false) = (&right_converted, right_failed) {
-            right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
-        }
-        // An operand that decides forgives what went wrong while the other was computed, not that it does not fit.
-        if right_failed
-            && let Ok(deciding) = &left_converted
-            && let (false, Some(result)) = (failed(&left_problems), operators::decided_by(operator, deciding))
-        {
-            self.diagnostics.append(&mut left_problems);
-            let result = Value::bool(result).mark(deciding.marks()).add_origin(deciding.origin());
-            if deciding.formula().is_none() {
-                return result;
-            }
-            let parts = FormulaOp::Binary(operator, deciding.to_formula(), right.to_formula());
-            return result.with_formula(Some(Formula::new(parts, Type::Bool, Some(self.range(id)))));
-        }
-        let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
-        self.diagnostics.append(&mut left_problems);
-        self.diagnostics.append(&mut right_problems);
-        let operands = [left, right];
-        let [left, right] = &operands;
-        let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
-        if let Some(problem) = problem {
-            let live = operands.iter().any(|operand| operand.deep().live);
-            return if left_failed || right_failed {
-                self.failed_operand(id, &operands, op)
-            } else if live {
-                self.open_failure(id, &operands, op)
-            } else {
-                failed_value(&problem)
-            };
-        }
-        match operators::binary(operator, left, right, Some(&self.range(id))) {
-            Ok(value) => value,
-            Err(error) => self.fail_on(error.diagnostic(), self.span(id), id, &operands, op),
-        }
-    }
-
-    /// A conditional whose branches were evaluated, each with its own diagnostics.
-    fn conditional(
-        &mut self,
-        condition_id: ExprId,
-        (yes, yes_problems): (Value, Vec<Diagnostic>),
-        (no, no_problems): (Value, Vec<Diagnostic>),
-        yes_id: ExprId,
-        no_id: ExprId,
-        id: ExprId,
-    ) -> Value {
-        let ty = match conditional::result_type(&yes, &no) {
-            Ok(ty) => ty,
-            Err(problem) => {
-                let subject = self.span(yes_id).through(self.span(no_id));
-                return self.problem(&problem, subject, id);
-            }
-        };
-        let (given_condition, condition_failed) = self.checked(condition_id);
-        let all = [given_condition.clone(), yes.clone(), no.clone()];
-        let whole = || FormulaOp::Conditional {
-            condition: given_condition.to_formula(),
-            yes: yes.to_formula().marked(no.marks()),
-            no: no.to_formula().marked(yes.marks()),
-        };
-        if condition_failed {
-            return if fails_for_certain(&given_condition) {
-                given_condition
-            } else {
-                self.open_failure(id, &all, whole)
-            };
-        }
-        let condition = match conditional::condition_value(&given_condition) {
-            Ok(condition) => condition,
-            Err(problem) => {
-                let failure = self.problem(&problem, self.span(condition_id), id);
-                return if given_condition.deep().live { self.open_failure(id, &all, whole) } else { failure };
-            }
-        };
-        let (condition_bare, marks) = condition.unmark();
-        let range = self.range(id);
-        let branch = |evaluator: &Self, value: &Value, problems: &[Diagnostic], which: &str, at: ExprId| {
-            if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-                return Err(problem.clone());
-            }
-            conditional::convert_result(value, &ty, which)
-                .map_err(|problem| evaluator.placed(problem.diagnostic(), evaluator.span(at), id))
-        };
-        let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
-        let no_result = branch(self, &no, &no_problems, "false", no_id);
-        // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
-        let formula = |result: Type| {
-            let op = whole();
-            // The type that results are converted to, which may be wider than that of what is chosen now.
-            Formula::new(op, if ty == Type::Dynamic { ty.clone() } else { result }, Some(range.clone()))
-        };
-        let Some(truth) = condition_bare.as_bool() else {
-            let result = conditional::undecided(&condition, &yes, &no, &ty);
-            return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
-        };
-        let (chosen, chosen_problems) = if truth { (&yes_result, yes_problems) } else { (&no_result, no_problems) };
-        // The marks of the other result come along, as in OpenTofu.
-        let marks = marks.union(if truth { no.marks() } else { yes.marks() });
-        let result = match chosen {
-            Ok(value) => {
-                self.diagnostics.extend(chosen_problems);
-                value.clone()
-            }
-            Err(problem) => {
-                if chosen_problems.iter().any(Diagnostic::is_error) {
-                    self.diagnostics.extend(chosen_problems);
-                } else {
-                    self.diagnostics.push(problem.clone());
-                }
-                let given = if truth { &yes } else { &no };
-                let open = condition.deep().live || (given.deep().formula && !fails_for_certain(given));
-                return if open { self.open_failure(id, &all, whole) } else { failed_value(problem) };
-            }
-        };
-        if condition.formula().is_none() {
-            return result.mark(&marks).add_origin(condition.origin());
-        }
-        let whole = formula(result.ty());
-        let origin = symbolic::joined_origin(&[condition.clone(), yes, no]);
-        symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
-    }
 }
 
 fn failed(problems: &[Diagnostic]) -> bool {
     problems.iter().any(Diagnostic::is_error)
-}
-
-fn operator_of(operator: BinaryOperator) -> formula::BinaryOperator {
-    match operator {
-        BinaryOperator::Or => formula::BinaryOperator::Or,
-        BinaryOperator::And => formula::BinaryOperator::And,
-        BinaryOperator::Equal => formula::BinaryOperator::Equal,
-        BinaryOperator::NotEqual => formula::BinaryOperator::NotEqual,
-        BinaryOperator::Greater => formula::BinaryOperator::Greater,
-        BinaryOperator::GreaterOrEqual => formula::BinaryOperator::GreaterOrEqual,
-        BinaryOperator::Less => formula::BinaryOperator::Less,
-        BinaryOperator::LessOrEqual => formula::BinaryOperator::LessOrEqual,
-        BinaryOperator::Add => formula::BinaryOperator::Add,
-        BinaryOperator::Subtract => formula::BinaryOperator::Subtract,
-        BinaryOperator::Multiply => formula::BinaryOperator::Multiply,
-        BinaryOperator::Divide => formula::BinaryOperator::Divide,
-        BinaryOperator::Remainder => formula::BinaryOperator::Modulo,
-    }
 }

@@ -20,6 +20,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
 pub use crate::call_context::{CallContext, DiskFiles, FileKind, Files, ForbiddenFiles, Impure};
+pub use crate::call_error::{CountError, FunctionError, call_diagnostic};
 
 use crate::convert;
 use crate::refine;
@@ -85,28 +86,6 @@ impl Parameter {
     pub fn marked(mut self) -> Parameter {
         self.allow_marked = true;
         self
-    }
-}
-
-/// Why a call failed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct FunctionError {
-    /// The argument at fault, counted from 0.
-    pub argument: Option<usize>,
-    /// What is wrong, without a full stop, beginning in lower case.
-    pub message: String,
-}
-
-impl FunctionError {
-    /// The call as a whole failed: "Error in function call".
-    pub fn new(message: impl Into<String>) -> FunctionError {
-        FunctionError { argument: None, message: message.into() }
-    }
-
-    /// One argument is at fault: "Invalid function argument".
-    pub fn argument(index: usize, message: impl Into<String>) -> FunctionError {
-        FunctionError { argument: Some(index), message: message.into() }
     }
 }
 
@@ -316,7 +295,8 @@ impl Function {
                 return Ok(converted.iter().fold(result, |result, argument| result.add_origin(argument.origin())));
             }
             Symbolic::Structural | Symbolic::Inlined => Passing::Parts,
-            Symbolic::Unmarking if !converted.iter().any(|a| a.deep().marked) => Passing::Parts,
+            // What is unknown as a whole may turn out marked.
+            Symbolic::Unmarking if converted.iter().all(|a| a.is_known() && !a.deep().marked) => Passing::Parts,
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
@@ -401,59 +381,6 @@ fn unmark_all(function: &Function, arguments: &[Value]) -> (Vec<Value>, Marks) {
         })
         .collect();
     (bare, marks)
-}
-
-/// A call with the wrong number of arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CountError {
-    /// Too few.
-    #[error(
-        "Function \"{function}\" expects{} {expected} argument(s). Missing value for \"{missing}\".",
-        if *at_least { " at least" } else { "" }
-    )]
-    NotEnough {
-        /// Of the function.
-        function: SmolStr,
-        /// It takes more than that.
-        at_least: bool,
-        /// How many it must have.
-        expected: usize,
-        /// The first parameter without an argument.
-        missing: SmolStr,
-    },
-    /// Too many.
-    #[error("Function \"{function}\" expects only {expected} argument(s).")]
-    TooMany {
-        /// Of the function.
-        function: SmolStr,
-        /// How many it takes.
-        expected: usize,
-    },
-}
-
-impl CountError {
-    /// As a diagnostic without a place.
-    pub fn diagnostic(&self) -> Diagnostic {
-        let summary = match self {
-            CountError::NotEnough { .. } => "Not enough function arguments",
-            CountError::TooMany { .. } => "Too many function arguments",
-        };
-        Diagnostic::error(summary, self.to_string())
-    }
-}
-
-/// The diagnostic, without a place, for a failed call of `function` whose parameters have these names.
-pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
-    match parameter {
-        Some(parameter) => Diagnostic::error(
-            "Invalid function argument",
-            format!("Invalid value for \"{parameter}\" parameter: {}.", error.message),
-        ),
-        None => Diagnostic::error(
-            "Error in function call",
-            format!("Call to function \"{function}\" failed: {}.", error.message),
-        ),
-    }
 }
 
 /// The function of this name, with or without `core::` before it.

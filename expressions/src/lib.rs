@@ -9,8 +9,11 @@
 //! together over syntax trees; [`compile`] does over formulas. [`type_constraint`] reads types, [`resource_rules`] are
 //! the rules on objects of resources that planner and executor share, [`console`] evaluates a line of text.
 
+#![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
+
 pub mod access;
 pub mod call_context;
+pub mod call_error;
 pub mod compile;
 pub mod conditional;
 pub mod console;

@@ -210,10 +210,9 @@ fn difference(entry: &Json) -> Option<String> {
     let ty = if value.is_null() { Type::Dynamic } else { value.ty() };
     let wanted = (entry["after"].clone(), entry["type"].clone(), entry["unknowns"].clone());
     let found = (after(&value).unwrap_or(Json::Null), type_json(&ty), Json::Array(found));
-    (wanted.0 != found.0 || wanted.1 != found.1 || wanted.2.to_string() != found.2.to_string() && wanted.2 != found.2)
-        .then(|| {
-            format!("wanted {} {} {}\n    found {} {} {}", wanted.0, wanted.1, wanted.2, found.0, found.1, found.2)
-        })
+    (wanted != found).then(|| {
+        format!("wanted {} {} {}\n    found {} {} {}", wanted.0, wanted.1, wanted.2, found.0, found.1, found.2)
+    })
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The plan file: everything that applying needs, in one versioned container.
 //!
-//! [`PlanFile`] is the whole in memory, [`write`] puts it down, [`PlanReader`] opens one and reads as much of it as is
-//! asked for; a [`FragmentPackage`] is the part that one worker gets. The layout of the container is described in
+//! [`PlanFile`] is the whole in memory, [`write()`] puts it down, [`PlanReader`] opens one and reads as much of it as
+//! is asked for; a [`FragmentPackage`] is the part that one worker gets. The layout of the container is described in
 //! [`container`].
 //!
 //! Invariants:
 //! - Equal plans give equal bytes.
-//! - What [`write`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
+//! - What [`write()`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
 //! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before
 //!   anything is handed out; no input makes it panic.
 //! - No ephemeral value is ever in a file: [`crate::value::Value`] refuses to be written with one.

@@ -82,7 +82,8 @@ pub struct Deep {
     pub origin: bool,
     /// Something is unknown and has no formula.
     pub unexplained: bool,
-    /// Something known carries a formula: what it really is, only apply tells.
+    /// Something known carries a formula, or a set has elements that may turn out equal to others: what it really is,
+    /// only apply tells.
     pub live: bool,
 }
 
@@ -238,7 +239,11 @@ impl Value {
         let mut deep = match &self.kind {
             Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Deep::default(),
             Kind::Unknown(_) => Deep { unknown: true, unexplained: self.formula().is_none(), ..Deep::default() },
-            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.deep(),
+            Kind::List(s) | Kind::Tuple(s) => s.deep(),
+            Kind::Set(s) => {
+                let parts = s.deep();
+                Deep { live: parts.live || parts.unknown || parts.formula, ..parts }
+            }
             Kind::Map(f) | Kind::Object(f) => f.deep(),
         };
         if let Some(tags) = &self.tags {

@@ -16,7 +16,10 @@ use weft_graph_format::value::Value;
 const EU: &str = r#"@provider["weft.test/sim/cloud"].by_region["eu"]"#;
 
 fn shows(builder: Builder, expected: &str) {
-    let found = text_of(builder).replace(EU, "@eu").replace(r#"provider["weft.test/sim/cloud"].by_region["eu"]"#, "EU");
+    let found = text_of(builder)
+        .replace(r#"{"id": unknown:string, "name": "n"}"#, "NEW")
+        .replace(EU, "@eu")
+        .replace(r#"provider["weft.test/sim/cloud"].by_region["eu"]"#, "EU");
     let lines = |text: &str| text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(lines(&found), lines(expected), "\nfound:\n{found}");
 }
@@ -32,7 +35,7 @@ fn one_create() {
         r#"
         0 = desired cloud_network.a {name = "net"} @eu
         1 = open_provider EU {"region": "eu"} @eu
-        2 = final_plan cloud_network.a create provider 1 prior - desired 0 planned {"id": unknown:string, "name": "n"} @eu
+        2 = final_plan cloud_network.a create provider 1 prior - desired 0 planned NEW @eu
         3 = apply cloud_network.a 2 @eu
         4 = output id %3.id after 3
         5 = close_provider 1 @eu
@@ -69,7 +72,7 @@ fn replace_with_the_delete_first() {
         0 = prior_state cloud_network.a {"id": "i-1", "name": "old"} @eu
         1 = desired cloud_network.a {name = "net"} @eu
         2 = open_provider EU {"region": "eu"} @eu
-        3 = final_plan cloud_network.a create provider 2 prior - desired 1 planned {"id": unknown:string, "name": "n"} @eu
+        3 = final_plan cloud_network.a create provider 2 prior - desired 1 planned NEW @eu
         4 = final_plan cloud_network.a delete provider 2 prior 0 desired - planned null @eu
         5 = apply cloud_network.a 4 @eu
         6 = apply cloud_network.a 3 after 5 @eu

@@ -193,25 +193,10 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         planning.clone().orphans().await;
         planning.plan_outputs();
     }
-    // Tasks that hold the planning have ended by now, but their last references may still be on the way out.
-    let planning = owned(planning).await;
-    finish(planning, &providers, evaluated.is_err())
+    finish(&planning, &providers, evaluated.is_err())
 }
 
-/// Waits until nobody else holds the planning.
-async fn owned(mut shared: Arc<Planning>) -> Planning {
-    loop {
-        match Arc::try_unwrap(shared) {
-            Ok(planning) => return planning,
-            Err(still) => {
-                shared = still;
-                tokio::task::yield_now().await;
-            }
-        }
-    }
-}
-
-fn finish(planning: Planning, providers: &ProviderSet, failed: bool) -> PlanOutcome {
+fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOutcome {
     planning.order_deletes();
     let mut changes = Changes {
         resources: std::mem::take(&mut planning.changes.lock()),
@@ -230,7 +215,7 @@ fn finish(planning: Planning, providers: &ProviderSet, failed: bool) -> PlanOutc
     let claims: Vec<Claim> = std::mem::take(&mut *planning.claims.lock()).into_values().collect();
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
     let variables = std::mem::take(&mut *planning.variables.lock());
-    let graph = match planning.builder.finish() {
+    let graph = match planning.builder.take().finish() {
         Ok(graph) => graph,
         Err(error) => {
             diagnostics.push(graph_problem(&error));

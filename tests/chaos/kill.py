@@ -13,8 +13,8 @@ is in doubt is answered as a person would, by looking at the cloud. Then must ho
 - whatever is in doubt is named on stderr, with exit code 3, and nothing else is;
 - the next plan has no changes.
 
-One seed gives the same victims and the same shares of the work; what the operating system makes of it varies. One line a
-round, and `N passed, N failed` at the end.
+One seed gives the same victims and the same shares of the work; what the operating system makes of it varies. There is
+one line a round, and `N passed, N failed` at the end.
 """
 import argparse
 import os
@@ -28,7 +28,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from stage import (ROOT, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state, key_in_cloud)  # noqa: E402
+from stage import (  # noqa: E402
+    ROOT, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state, key_in_cloud)
 
 # Six regions with a network, a subnet, this many instances and four records each.
 INSTANCES = 4
@@ -81,8 +82,8 @@ class Round:
     def plan(self, *more):
         self.stage.must(0, "plan", "-input=false", "-no-color", "-out=plan.weft", *more, cwd=self.work, env=self.env)
         plan = self.json("show", "-json", "plan.weft")
-        changes = [c for c in plan["resource_changes"] if c["mode"] == "managed" and c["change"]["actions"] != ["no-op"]]
-        return len(changes)
+        return sum(change["mode"] == "managed" and change["change"]["actions"] != ["no-op"]
+                   for change in plan["resource_changes"])
 
     def effects(self):
         return sum(line["outcome"] == "done" for line in self.cloud.ledger(self.before))

@@ -254,8 +254,8 @@ class Cluster:
             self.start_worker()
 
     def start_coordinator(self):
-        self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.redis.url(self.state), "-listen",
-                                           self.address)
+        self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.redis.url(self.state),
+                                           "-listen", self.address)
         port = int(self.address.rsplit(":", 1)[1])
         wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
         if not self.coordinator.alive():

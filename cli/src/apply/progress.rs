@@ -1,6 +1,6 @@
 //! Showing how a run goes: events, lines for people, and at the end what went wrong and what is in doubt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use weft_coordinator::client::OperationEvent;
@@ -14,10 +14,13 @@ use super::observed::Commits;
 use super::problems::in_doubt;
 use crate::render::events::{self, Counts, Hook};
 use crate::render::plan as lines;
+use crate::render::progress::Board;
 use crate::view::View;
 
 /// How often something is said about operations that take long.
 pub const REMIND: Duration = Duration::from_secs(10);
+/// How often the standing lines are drawn at most: more often nobody could read them.
+const REDRAW: Duration = Duration::from_millis(100);
 
 /// Something that happened to an operation, here or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +78,6 @@ impl From<OperationEvent> for Happening {
     }
 }
 
-/// How many operations of a provider instance are done, of how many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    done: usize,
-    all: usize,
-}
-
 /// How a run goes, as far as it was heard.
 pub struct Progress<'a> {
     view: &'a View,
@@ -90,7 +86,12 @@ pub struct Progress<'a> {
     known: BTreeMap<String, (String, String)>,
     running: BTreeMap<u32, (Hook, Instant)>,
     counts: Counts,
-    shards: BTreeMap<String, Tally>,
+    board: Board,
+    /// When it began to be shown, and when the standing lines were last drawn.
+    began: Instant,
+    drawn: Option<Instant>,
+    /// Operations that began and did not end yet.
+    begun: BTreeSet<u32>,
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     doubts: BTreeMap<String, String>,
@@ -101,17 +102,16 @@ pub struct Progress<'a> {
 impl<'a> Progress<'a> {
     /// Nothing has happened yet. `operations` are the provider instances of the operations that will.
     pub fn new<'o>(view: &'a View, operations: impl IntoIterator<Item = &'o str>) -> Progress<'a> {
-        let mut shards: BTreeMap<String, Tally> = BTreeMap::new();
-        for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {
-            shards.entry(instance.to_owned()).or_default().all += 1;
-        }
         Progress {
             view,
             commits: None,
             known: BTreeMap::new(),
             running: BTreeMap::new(),
             counts: Counts::default(),
-            shards,
+            board: Board::new(operations),
+            began: Instant::now(),
+            drawn: None,
+            begun: BTreeSet::new(),
             failures: BTreeMap::new(),
             warnings: BTreeMap::new(),
             doubts: BTreeMap::new(),
@@ -141,6 +141,7 @@ impl<'a> Progress<'a> {
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
         let hook = self.hook(&happening);
+        self.tally(&happening);
         match happening.status.as_str() {
             "started" => {
                 if let Some(hook) = hook {
@@ -152,9 +153,6 @@ impl<'a> Progress<'a> {
             "done" => {
                 self.running.remove(&happening.operation);
                 self.doubts.remove(&subject(&happening));
-                if let Some(tally) = self.shards.get_mut(&happening.provider_instance) {
-                    tally.done += 1;
-                }
                 if !happening.diagnostics.is_empty() {
                     self.warnings.insert(happening.operation, happening.diagnostics.clone());
                 }
@@ -188,6 +186,9 @@ impl<'a> Progress<'a> {
             }
             _ => {}
         }
+        if self.view.has_standing_lines() && self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
+            self.draw();
+        }
     }
 
     /// Says what is still running; called every [`REMIND`].
@@ -204,18 +205,41 @@ impl<'a> Progress<'a> {
                 self.view.line(&lines::progress_line(hook));
             }
         }
-        let several = self.shards.len() > 1;
-        if (long || several) && self.view.shows_progress() {
-            for (instance, Tally { done, all }) in &self.shards {
-                if done < all {
-                    self.view.line(&format!("{}: {done} of {all} operations done", short(instance)));
-                }
-            }
+        if self.view.has_standing_lines() {
+            self.draw();
+        } else if (long || self.board.has_several()) && self.view.shows_progress() {
+            self.board.plain(self.began.elapsed()).iter().for_each(|line| self.view.line(line));
         }
+    }
+
+    /// Keeps count by provider instance. What ended without having begun here was begun before, by another.
+    fn tally(&mut self, happening: &Happening) {
+        let instance = happening.provider_instance.as_str();
+        let running = self.begun.contains(&happening.operation);
+        match happening.status.as_str() {
+            "started" if !running => {
+                self.begun.insert(happening.operation);
+                self.board.began(instance, self.began.elapsed());
+            }
+            // Whatever becomes of one in doubt is told later.
+            "returned" | "in-doubt" if running => self.board.returned(instance),
+            "done" => self.board.done(instance, running),
+            "failed" | "skipped" => self.board.failed(instance, running),
+            _ => return,
+        }
+        if happening.status != "started" {
+            self.begun.remove(&happening.operation);
+        }
+    }
+
+    fn draw(&mut self) {
+        self.drawn = Some(Instant::now());
+        self.view.stand(self.board.block(self.began.elapsed(), self.view.style()));
     }
 
     /// The end: problems, and each object in doubt by name. Gives whether there were errors.
     pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
+        self.view.stand(Vec::new());
         let mut problems: Vec<Diagnostic> = std::mem::take(&mut self.warnings).into_values().flatten().collect();
         problems.extend(std::mem::take(&mut self.failures).into_values().flatten());
         for address in in_doubt_now {
@@ -283,25 +307,5 @@ fn subject(happening: &Happening) -> String {
     match &happening.deposed {
         Some(key) => format!("{} (deposed object {key})", happening.address),
         None => happening.address.clone(),
-    }
-}
-
-/// The part of a provider instance that tells it from the others: its key, its alias, or all of it.
-fn short(instance: &str) -> &str {
-    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
-    match keyed {
-        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
-        None => instance,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instances_by_their_keys() {
-        assert_eq!(short("provider[\"h/n/aws\"].by_region[\"eu-west-1\"]"), "eu-west-1");
-        assert_eq!(short("provider[\"h/n/aws\"]"), "provider[\"h/n/aws\"]");
     }
 }

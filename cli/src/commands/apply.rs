@@ -10,7 +10,7 @@ use weft_graph_format::value::Value;
 use weft_state::{Digest, RunStore, Snapshot};
 
 use super::plan::{Loaded, announce, asks, bytes, show};
-use crate::apply::{self, Ending, Inputs, Work};
+use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{Flag, switch};

@@ -75,7 +75,10 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     match content {
         Content::Plan(file) if json => view.document(&(show_json::plan(&file).to_string() + "\n")),
         Content::Plan(file) => view.line(&plan::human(&file, view.style())),
-        Content::State(file) if json => view.document(&(show_json::state(file.as_ref()).to_string() + "\n")),
+        Content::State(file) if json => {
+            let schemas = file.as_ref().map(|file| schemas_of(invocation, file)).unwrap_or_default();
+            view.document(&(show_json::state(file.as_ref(), &schemas).to_string() + "\n"));
+        }
         Content::State(None) => view.line("No state."),
         Content::State(Some(file)) if file.is_empty() => {
             view.line("The state file is empty. No resources are represented.");

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, ResourceChange};
-use weft_graph_format::codec;
 use weft_graph_format::graph::Action;
 use weft_state::OutputRecord;
 
@@ -213,6 +212,15 @@ impl Hook {
         }
         Json::Object(object)
     }
+
+    /// Refreshing has neither an action nor a duration.
+    fn read_object(&self) -> Json {
+        let mut object = self.object(false);
+        if let Json::Object(fields) = &mut object {
+            fields.shift_remove("action");
+        }
+        object
+    }
 }
 
 /// An operation begins.
@@ -232,11 +240,15 @@ pub fn apply_complete(hook: &Hook) -> Json {
 
 /// An operation failed.
 pub fn apply_errored(hook: &Hook) -> Json {
-    let message = format!("{}: {} errored after {}s", hook.address, hook.action, hook.elapsed_seconds);
-    event("apply_errored", "info", message, &[("hook", hook.object(true))])
+    event("apply_errored", "info", super::plan::failed_line(hook), &[("hook", hook.object(true))])
 }
 
-/// The type of a value in its JSON form; for objects of the stream that show values.
-pub fn type_object(ty: &weft_graph_format::types::Type) -> Json {
-    serde_json::from_str(&codec::type_json::encode(ty)).unwrap_or(Json::Null)
+/// A real object is being looked at.
+pub fn refresh_start(hook: &Hook) -> Json {
+    event("refresh_start", "info", super::plan::refreshing_line(hook), &[("hook", hook.read_object())])
+}
+
+/// A real object was looked at.
+pub fn refresh_complete(hook: &Hook) -> Json {
+    event("refresh_complete", "info", super::plan::refreshed_line(hook), &[("hook", hook.read_object())])
 }

@@ -1,149 +1,172 @@
 //! What a plan does, for people: the difference, and the lines about an apply that scripts match.
+//!
+//! [`human`] is the whole text; `resource` is one object of it, `outputs` the outputs; [`lines`] are single lines. The
+//! fixed words are OpenTofu's, its name included, where it prints them too: pipelines look for them.
 
+mod lines;
+mod outputs;
+mod resource;
+#[cfg(test)]
+mod tests;
+
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::graph::Action;
-use weft_graph_format::plan_file::{Manifest, PlanFile};
+use weft_graph_format::plan_file::{PlanFile, UiMode};
 
-use super::events::{Counts, Hook};
+pub use lines::{
+    applied_line, destroyed_line, done_line, duration, failed_line, next_steps, plan_line, progress_line,
+    refreshed_line, refreshing_line, started_line,
+};
+
+use super::events::Counts;
 use super::style::Style;
-use super::values;
+use resource::Told;
 
 /// The difference that a plan makes, with its summary line at the end.
 pub fn human(plan: &PlanFile, style: &Style) -> String {
-    let Changes { resources, outputs, .. } = &plan.changes;
-    if plan.changes.is_empty() {
-        return no_changes(&plan.manifest, style);
+    let shown: Vec<&ResourceChange> = plan.changes.resources.iter().filter(|change| is_shown(change)).collect();
+    let outputs = outputs::changes(&plan.changes.outputs, style);
+    let drift = drift(plan, style);
+    if shown.is_empty() && outputs.is_empty() {
+        return format!("{drift}{}", nothing_to_do(plan, !drift.is_empty(), style));
     }
-    let mut text = String::from("\nWeft will perform the following actions:\n\n");
-    for change in resources.iter().filter(|change| !change.action.is_no_op()) {
-        text.push_str(&headline(change));
+    let mut text = String::new();
+    if !drift.is_empty() {
+        text.push_str(&drift);
+        text.push_str(&format!("\n{}\n", "─".repeat(style.width.saturating_sub(1))));
+    }
+    if !shown.is_empty() {
         text.push('\n');
+        text.push_str(&style.wrapped(
+            "OpenTofu used the selected providers to generate the following execution plan. Resource actions are \
+             indicated with the following symbols:",
+        ));
+        text.push('\n');
+        text.push_str(&legend(&shown, style));
+        text.push_str(if plan.manifest.errored {
+            "\nOpenTofu planned the following actions, but then encountered a problem:\n\n"
+        } else {
+            "\nOpenTofu will perform the following actions:\n\n"
+        });
+        for change in &shown {
+            text.push_str(&resource::change(change, &plan.schemas, Told::Plan, style));
+            text.push_str("\n\n");
+        }
+        let counts = Counts::of_plan(&plan.changes);
+        text.push_str(&plan_line(&counts).replacen("Plan:", &style.bold("Plan:"), 1));
+        text.push('\n');
+    } else if plan.manifest.errored {
+        text.push_str("\nPlanning failed. OpenTofu encountered an error while generating this plan.\n");
     }
-    let counts = Counts::of_plan(&plan.changes);
-    text.push('\n');
-    text.push_str(&style.bold(&plan_line(&counts)));
-    text.push('\n');
-    let changed: Vec<_> = outputs.iter().filter(|(_, output)| output.action != Action::NoOp).collect();
-    if !changed.is_empty() {
+    if !outputs.is_empty() {
         text.push_str("\nChanges to Outputs:\n");
-        for (name, output) in changed {
-            let symbol = match output.action {
-                Action::Create => "+",
-                Action::Delete => "-",
-                _ => "~",
-            };
-            let after = if output.sensitive_after || output.sensitive_before {
-                "(sensitive value)".to_owned()
-            } else {
-                values::human(&output.after, 4)
-            };
-            text.push_str(&format!("  {symbol} {name} = {after}\n"));
+        text.push_str(&outputs);
+        if shown.is_empty() {
+            text.push('\n');
+            text.push_str(&style.wrapped(
+                "You can apply this plan to save these new output values to the OpenTofu state, without changing any \
+                 real infrastructure.",
+            ));
+            text.push('\n');
         }
     }
     text
 }
 
-fn no_changes(manifest: &Manifest, style: &Style) -> String {
-    let what = match manifest.ui_mode {
-        weft_graph_format::plan_file::UiMode::Destroy => "No objects need to be destroyed.",
-        _ => "Your infrastructure matches the configuration.",
-    };
-    format!("\n{} {}\n", style.paint("32", "No changes."), style.bold(what))
+/// Whether a change is worth words: something happens to an object, or it moves.
+fn is_shown(change: &ResourceChange) -> bool {
+    let data_goes = change.address.resource.mode == ResourceMode::Data
+        && matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
+    let moves = change.previous_address.as_ref().is_some_and(|previous| *previous != change.address);
+    !data_goes && (!change.action.is_no_op() || moves)
 }
 
-fn headline(change: &ResourceChange) -> String {
-    let (symbol, words) = match change.action {
-        ChangeAction::Only(Action::Create) => ("  +", "will be created"),
-        ChangeAction::Only(Action::Update) => ("  ~", "will be updated in-place"),
-        ChangeAction::Only(Action::Delete) => ("  -", "will be destroyed"),
-        ChangeAction::Only(Action::Read) => (" <=", "will be read during apply"),
-        ChangeAction::Only(Action::Forget) => ("  .", "will be removed from the state but not destroyed"),
-        ChangeAction::Only(Action::NoOp) => ("   ", "has not changed"),
-        ChangeAction::DeleteThenCreate => ("-/+", "must be replaced"),
-        ChangeAction::CreateThenDelete => ("+/-", "must be replaced"),
-        ChangeAction::ForgetThenCreate => ("./+", "must be replaced"),
-    };
-    format!("{symbol} {} {words}", change.address)
+/// The signs that occur, and what they mean.
+fn legend(shown: &[&ResourceChange], style: &Style) -> String {
+    const ALL: [(ChangeAction, &str); 8] = [
+        (ChangeAction::Only(Action::Create), "create"),
+        (ChangeAction::Only(Action::Update), "update in-place (current -> planned)"),
+        (ChangeAction::Only(Action::Delete), "destroy"),
+        (ChangeAction::DeleteThenCreate, "destroy and then create replacement"),
+        (ChangeAction::CreateThenDelete, "create replacement and then destroy"),
+        (ChangeAction::Only(Action::Read), "read (data resources)"),
+        (ChangeAction::Only(Action::Forget), "forget"),
+        (ChangeAction::ForgetThenCreate, "forget and then create replacement"),
+    ];
+    ALL.iter()
+        .filter(|(action, _)| shown.iter().any(|change| change.action == *action))
+        .map(|(action, words)| format!("{} {words}\n", resource::sign(*action, style)))
+        .collect()
 }
 
-/// `Plan: 1 to add, ...`
-pub fn plan_line(counts: &Counts) -> String {
-    let import = if counts.import > 0 { format!("{} to import, ", counts.import) } else { String::new() };
-    let forget = if counts.forget > 0 { format!(", {} to forget", counts.forget) } else { String::new() };
-    format!("Plan: {import}{} to add, {} to change, {} to destroy{forget}.", counts.add, counts.change, counts.remove)
-}
-
-/// `Apply complete! ...`
-pub fn applied_line(counts: &Counts) -> String {
-    let import = if counts.import > 0 { format!("{} imported, ", counts.import) } else { String::new() };
-    let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
-    format!(
-        "Apply complete! Resources: {import}{} added, {} changed, {} destroyed{forget}.",
-        counts.add, counts.change, counts.remove
-    )
-}
-
-/// `Destroy complete! ...`
-pub fn destroyed_line(counts: &Counts) -> String {
-    let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
-    format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
-}
-
-/// The note below a plan: where it was saved and how to apply it, or that it was not saved.
-pub fn next_steps(out: Option<&str>, automation: bool) -> String {
-    let rule = "─".repeat(77);
-    match out {
-        Some(path) if automation => format!("\n{rule}\n\nSaved the plan to: {path}\n"),
-        Some(path) => format!(
-            "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to apply:\n    \
-             weft apply {path}\n"
-        ),
-        None if automation => String::new(),
-        None => format!(
-            "\n{rule}\n\nNote: the plan was not saved: \"weft apply\" will plan anew, and may find other actions. Use the -out \
-             option to save it.\n"
-        ),
+fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
+    let Changes { drift, .. } = &plan.changes;
+    let title = |words: &str| format!("\n{} {}\n\n", style.paint("1;32", "No changes."), style.bold(words));
+    if plan.manifest.errored {
+        return "\nPlanning failed. OpenTofu encountered an error while generating this plan.\n".to_owned();
     }
-}
-
-fn with_id(hook: &Hook) -> String {
-    hook.id.as_ref().map(|(key, value)| format!(" [{key}={value}]")).unwrap_or_default()
-}
-
-/// An operation begins.
-pub fn started_line(hook: &Hook) -> String {
-    let verb = match hook.action.as_str() {
-        "create" => "Creating...",
-        "update" => "Modifying...",
-        "delete" => "Destroying...",
-        "read" => "Reading...",
-        "forget" => "Forgetting...",
-        _ => "Starting...",
+    let (heading, words) = match plan.manifest.ui_mode {
+        UiMode::Destroy => (
+            title("No objects need to be destroyed."),
+            "Either nothing was created yet, or everything was already deleted outside of OpenTofu.",
+        ),
+        UiMode::RefreshOnly if drifted => (
+            String::from("\n"),
+            "This is a refresh-only plan: applying it records the objects as they were found, and changes none of them.",
+        ),
+        UiMode::RefreshOnly => (
+            title("Your infrastructure still matches the configuration."),
+            "The real objects are as the state has them, so there is nothing to record.",
+        ),
+        UiMode::Normal if !drift.is_empty() => (
+            title("Your infrastructure matches the configuration."),
+            "The real objects are as the configuration wants them, though some are not as the state has them. Apply to \
+             record them as they were found.",
+        ),
+        UiMode::Normal => (
+            title("Your infrastructure matches the configuration."),
+            "OpenTofu has compared your real infrastructure against your configuration and found no differences, so no \
+             changes are needed.",
+        ),
     };
-    format!("{}: {verb}{}", hook.address, with_id(hook))
+    format!("{heading}{}\n", style.wrapped(words))
 }
 
-/// An operation takes long.
-pub fn progress_line(hook: &Hook) -> String {
-    let verb = match hook.action.as_str() {
-        "create" => "Still creating...",
-        "update" => "Still modifying...",
-        "delete" => "Still destroying...",
-        "read" => "Still reading...",
-        _ => "Still going...",
-    };
-    format!("{}: {verb} [{}s elapsed]", hook.address, hook.elapsed_seconds)
-}
-
-/// An operation is done.
-pub fn done_line(hook: &Hook) -> String {
-    let noun = match hook.action.as_str() {
-        "create" => "Creation",
-        "update" => "Modifications",
-        "delete" => "Destruction",
-        "read" => "Read",
-        "forget" => "Removal from state",
-        _ => "Work",
-    };
-    format!("{}: {noun} complete after {}s{}", hook.address, hook.elapsed_seconds, with_id(hook))
+/// What was found changed: all of it where that is what the plan is about, else what the plan goes on to change.
+fn drift(plan: &PlanFile, style: &Style) -> String {
+    let everything = plan.manifest.ui_mode == UiMode::RefreshOnly;
+    let touched: std::collections::BTreeSet<_> = plan
+        .changes
+        .resources
+        .iter()
+        .filter(|change| !change.action.is_no_op())
+        .map(|change| (&change.address, &change.deposed))
+        .collect();
+    let relevant = plan.changes.drift.iter().filter(|change| {
+        everything || (!change.action.is_no_op() && touched.contains(&(&change.address, &change.deposed)))
+    });
+    let told: Vec<String> =
+        relevant.map(|change| resource::change(change, &plan.schemas, Told::Drift, style)).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let note = style.paint("1;36", "Note:");
+    let mut text = format!("\n{note} {}\n\n", style.bold("Objects have changed outside of OpenTofu"));
+    text.push_str(&style.wrapped(
+        "These objects are not as the last apply left them, and this plan has to do with it:",
+    ));
+    text.push_str("\n\n");
+    for change in told {
+        text.push_str(&change);
+        text.push_str("\n\n");
+    }
+    if !everything {
+        text.push_str(&style.wrapped(
+            "Unless the configuration says the same by now, or ignore_changes names these attributes, the actions below \
+             undo these changes or follow from them.",
+        ));
+        text.push('\n');
+    }
+    text
 }

@@ -1,57 +1,92 @@
 //! A state, for people: its objects as blocks, and its outputs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use weft_graph_format::address::ProviderSource;
-use weft_graph_format::codec;
-use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::value::Value;
+use weft_state::InstanceRecord;
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceRecord, ResourceMode};
 
+use super::difference::{Pair, Printing, Reasons, dynamic, object, untyped_object};
+use super::quoting::quoted;
+use super::schemas::{schema_of_record, stored_value};
 use super::style::Style;
 use super::values;
 
-/// Schemas by provider, as far as they are at hand.
-pub type Schemas = BTreeMap<ProviderSource, Arc<ProviderSchema>>;
+pub use super::schemas::Schemas;
 
-/// A whole state.
+/// A whole state; `No state.` where there is none.
 pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
+    let mut records: Vec<(Vec<String>, &InstanceRecord)> =
+        state.instances.values().map(|record| (module_path(record), record)).collect();
+    if records.is_empty() && state.outputs.is_empty() {
+        return "The state file is empty. No resources are represented.\n".to_owned();
+    }
+    // A module comes before those inside it.
+    records.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.address.cmp(&other.address)));
     let mut text = String::new();
-    for record in state.instances.values() {
+    let mut module: Option<&[String]> = None;
+    for (path, record) in &records {
+        if module.is_some_and(|module| module != path.as_slice()) {
+            text.push('\n');
+        }
+        if module.is_some() {
+            text.push('\n');
+        }
+        module = Some(path);
         text.push_str(&instance(record, schemas, style));
-        text.push('\n');
     }
     if !state.outputs.is_empty() {
-        text.push_str("\nOutputs:\n\n");
+        text.push_str("\n\nOutputs:\n\n");
         for (name, output) in &state.outputs {
-            text.push_str(&format!("{name} = {}\n", values::stored(output, false)));
+            let shown = match values::decoded(output) {
+                _ if output.sensitive => "(sensitive value)".to_owned(),
+                Some(value) => still(&value, style),
+                None => output.value.as_str().to_owned(),
+            };
+            text.push_str(&format!("{name} = {shown}\n"));
         }
     }
     text
 }
 
-/// One instance.
-pub fn instance(record: &InstanceRecord, _schemas: &Schemas, _style: &Style) -> String {
-    let block = if record.mode == ResourceMode::Data { "data" } else { "resource" };
-    let mut text = String::new();
-    if let Some(object) = &record.current {
-        let tainted = if object.tainted { " (tainted)" } else { "" };
-        text.push_str(&format!("# {}:{tainted}\n", record.address));
-        text.push_str(&format!("{block} \"{}\" \"{}\" {{\n", record.resource_type, record.name));
-        if let Ok(value) = codec::json::decode_implied(object.attributes.as_str().as_bytes()) {
-            let secret = |name: &str| {
-                object.sensitive_paths.iter().any(
-                    |path| matches!(path.first(), Some(weft_state::PathStep::Attribute(first)) if first == name),
-                )
-            };
-            for (name, part) in value.as_fields().into_iter().flatten() {
-                let shown =
-                    if secret(name) { "(sensitive value)".to_owned() } else { values::human(part, 4) };
-                text.push_str(&format!("    {name} = {shown}\n"));
-            }
-        }
-        text.push_str("}\n");
+fn still(value: &Value, style: &Style) -> String {
+    let pair = Pair { before: Some(value), after: Some(value) };
+    Printing::still(style).part(&dynamic(pair, &Reasons::default()), 0)
+}
+
+/// The module instances that lead to a record, outermost first.
+fn module_path(record: &InstanceRecord) -> Vec<String> {
+    match record.address.parse::<ResourceInstance>() {
+        Ok(address) => address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect(),
+        Err(_) => vec![record.module.clone()],
     }
-    text
+}
+
+/// One instance: its current object, then the deposed ones, each with a line end.
+pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
+    let schema = schema_of_record(schemas, record);
+    let block = if record.mode == weft_state::ResourceMode::Data { "data" } else { "resource" };
+    let current = record.current.iter().map(|object| {
+        (if object.tainted { " (tainted)".to_owned() } else { String::new() }, object)
+    });
+    let deposed = record.deposed.iter().map(|(key, object)| (format!(" (deposed object {key})"), object));
+    let mut texts = Vec::new();
+    for (note, stored) in current.chain(deposed) {
+        let mut text = format!("# {}:{note}\n", record.address);
+        text.push_str(&format!("{block} {} {} ", quoted(&record.resource_type), quoted(&record.name)));
+        match stored_value(stored, schema) {
+            Some(value) => {
+                let pair = Pair { before: Some(&value), after: Some(&value) };
+                let fits = schema.filter(|schema| schema.version == stored.schema_version);
+                let part = match fits {
+                    Some(schema) => object(pair, &schema.block, &Reasons::default()),
+                    None => untyped_object(pair, &Reasons::default()),
+                };
+                text.push_str(&Printing::still(style).part(&part, 0));
+            }
+            None => text.push_str("{\n    # (its attributes cannot be read)\n}"),
+        }
+        text.push('\n');
+        texts.push(text);
+    }
+    texts.join("\n")
 }

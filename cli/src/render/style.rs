@@ -1,5 +1,7 @@
 //! How text may look on a terminal.
 
+use unicode_width::UnicodeWidthStr;
+
 /// Columns when the terminal does not say.
 const USUAL_WIDTH: usize = 78;
 
@@ -29,5 +31,49 @@ impl Style {
     /// Bold.
     pub fn bold(&self, text: &str) -> String {
         self.paint("1", text)
+    }
+
+    /// `text` broken into lines that leave one column free. Lines that begin with a space stay as they are: they are
+    /// lists and code. Words are never cut.
+    pub fn wrapped(&self, text: &str) -> String {
+        wrap(text, self.width.saturating_sub(1))
+    }
+}
+
+/// `text` in lines of at most `width` columns, as far as its words allow.
+pub fn wrap(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, line) in text.split('\n').enumerate() {
+        if place > 0 {
+            out.push('\n');
+        }
+        if line.starts_with(' ') || line.width() <= width {
+            out.push_str(line);
+            continue;
+        }
+        let mut column = 0;
+        for word in line.split(' ') {
+            let wide = word.width();
+            if column > 0 && column + 1 + wide > width {
+                out.push('\n');
+                column = 0;
+            } else if column > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += wide;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_kept_whole_and_counted_by_columns() {
+        assert_eq!(wrap("aa bb cc\n  code that is long\n世界 世界", 5), "aa bb\ncc\n  code that is long\n世界\n世界");
     }
 }

@@ -1,4 +1,4 @@
-//! Values as `output` and `console` write them: in the language's own syntax, two columns a level.
+//! Values as `output` writes them: in the language's own syntax, two columns a level.
 
 use weft_graph_format::codec;
 use weft_graph_format::types::Type;
@@ -7,31 +7,15 @@ use weft_state::OutputRecord;
 
 use super::quoting::quoted;
 
-/// One value; lines after the first are indented by `indent` columns. Sensitive parts are hidden.
-pub fn human(value: &Value, indent: usize) -> String {
+/// One value with everything in it, also what is sensitive; lines after the first are indented by `indent` columns.
+fn revealed(value: &Value, indent: usize) -> String {
     let mut text = String::new();
-    write(value, indent, false, &mut text);
+    write(value, indent, &mut text);
     text
 }
 
-/// The same with sensitive parts shown.
-pub fn revealed(value: &Value, indent: usize) -> String {
-    let mut text = String::new();
-    write(value, indent, true, &mut text);
-    text
-}
-
-fn write(value: &Value, indent: usize, reveal: bool, out: &mut String) {
-    let (marks, kind) = value.open();
-    if marks.is_ephemeral() {
-        out.push_str("(ephemeral value)");
-        return;
-    }
-    if marks.is_sensitive() && !reveal {
-        out.push_str("(sensitive value)");
-        return;
-    }
-    match kind {
+fn write(value: &Value, indent: usize, out: &mut String) {
+    match value.open().1 {
         Kind::Null(ty) => null(ty, out),
         Kind::Unknown(_) => out.push_str("(known after apply)"),
         Kind::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
@@ -40,11 +24,11 @@ fn write(value: &Value, indent: usize, reveal: bool, out: &mut String) {
             Some(text) => out.push_str(&text),
             None => out.push_str(&quoted(s)),
         },
-        Kind::List(s) => items(("tolist([", "])"), s.items(), indent, reveal, out),
-        Kind::Tuple(s) => items(("[", "]"), s.items(), indent, reveal, out),
-        Kind::Set(s) => items(("toset([", "])"), s.items(), indent, reveal, out),
-        Kind::Map(f) => fields(("tomap({", "})"), f.iter(), indent, reveal, out),
-        Kind::Object(f) => fields(("{", "}"), f.iter(), indent, reveal, out),
+        Kind::List(s) => items(("tolist([", "])"), s.items(), indent, out),
+        Kind::Tuple(s) => items(("[", "]"), s.items(), indent, out),
+        Kind::Set(s) => items(("toset([", "])"), s.items(), indent, out),
+        Kind::Map(f) => fields(("tomap({", "})"), f.iter(), indent, out),
+        Kind::Object(f) => fields(("{", "}"), f.iter(), indent, out),
     }
 }
 
@@ -85,13 +69,13 @@ fn heredoc(text: &str, indent: usize) -> Option<String> {
     Some(out)
 }
 
-fn items((open, close): (&str, &str), items: &[Value], indent: usize, reveal: bool, out: &mut String) {
+fn items((open, close): (&str, &str), items: &[Value], indent: usize, out: &mut String) {
     out.push_str(open);
     if !items.is_empty() {
         out.push('\n');
         for item in items {
             out.push_str(&" ".repeat(indent + 2));
-            write(item, indent + 2, reveal, out);
+            write(item, indent + 2, out);
             out.push_str(",\n");
         }
         out.push_str(&" ".repeat(indent));
@@ -103,7 +87,6 @@ fn fields<'a>(
     (open, close): (&str, &str),
     fields: impl ExactSizeIterator<Item = (&'a smol_str::SmolStr, &'a Value)>,
     indent: usize,
-    reveal: bool,
     out: &mut String,
 ) {
     out.push_str(open);
@@ -113,7 +96,7 @@ fn fields<'a>(
             out.push_str(&" ".repeat(indent + 2));
             out.push_str(&quoted(name));
             out.push_str(" = ");
-            write(value, indent + 2, reveal, out);
+            write(value, indent + 2, out);
             out.push('\n');
         }
         out.push_str(&" ".repeat(indent));
@@ -136,21 +119,6 @@ pub fn stored(output: &OutputRecord, reveal: bool) -> String {
 pub fn decoded(output: &OutputRecord) -> Option<Value> {
     let ty = codec::type_json::decode(output.value_type.as_str().as_bytes()).ok()?;
     codec::json::decode(output.value.as_str().as_bytes(), &ty).ok()
-}
-
-/// What `output -raw` prints of a value: strings, numbers and truth values as text. None for what has no such form.
-pub fn raw(value: &Value) -> Option<String> {
-    match value.open().1 {
-        Kind::String(s) => Some(s.to_string()),
-        Kind::Number(n) => Some(n.to_string()),
-        Kind::Bool(b) => Some(b.to_string()),
-        _ => None,
-    }
-}
-
-/// The listing of all outputs, one `name = value` after the other.
-pub fn listing<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputRecord)>, reveal: bool) -> String {
-    outputs.into_iter().map(|(name, output)| format!("{name} = {}\n", stored(output, reveal))).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +146,8 @@ mod tests {
             ("set", output(r#"["a","b"]"#, r#"["set","string"]"#)),
             ("text", output(r#""line one\nline \"two\"""#, "\"string\"")),
         ];
-        let text = listing(outputs.iter().map(|(name, o)| (*name, o)), false);
+        let lines = outputs.iter().map(|(name, output)| format!("{name} = {}\n", stored(output, false)));
+        let text: String = lines.collect();
         let expected = "empty = {\n  \"list\" = []\n  \"map\" = {}\n  \"text\" = \"\"\n}\nlist = [\n  \"a\",\n  1,\n  null,\n]\n\
             map = {\n  \"a\" = {\n    \"c\" = \"x\"\n  }\n  \"b\" = 2\n}\nnumber = 1.5\nset = toset([\n  \"a\",\n  \
             \"b\",\n])\ntext = <<EOT\nline one\nline \"two\"\nEOT\n";
@@ -186,16 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn hidden_and_raw() {
+    fn hidden() {
         let secret = OutputRecord { sensitive: true, ..output("\"hush\"", "\"string\"") };
         assert_eq!(stored(&secret, false), "<sensitive>");
         assert_eq!(stored(&secret, true), "\"hush\"");
-        assert_eq!(raw(&Value::string("a\nb")).as_deref(), Some("a\nb"));
-        assert_eq!(raw(&Value::tuple(vec![])), None);
     }
 
     #[test]
     fn the_end_of_a_heredoc_is_no_line_of_it() {
-        assert_eq!(human(&Value::string("a\nEOT\nb"), 2), "<<-EOT_\n  a\n  EOT\n  b\n  EOT_");
+        assert_eq!(revealed(&Value::string("a\nEOT\nb"), 2), "<<-EOT_\n  a\n  EOT\n  b\n  EOT_");
     }
 }

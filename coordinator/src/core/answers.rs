@@ -267,8 +267,8 @@ fn refusal(answer: &StoreAnswer) -> Diagnostic {
         }
         StoreAnswer::Doubtful(doubt) => {
             let detail = format!(
-                "Nobody knows whether the {} of {} in run {} took effect: {}. Say what happened with `weft runs resolve \
-                 {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
+                "Nobody knows whether the {} of {} in run {} took effect: {}. Say what happened with `weft runs \
+                 resolve {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
                 doubt.action, doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
             );
             Diagnostic::error("The object is in doubt", detail)

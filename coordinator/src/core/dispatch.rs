@@ -102,8 +102,8 @@ impl Coordinator {
         (0..self.workers.len() as u32).filter(|index| fits(*index)).min_by_key(|index| (load(*index), *index))
     }
 
-    /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with what
-    /// that worker said; else it waits.
+    /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with
+    /// what that worker said; else it waits.
     fn orphaned(&mut self, shard: u32) {
         self.orphans.insert(shard);
         let state = &self.shards[shard as usize];

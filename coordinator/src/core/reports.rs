@@ -79,8 +79,9 @@ impl Coordinator {
                 self.unlease(position);
             }
             (true, Status::Leased, Phase::IntentInStore) => {}
-            // Asked again after a reconnect: the grant got lost.
-            (true, Status::Intended, Phase::AtWorker) if free => self.order(worker, Order::Granted(task)),
+            // Asked again after a reconnect: the grant got lost. A draining worker answers that it did not call, and
+            // the age of the intent keeps it from calling late in a term that is not renewed.
+            (true, Status::Intended, Phase::AtWorker) => self.order(worker, Order::Granted(task)),
             // A request may be an old one: only the worker's word that it did not call is evidence.
             (true, Status::Intended | Status::InDoubt, _) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),

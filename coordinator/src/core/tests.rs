@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, Digest, OpRecord, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView, StoreAnswer, StoreStep,
+    Attempt, Digest, Ending, OpRecord, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView, StoreAnswer, StoreStep,
 };
 
 use super::*;
+use crate::event::Finish;
 use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
 use crate::worker::{FromWorker, Hello, Task, TaskDone};
 

@@ -82,6 +82,24 @@ impl ModuleNode {
         self.caller.as_ref().and_then(|c| c.waits.clone())
     }
 
+    /// Lets go of everything in this module and below, once all of it is evaluated.
+    pub(crate) fn release(self: &Arc<Self>) {
+        let mut pending = vec![self.clone()];
+        while let Some(node) = pending.pop() {
+            for name in node.config.children.keys() {
+                if let Some(Some(Ok(instances))) = node.calls.peek(name) {
+                    pending.extend(instances.nodes.values().cloned());
+                }
+            }
+            node.variables.clear();
+            node.locals.clear();
+            node.outputs.clear();
+            node.resources.clear();
+            node.calls.clear();
+            node.providers.clear();
+        }
+    }
+
     /// The instances of a call.
     pub(crate) fn call(
         self: &Arc<Self>,
@@ -143,6 +161,14 @@ impl ModuleNode {
             Ok(super::instances::assemble(instances.kind, objects, node.evaluation.is_validation()))
         }
         .boxed()
+    }
+
+    /// Lets go of the module instances below: callers and called hold each other, and would outlive the evaluation.
+    pub(crate) fn release(self: Arc<Self>) {
+        let mut nodes = vec![self];
+        while let Some(node) = nodes.pop() {
+            nodes.extend(node.calls.take().iter().flat_map(|call| call.nodes.values().cloned()));
+        }
     }
 
     /// Evaluates everything in this module and below.

@@ -102,13 +102,11 @@ async fn replacements_in_both_orders() {
 async fn an_object_set_aside_comes_back_when_the_create_fails() {
     let draft = Draft::builtin();
     let aside = draft.depose("terraform_data.b", "00000001");
-    let bad = call("tonumber", vec![result(aside.id(), &[], Type::String)], Type::Number);
     let broken = Formula::new(
         FormulaOp::Failure(Box::new(weft_graph_format::diagnostic::Diagnostic::error("Broken", "On purpose."))),
         Type::String,
         None,
     );
-    drop(bad);
     let input = Value::unknown(Type::String).with_formula(Some(broken));
     let new = draft.create("terraform_data.b", input);
     draft.builder.order(aside.id(), new.id());
@@ -232,6 +230,21 @@ async fn a_final_plan_that_is_another_is_refused() {
     assert_eq!(problems[0].summary, "Provider produced inconsistent final plan");
     assert!(problems[0].detail.contains(".input"), "{}", problems[0].detail);
     assert!(failed.writes.is_none() && run.intents.len() == 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_hold_no_secret() {
+    let draft = Draft::builtin();
+    let first = draft.create("terraform_data.a", Value::string("x"));
+    let input = result(first.id(), &["output"], Type::String);
+    let planned = data(unknown_id(), &Value::string("promised"), Value::unknown(Type::String));
+    let mut planned = Draft::planned(Action::Create, planned, false);
+    planned.sensitive = vec![Path::ROOT.attribute("input")];
+    draft.change("terraform_data.b", None, configured(&input).to_formula(), planned);
+    let run = carried_out(draft).await;
+    let (_, problems) = run.failed(run.operation("terraform_data.b"));
+    assert_eq!(problems[0].summary, "Provider produced inconsistent final plan");
+    assert!(problems[0].detail.contains("sensitive") && !problems[0].detail.contains("promised"), "{problems:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,14 +159,28 @@ impl<'p> Run<'p> {
             let open = Value::unknown(ty.clone()).mark(condition.marks());
             return Step::Done(Ok(open));
         };
-        let (chosen, which) = if truth { (yes, "true") } else { (no, "false") };
-        match self.slot(chosen) {
-            None => Step::Need(chosen),
-            Some(Err(fault)) => Step::Done(Err(fault.clone())),
-            Some(Ok(value)) => match conditional::convert_result(value, ty, which) {
-                Ok(value) => Step::Done(Ok(value.mark(condition.marks()))),
-                Err(problem) => Step::Done(Err(fault_at(node, problem.diagnostic()))),
-            },
+        let (chosen, other, which) = if truth { (yes, no, "true") } else { (no, yes, "false") };
+        let value = match self.slot(chosen) {
+            None => return Step::Need(chosen),
+            Some(Err(fault)) => return Step::Done(Err(fault.clone())),
+            Some(Ok(value)) => value,
+        };
+        let ty = match (ty, self.slot(other)) {
+            // Where the plan could not tell the type, it is found as evaluation does: from both results.
+            (ty, None) if ty.has_dynamic() => return Step::Need(other),
+            (ty, Some(Ok(other))) if ty.has_dynamic() => {
+                let found =
+                    if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
+                match found {
+                    Ok(ty) => ty,
+                    Err(problem) => return Step::Done(Err(fault_at(node, problem.diagnostic()))),
+                }
+            }
+            (ty, _) => ty.clone(),
+        };
+        match conditional::convert_result(value, &ty, which) {
+            Ok(value) => Step::Done(Ok(value.mark(condition.marks()))),
+            Err(problem) => Step::Done(Err(fault_at(node, problem.diagnostic()))),
         }
     }
 
@@ -223,7 +237,9 @@ impl<'p> Run<'p> {
         let Some(entries) = iteration::entries(&bare) else {
             return Ok(Value::unknown(Type::Dynamic).mark(&marks));
         };
-        if let (true, Some(condition)) = (action.constant_condition, action.condition) {
+        if let (true, Some(condition)) = (action.try_condition, action.condition) {
+            let open = Value::unknown(Type::Dynamic);
+            self.begin_step(&action.body, Some(open.clone()), open);
             let condition = self.outcome(condition)?;
             iteration::included(&condition, &mut Marks::NONE.clone()).map_err(problem)?;
         }

@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Call, ExprId, Span};
 
-use super::{Evaluator, ProviderFunction, failed, failed_value, fails_for_certain};
+use super::{Evaluator, ProviderFunction, certain_failure, failed, failed_value, fails_for_certain};
 use crate::functions::{self, CountError, Function, FunctionError, Symbolic};
 use crate::provider_call;
 use crate::symbolic::{self, Passing};
@@ -191,8 +191,8 @@ impl Evaluator<'_> {
         op: impl FnOnce(&Self) -> FormulaOp,
     ) -> Value {
         let open = values.iter().any(|value| value.deep().live) || !fails_for_certain(&failure);
-        match values.iter().find(|value| fails_for_certain(value)) {
-            Some(certain) => certain.clone(),
+        match values.iter().find_map(certain_failure) {
+            Some(certain) => certain,
             None if open => self.open_failure(id, values, || op(self)),
             None => failure,
         }

@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 use weft_syntax::{ExprId, For, Splat};
 
-use super::{Evaluator, failed, failed_value, fails_for_certain};
+use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
 use crate::symbolic;
 
@@ -55,10 +55,9 @@ impl Evaluator<'_> {
         let (collection, collection_failed) = self.checked(parts.collection);
         let open = Value::unknown(Type::Dynamic);
         if collection_failed {
-            return if fails_for_certain(&collection) {
-                collection
-            } else {
-                self.symbolic_for(open, parts, &collection, id)
+            return match certain_failure(&collection) {
+                Some(certain) => certain,
+                None => self.symbolic_for(open, parts, &collection, id),
             };
         }
         if let Err(problem) = iteration::check_collection(&collection) {
@@ -260,10 +259,9 @@ impl Evaluator<'_> {
         let (source, source_failed) = self.checked(splat.source);
         let open_result = Value::unknown(Type::Dynamic);
         if source_failed {
-            return if fails_for_certain(&source) {
-                source
-            } else {
-                self.symbolic_splat(open_result, splat, &source, id)
+            return match certain_failure(&source) {
+                Some(certain) => certain,
+                None => self.symbolic_splat(open_result, splat, &source, id),
             };
         }
         let (bare, marks) = source.unmark();

@@ -131,12 +131,8 @@ impl Evaluator<'_> {
                     condition: None,
                     grouping: false,
                 };
-                let (results, failed) = {
-                    let before = self.diagnostics.len();
-                    let results = self.for_expression(&parts, id);
-                    (results, self.diagnostics.len() > before)
-                };
-                if failed { results } else { self.joined_results(&results, id) }
+                let results = self.for_expression(&parts, id);
+                super::certain_failure(&results).unwrap_or_else(|| self.joined_results(&results, id))
             }
         }
     }

@@ -9,6 +9,15 @@ use weft_graph_format::value::{Kind, Transform, Value};
 
 use super::schema_path::attribute_at;
 
+/// What is ignored of one value.
+#[derive(Default)]
+struct Ignored {
+    /// All of it: this stays.
+    whole: Option<Value>,
+    /// Elements of a map: these stay, or stay away.
+    elements: BTreeMap<SmolStr, Option<Value>>,
+}
+
 /// The configuration with what is ignored taken from the prior object; none means everything. A null prior turns it
 /// off, as a new object has nothing to keep.
 ///
@@ -22,7 +31,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     if config.is_null() {
         return config.clone();
     }
-    let mut changes: BTreeMap<Path, (Option<Value>, BTreeMap<SmolStr, Option<Value>>)> = BTreeMap::new();
+    let mut changes: BTreeMap<Path, Ignored> = BTreeMap::new();
     for path in paths {
         let (whole, key) = match path.0.split_last() {
             Some((Step::Key(key), parents)) => (Path(parents.to_vec()), Some(key.clone())),
@@ -34,10 +43,10 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
         }
         let change = changes.entry(plain(&whole)).or_default();
         match key {
-            None => change.0 = Some(before),
+            None => change.whole = Some(before),
             Some(key) => {
                 let element = before.as_fields().and_then(|fields| fields.get(&key)).cloned();
-                change.1.insert(key, element);
+                change.elements.insert(key, element);
             }
         }
     }
@@ -45,7 +54,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
         return config.clone();
     }
     config.transform(&mut |path, value| {
-        let Some((whole, elements)) = changes.get(&plain(path)) else { return Transform::Descend };
+        let Some(Ignored { whole, elements }) = changes.get(&plain(path)) else { return Transform::Descend };
         if let Some(whole) = whole {
             return Transform::Replace(whole.clone());
         }

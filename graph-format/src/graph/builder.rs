@@ -100,6 +100,11 @@ impl Builder {
         self.drafts.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Everything drafted so far, taken out: for whoever ends planning while others may still hold the builder.
+    pub fn take(&self) -> Builder {
+        Builder { drafts: Mutex::new(self.with(std::mem::take)) }
+    }
+
     /// Number of operations drafted so far.
     pub fn len(&self) -> usize {
         self.with(|drafts| drafts.len())

@@ -9,7 +9,7 @@
 //! | 4 | number of sections |
 //! | 8 | bytes of the whole file |
 //! | 32 | blake3 of the 24 bytes before and of the table |
-//! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), bytes of content (8), blake3 of the bytes stored (32) |
+//! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), of content (8), blake3 (32) |
 //! | the rest | the sections, in the order of the table, without gaps |
 //!
 //! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's

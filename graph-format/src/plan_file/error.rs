@@ -94,7 +94,8 @@ pub enum Damage {
     Checksum(SectionKind),
     /// A section that would be larger than is reasonable.
     #[error(
-        "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can hold"
+        "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can \
+         hold"
     )]
     TooLarge {
         /// Which.

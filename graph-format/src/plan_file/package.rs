@@ -46,7 +46,7 @@ impl FragmentPackage {
     /// The package as bytes: a container with one section.
     ///
     /// # Errors
-    /// As [`super::write`].
+    /// As [`super::write()`].
     pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
         let section = writer::section::<FragmentPackage>(SectionKind::Package, 0, self)?;
         Ok(assemble(Magic::Package, vec![section]))

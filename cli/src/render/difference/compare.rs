@@ -156,17 +156,22 @@ pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
 }
 
 pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+    let fits = |value: Option<&Value>| value.and_then(content).is_none_or(|content| content.fits(ty));
+    if !fits(pair.before) || !fits(pair.after) {
+        // Nobody checked the values of a file against its schemas.
+        return by_content(pair);
+    }
     match ty {
-        Type::Dynamic => by_content(pair, reasons),
+        Type::Dynamic => by_content(pair),
         Type::Bool | Type::Number => plain(pair, reasons),
         Type::String => text(pair, reasons),
         Type::List(element) => list(pair, element, reasons),
         Type::Set(element) => set(pair, element, reasons),
         Type::Tuple(types) => tuple(pair, types, reasons),
-        Type::Map(element) => fields(pair, FieldForm::Map, &|_| (**element).clone(), reasons),
+        Type::Map(element) => fields(pair, (FieldForm::Map, false), &|_| (**element).clone(), reasons),
         Type::Object(object) => {
             let ty = |name: &str| object.attributes.get(name).cloned().unwrap_or(Type::Dynamic);
-            fields(pair, FieldForm::Object, &ty, reasons)
+            fields(pair, (FieldForm::Object, true), &ty, reasons)
         }
     }
 }
@@ -181,6 +186,19 @@ enum Content {
     Fields,
 }
 
+impl Content {
+    fn fits(self, ty: &Type) -> bool {
+        match ty {
+            Type::Dynamic => true,
+            Type::Bool => self == Content::Bool,
+            Type::Number => self == Content::Number,
+            Type::String => self == Content::Text,
+            Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == Content::Items,
+            Type::Map(_) | Type::Object(_) => self == Content::Fields,
+        }
+    }
+}
+
 fn content(value: &Value) -> Option<Content> {
     Some(match value.open().1 {
         Kind::Null(_) | Kind::Unknown(_) => return None,
@@ -192,13 +210,15 @@ fn content(value: &Value) -> Option<Content> {
     })
 }
 
-fn by_content(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+/// Values that say themselves what they are never say that they force a replacement (as recorded).
+fn by_content(pair: Pair<'_>) -> Part {
+    let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
     let (was, will) = (before.and_then(content), after.and_then(content));
     match (was, will) {
         (Some(was), Some(will)) if was != will => {
-            let before = Box::new(by_content(Pair { before, after: None }, &Reasons::default()));
-            let after = Box::new(by_content(Pair { before: None, after }, &Reasons::default()));
+            let before = Box::new(by_content(Pair { before, after: None }));
+            let after = Box::new(by_content(Pair { before: None, after }));
             let shape = Shape::Retyped { before, after };
             Part { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
         }
@@ -208,7 +228,7 @@ fn by_content(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
         (Some(Content::Text), _) | (None, Some(Content::Text)) => text(pair, reasons),
         (Some(Content::Items), _) | (None, Some(Content::Items)) => list(pair, &Type::Dynamic, reasons),
         (Some(Content::Fields), _) | (None, Some(Content::Fields)) => {
-            fields(pair, FieldForm::Object, &|_| Type::Dynamic, reasons)
+            fields(pair, (FieldForm::Object, false), &|_| Type::Dynamic, reasons)
         }
     }
 }
@@ -220,7 +240,6 @@ fn whole_effect(pair: Pair<'_>) -> Effect {
         (None, Some(_)) => Effect::Added,
         (Some(_), None) => Effect::Removed,
         (Some(b), Some(a)) if b.is_null() && a.is_null() || b.same_unmarked(a) => Effect::Same,
-        // Arguments that are null are not there.
         _ => Effect::Changed,
     }
 }
@@ -307,7 +326,13 @@ pub(super) fn set_parts(before: &[Value], after: &[Value], part: &dyn Fn(Pair<'_
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
 }
 
-fn fields(pair: Pair<'_>, form: FieldForm, ty: &dyn Fn(&str) -> Type, reasons: &Reasons<'_>) -> Part {
+/// Attributes of a declared object that are null are not there; what has no declared type says its nulls.
+fn fields(
+    pair: Pair<'_>,
+    (form, skip_null): (FieldForm, bool),
+    ty: &dyn Fn(&str) -> Type,
+    reasons: &Reasons<'_>,
+) -> Part {
     if let Some(part) = nothing(pair, reasons) {
         return part;
     }
@@ -315,7 +340,7 @@ fn fields(pair: Pair<'_>, form: FieldForm, ty: &dyn Fn(&str) -> Type, reasons: &
     let mut parts = BTreeMap::new();
     for name in pair.names() {
         let mut field = pair.field(name);
-        if form == FieldForm::Object {
+        if skip_null {
             field = field.present();
             if field.is_nothing() {
                 continue;

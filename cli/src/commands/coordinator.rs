@@ -1,0 +1,94 @@
+//! `weft coordinator`: runs for many workers and command lines.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_coordinator::Service;
+use weft_coordinator::server::Server;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::holder;
+use crate::exit::Exit;
+use crate::options::text;
+use crate::outline::Reader;
+use crate::runtime::block_on;
+use crate::signals::asked_to_end;
+use crate::store::{Access, Place};
+
+/// Where it listens unless told otherwise.
+const ADDRESS: &str = "127.0.0.1:7438";
+/// How long runs may take to drain before the coordinator leaves them to a successor.
+const DRAIN: Duration = Duration::from_secs(30);
+/// Between two looks at whether they have.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The command.
+pub const COORDINATOR: Command = Command {
+    words: &["coordinator"],
+    alias: None,
+    operands: "",
+    about: "Coordinate runs over many workers",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::STORE,
+        command::STATE,
+        command::LOCK,
+        &[
+            text("listen", "ADDR", "Where to listen, a loopback address (127.0.0.1:7438)."),
+            text("port-file", "FILE", "Write the port here once it serves."),
+        ],
+    ],
+    mixed: true,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| coordinate(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, .. } = invocation;
+    invocation.at_most(0, "Unexpected argument", "The coordinator takes options only.")?;
+    let text = arguments.value("listen").unwrap_or(ADDRESS);
+    let address: SocketAddr = text.parse().map_err(|_| {
+        invocation.mistake(&Diagnostic::error(
+            "Invalid -listen option",
+            format!("{text:?} is no address to listen on: give an IP address and a port, such as {ADDRESS}."),
+        ))
+    })?;
+    let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let served = block_on(serve(invocation, &place, address)).and_then(|served| served);
+    served.map_err(|problem| invocation.fail(&[problem]))?;
+    Ok(Exit::DONE)
+}
+
+async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) -> Result<(), Diagnostic> {
+    let view = &invocation.view;
+    let failed = |error: weft_coordinator::server::ListenError| Diagnostic::error("Cannot listen", format!("{error}."));
+    let store = place.open(Access::Change).await?;
+    let words = store.place();
+    let service = Service::new(store, Arc::new(Reader), holder());
+    let server = Server::bind(Arc::clone(&service), address).await.map_err(failed)?;
+    let address = server.address();
+    if let Some(path) = invocation.arguments.value("port-file") {
+        std::fs::write(path, address.port().to_string())
+            .map_err(|error| Diagnostic::error("Cannot write the port file", format!("{path}: {error}.")))?;
+    }
+    view.line(&format!("listening on {address}, with state and runs in {words}"));
+    let shutdown = async {
+        asked_to_end().await;
+        view.aside("Ending: runs are drained. Once more leaves at once.");
+        service.stop().await;
+        let drained = async {
+            while !service.is_idle() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            _ = tokio::time::timeout(DRAIN, drained) => {}
+            () = asked_to_end() => {}
+        }
+    };
+    server.serve(shutdown).await.map_err(failed)
+}

@@ -1,0 +1,73 @@
+//! `weft providers`: which providers are needed, and by whom.
+
+use std::sync::Arc;
+
+use weft_evaluator::config::CompiledModule;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::constraint::Constraints;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::project::{Project, of_module, of_state};
+use crate::runtime::block_on;
+use crate::store::Place;
+
+/// The command.
+pub const PROVIDERS: Command = Command {
+    words: &["providers"],
+    alias: None,
+    operands: "",
+    about: "Show the providers that are needed",
+    main: false,
+    flags: &[command::VIEW, command::VARIABLES, command::STORE, &[text("test-directory", "DIR", "")]],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| providers(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    if let Some(word @ ("lock" | "mirror" | "schema")) = arguments.positionals.first().map(String::as_str) {
+        return Err(invocation.fail(&[Diagnostic::error(
+            format!("Command \"providers {word}\" not supported yet"),
+            "This version of Weft does not have it; use OpenTofu's, whose files Weft takes as they are.",
+        )]));
+    }
+    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let project = Project::load_present(view, "The list of providers").map_err(fail)?;
+    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
+    let mut text = String::from("\nProviders required by configuration:\n.\n");
+    branch(&project.root, "", &mut text);
+    let mut of_state: Vec<String> =
+        of_state(&state).map(|source| format!("    provider[{source}]\n")).collect();
+    of_state.sort();
+    of_state.dedup();
+    if !of_state.is_empty() {
+        text.push_str(&format!("\nProviders required by state:\n\n{}", of_state.concat()));
+    }
+    view.document(&(text + "\n"));
+    Ok(Exit::DONE)
+}
+
+fn branch(module: &Arc<CompiledModule>, indent: &str, text: &mut String) {
+    let (requirements, _) = of_module(module);
+    let last = requirements.len() + module.children.len();
+    let mut count = 0;
+    let mut stem = |text: &mut String, words: String| {
+        count += 1;
+        text.push_str(&format!("{indent}{} {words}\n", if count == last { "└──" } else { "├──" }));
+        count == last
+    };
+    for (source, constraints) in &requirements {
+        let versions = if *constraints == Constraints::any() { String::new() } else { format!(" {constraints}") };
+        stem(text, format!("provider[{source}]{versions}"));
+    }
+    for (name, child) in &module.children {
+        let is_last = stem(text, format!("module.{name}"));
+        branch(child, &format!("{indent}{}", if is_last { "    " } else { "│   " }), text);
+    }
+}

@@ -1,0 +1,454 @@
+//! `weft runs`: what was carried out and what became of it; going on, settling doubts, giving up.
+
+use std::sync::Arc;
+
+use weft_coordinator::event::{Decision, UserResolution};
+use weft_coordinator::listing::{RunDetails, RunListing, doubtful, resumable, stalled};
+use weft_coordinator::service::Resumption;
+use weft_coordinator::{Client, RunOptions};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::PlanFile;
+use weft_state::{
+    Acquire, AcquireAnswer, Digest, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView,
+    StoreError,
+};
+
+use crate::apply::{self, Ending, Progress, Work};
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::holder;
+use crate::exit::Exit;
+use crate::options::{Flag, Takes, switch, text};
+use crate::outline::{self, outline};
+use crate::packages::PlannedPackages;
+use crate::plan::PARALLELISM;
+use crate::render::events;
+use crate::runtime::block_on;
+use crate::store::{self, Access, Place};
+
+const PLACE: &[Flag] = &[text("state", "FILE", "The state file whose runs are meant.")];
+
+/// The command.
+pub const LIST: Command = Command {
+    words: &["runs", "list"],
+    alias: None,
+    operands: "",
+    about: "List runs, newest first",
+    main: false,
+    flags: &[command::VIEW, command::JSON_DOCUMENT, command::STORE, command::COORDINATOR, PLACE],
+    mixed: true,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| concluded(invocation, block_on(list(invocation))),
+};
+
+/// The command.
+pub const SHOW: Command = Command {
+    words: &["runs", "show"],
+    operands: "[RUN]",
+    about: "Show a run with its operations; the newest without RUN",
+    run: |invocation| concluded(invocation, block_on(show(invocation))),
+    ..LIST
+};
+
+/// The command.
+pub const RESUME: Command = Command {
+    words: &["runs", "resume"],
+    operands: "[RUN]",
+    about: "Go on with a run; the newest unfinished one without RUN",
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::VARIABLES,
+        command::LOCK,
+        command::STORE,
+        command::COORDINATOR,
+        PLACE,
+        &[
+            text("state-out", "FILE", ""),
+            text("backup", "FILE", ""),
+            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
+            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
+            switch("detach", "With a coordinator: return at once."),
+            switch("input", ""),
+        ],
+    ],
+    events: true,
+    run: |invocation| concluded(invocation, block_on(resume(invocation))),
+    ..LIST
+};
+
+/// The command.
+pub const RESOLVE: Command = Command {
+    words: &["runs", "resolve"],
+    operands: "RUN ADDRESS",
+    about: "Say what became of an operation that is in doubt",
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STORE,
+        command::COORDINATOR,
+        PLACE,
+        &[
+            text("adopt", "ID", "The object exists and has this id: read it and keep it."),
+            switch("absent", "The object does not exist: the operation is pending again."),
+            switch("retry", "Try again, and accept a duplicate."),
+            switch("forget", "Neither do it nor keep it."),
+            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
+        ],
+    ],
+    run: |invocation| concluded(invocation, block_on(resolve(invocation))),
+    ..LIST
+};
+
+/// The command.
+pub const ABANDON: Command = Command {
+    words: &["runs", "abandon"],
+    operands: "RUN",
+    about: "Give a run up: what is open becomes a doubt, the rest is free again",
+    flags: &[command::VIEW, command::LOCK, command::STORE, PLACE],
+    run: |invocation| concluded(invocation, block_on(abandon(invocation))),
+    ..LIST
+};
+
+type Outcome = Result<Exit, Vec<Diagnostic>>;
+
+fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) -> Exit {
+    let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
+    outcome.unwrap_or_else(|problems| invocation.fail(&problems))
+}
+
+fn said(error: StoreError) -> Vec<Diagnostic> {
+    vec![store::problem(&error)]
+}
+
+fn place(invocation: &Invocation<'_>) -> Result<Place, Vec<Diagnostic>> {
+    Place::find(&invocation.context, &invocation.arguments, None)
+}
+
+/// The store for reading; none where nothing was ever kept.
+async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore>>, Vec<Diagnostic>> {
+    match place(invocation)?.open(Access::Read).await {
+        Ok(store) => Ok(Some(store)),
+        Err(problem) if problem.summary == "No state" => Ok(None),
+        Err(problem) => Err(vec![problem]),
+    }
+}
+
+fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {
+    RunId::parse(text)
+        .ok_or_else(|| vec![Diagnostic::error("Invalid run id", format!("{text:?} cannot be the id of a run."))])
+}
+
+async fn list(invocation: &Invocation<'_>) -> Outcome {
+    let Invocation { arguments, view, .. } = invocation;
+    let runs = match apply::coordinator(arguments) {
+        Some(address) => {
+            let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
+            client.list().await.map_err(apply::client_problem)?
+        }
+        None => match readable(invocation).await? {
+            Some(store) => {
+                let headers = store.runs().await.map_err(said)?;
+                tell_stalled(invocation, &headers, store.as_ref()).await;
+                headers.iter().map(RunListing::new).collect()
+            }
+            None => Vec::new(),
+        },
+    };
+    if arguments.switch("json", false) {
+        view.document(&(serde_json::to_string_pretty(&runs).unwrap_or_default() + "\n"));
+        return Ok(Exit::DONE);
+    }
+    if runs.is_empty() {
+        view.line("There are no runs.");
+    }
+    for run in &runs {
+        view.line(&line(run));
+    }
+    Ok(Exit::DONE)
+}
+
+/// Runs that stand still, with the two ways on.
+async fn tell_stalled(invocation: &Invocation<'_>, headers: &[RunHeader], store: &dyn RunStore) {
+    if invocation.arguments.switch("json", false) {
+        return;
+    }
+    let stuck = |header: &&RunHeader| matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt);
+    if !headers.iter().any(|header| stuck(&header)) {
+        return;
+    }
+    let doubts = store.snapshot().await.map(|snapshot| snapshot.doubts).unwrap_or_default();
+    for header in headers.iter().filter(stuck) {
+        let of_run: Vec<_> = doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
+        invocation.view.aside(&stalled(header, &of_run));
+    }
+}
+
+fn line(run: &RunListing) -> String {
+    let counts = &run.counts;
+    let mut parts = Vec::new();
+    for (count, word) in [
+        (counts.pending, "pending"),
+        (counts.running, "running"),
+        (counts.done, "done"),
+        (counts.failed, "failed"),
+        (counts.skipped, "skipped"),
+        (counts.in_doubt, "in doubt"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {word}"));
+        }
+    }
+    let holder = if run.holder.is_empty() { String::new() } else { format!(", held by {}", run.holder) };
+    format!("{}  {:<9} {}  {}{holder}", run.id, run.status, run.started, parts.join(", "))
+}
+
+async fn show(invocation: &Invocation<'_>) -> Outcome {
+    let Invocation { arguments, view, .. } = invocation;
+    let named = arguments.positionals.first().map(String::as_str);
+    let none = || vec![Diagnostic::error("No such run", "There are no runs here yet.")];
+    let details = match apply::coordinator(arguments) {
+        Some(address) => {
+            let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
+            client.show(named).await.map_err(apply::client_problem)?
+        }
+        None => {
+            let store = readable(invocation).await?.ok_or_else(none)?;
+            let run = match named {
+                Some(text) => run_id(text)?,
+                None => store.runs().await.map_err(said)?.first().ok_or_else(none)?.id.clone(),
+            };
+            let (found, plan, _) = load(store.as_ref(), &run).await?;
+            RunDetails::new(&found, &outline(&plan))
+        }
+    };
+    if arguments.switch("json", false) {
+        view.document(&(serde_json::to_string_pretty(&details).unwrap_or_default() + "\n"));
+        return Ok(Exit::DONE);
+    }
+    view.line(&line(&details.run));
+    view.line(&format!("plan {}\n", details.run.plan));
+    for operation in &details.operations {
+        let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed object {key})")).unwrap_or_default();
+        let worker = if operation.worker.is_empty() {
+            String::new()
+        } else {
+            format!("  attempt {} by {}", operation.attempt, operation.worker)
+        };
+        let unproven = if operation.absence_unproven { "  (that nothing was created is not proven)" } else { "" };
+        view.line(&format!(
+            "{:<9} {:<8} {}{deposed}{worker}{unproven}",
+            operation.status, operation.action, operation.address
+        ));
+        for problem in weft_coordinator::result::decode_diagnostics(&operation.diagnostics) {
+            view.line(&format!("            {}: {}", problem.summary, problem.detail.replace('\n', "\n            ")));
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+/// A run with its plan and the bytes of that.
+async fn load(store: &dyn RunStore, run: &RunId) -> Result<(RunView, PlanFile, Vec<u8>), Vec<Diagnostic>> {
+    let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
+    let bytes = store.plan(run).await.map_err(said)?.0;
+    let plan = outline::read(&bytes)?;
+    Ok((view, plan, bytes))
+}
+
+async fn resume(invocation: &Invocation<'_>) -> Outcome {
+    let Invocation { arguments, view, .. } = invocation;
+    view.event(events::version());
+    let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
+    let parallelism = arguments.number("parallelism").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+    if let Some(address) = apply::coordinator(arguments) {
+        let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
+        let how = Resumption { parallelism, ..Resumption::default() };
+        let named = named.as_ref().map(RunId::as_str);
+        let Some(run) = client.resume(named, how).await.map_err(apply::client_problem)? else {
+            return Ok(nothing(invocation));
+        };
+        view.line(&format!("Run {run} goes on at {address}."));
+        if arguments.switch("detach", false) {
+            return Ok(Exit::DONE);
+        }
+        let details = client.show(Some(&run)).await.map_err(apply::client_problem)?;
+        let instances: Vec<String> =
+            details.operations.iter().map(|operation| operation.provider_instance.clone()).collect();
+        let progress = Progress::new(view, instances.iter().map(String::as_str));
+        let ending = apply::follow(&mut client, &run, view, progress).await?;
+        return Ok(told(invocation, &ending));
+    }
+    let Some(looked) = readable(invocation).await? else { return Ok(nothing(invocation)) };
+    let header = match &named {
+        Some(run) => looked.runs().await.map_err(said)?.into_iter().find(|header| header.id == *run),
+        None => resumable(&looked.runs().await.map_err(said)?).cloned(),
+    };
+    let header = match (header, named) {
+        (Some(header), _) => header,
+        (None, Some(run)) => return Err(said(StoreError::NoRun(run))),
+        (None, None) => return Ok(nothing(invocation)),
+    };
+    if header.status == RunStatus::Done {
+        return Ok(nothing(invocation));
+    }
+    drop(looked);
+    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
+    view.line(&format!("Going on with run {}.", header.id));
+    let ending = go_on(invocation, store, &header.id, RunOptions::in_process(), parallelism).await?;
+    Ok(told(invocation, &ending))
+}
+
+fn nothing(invocation: &Invocation<'_>) -> Exit {
+    invocation.view.line("There is no unfinished run to go on with.");
+    invocation.view.event(events::log("There is no unfinished run to go on with."));
+    Exit::DONE
+}
+
+fn told(invocation: &Invocation<'_>, ending: &Ending) -> Exit {
+    if ending.code == 0 {
+        let view = &invocation.view;
+        view.event(events::change_summary(&ending.counts, "apply"));
+        view.line(&format!("\n{}", crate::render::plan::applied_line(&ending.counts)));
+    }
+    Exit(ending.code)
+}
+
+/// Goes on with a run in this process.
+async fn go_on(
+    invocation: &Invocation<'_>,
+    store: Arc<dyn RunStore>,
+    run: &RunId,
+    options: RunOptions,
+    parallelism: Option<u32>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let bytes = store.plan(run).await.map_err(said)?.0;
+    let plan = outline::read(&bytes)?;
+    view.know_snippets(&plan.sources);
+    let directories: Vec<_> = arguments.values("plugin-dir").map(std::path::PathBuf::from).collect();
+    let (packages, found) = PlannedPackages::new(context, &directories);
+    view.diagnostics(&found);
+    packages.check(&plan.manifest)?;
+    let inputs = apply::inputs(&plan.manifest, arguments)?;
+    let snapshot = store.snapshot().await.map_err(said)?;
+    let parallelism = parallelism.and_then(|n| usize::try_from(n).ok()).unwrap_or(PARALLELISM);
+    let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs };
+    let place =
+        apply::Place { context, view, store, snapshot: &snapshot, packages: Arc::new(packages), parallelism };
+    apply::resume(run.clone(), work, options, place).await
+}
+
+async fn resolve(invocation: &Invocation<'_>) -> Outcome {
+    let Invocation { arguments, view, .. } = invocation;
+    let [run, address] = arguments.positionals.as_slice() else {
+        return Ok(invocation.mistake(&Diagnostic::error(
+            "Invalid number of arguments",
+            "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
+        )));
+    };
+    let mut decisions: Vec<Decision> = arguments.value("adopt").map(|id| Decision::Adopt(id.to_owned())).into_iter().collect();
+    for (name, decision) in
+        [("absent", Decision::Absent), ("retry", Decision::Retry), ("forget", Decision::Forget)]
+    {
+        if arguments.switch(name, false) {
+            decisions.push(decision);
+        }
+    }
+    let [decision] = decisions.as_slice() else {
+        return Ok(invocation.mistake(&Diagnostic::error(
+            "Decision missing",
+            "Say what happened with exactly one of -adopt ID, -absent, -retry, -forget.",
+        )));
+    };
+    let id = run_id(run)?;
+    let (status, reason) = match apply::coordinator(arguments) {
+        Some(at) => {
+            let mut client = Client::connect(&at).await.map_err(apply::client_problem)?;
+            client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?
+        }
+        None => resolve_here(invocation, &id, address, decision.clone()).await?,
+    };
+    if status == OpStatus::InDoubt.word() {
+        return Err(vec![
+            Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}.")).about(address),
+        ]);
+    }
+    view.line(&format!("{address} is settled: {}. Go on with: weft runs resume {run}", what(decision, &status)));
+    Ok(Exit::DONE)
+}
+
+fn what(decision: &Decision, status: &str) -> String {
+    match decision {
+        Decision::Adopt(id) => format!("the object {id} was read and is kept"),
+        Decision::Absent => "it does not exist, so the operation is pending again".to_owned(),
+        Decision::Retry => "it will be tried again".to_owned(),
+        Decision::Forget => format!("it is neither done nor kept ({status})"),
+    }
+}
+
+async fn resolve_here(
+    invocation: &Invocation<'_>,
+    run: &RunId,
+    address: &str,
+    decision: Decision,
+) -> Result<(String, String), Vec<Diagnostic>> {
+    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
+    let (view, plan, _) = load(store.as_ref(), run).await?;
+    let operation = match doubtful(&view, &outline(&plan), address).as_slice() {
+        [operation] => *operation,
+        [] => {
+            return Err(vec![Diagnostic::error(
+                "Nothing in doubt",
+                format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
+            )]);
+        }
+        _ => {
+            return Err(vec![Diagnostic::error(
+                "Several objects in doubt",
+                format!("Several objects of {address} are in doubt: name one, '{address} (deposed object KEY)'."),
+            )]);
+        }
+    };
+    let options = RunOptions {
+        resolutions: vec![UserResolution { operation, decision }],
+        only_resolve: true,
+        ..RunOptions::in_process()
+    };
+    go_on(invocation, store.clone(), run, options, None).await?;
+    let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
+    let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
+    let reason = "no evidence was found".to_owned();
+    Ok((status.word().to_owned(), reason))
+}
+
+async fn abandon(invocation: &Invocation<'_>) -> Outcome {
+    let [text] = invocation.arguments.positionals.as_slice() else {
+        return Ok(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")));
+    };
+    let run = run_id(text)?;
+    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
+    let term = uuid::Uuid::new_v4().as_u128();
+    let request = Acquire { run: run.clone(), holder: holder(), term, unmoved: None };
+    let lease = match store.acquire(request).await.map_err(said)? {
+        AcquireAnswer::Granted(lease) => lease,
+        AcquireAnswer::NoRun => return Err(said(StoreError::NoRun(run))),
+        AcquireAnswer::Held(view) => {
+            return Err(vec![Diagnostic::error(
+                "Run is being carried out",
+                format!("Run {run} is held by {}: end that process first.", view.holder),
+            )]);
+        }
+    };
+    match store.abandon(&lease).await.map_err(said)? {
+        ReleaseAnswer::Released(header) => {
+            let doubts = header.counts.in_doubt;
+            invocation.view.line(&format!(
+                "Run {run} is given up{}.",
+                if doubts > 0 { format!("; {doubts} objects are in doubt") } else { String::new() }
+            ));
+            Ok(Exit(if doubts > 0 { 3 } else { 0 }))
+        }
+        _ => Err(vec![Diagnostic::error("Run not given up", "Another process has taken it over meanwhile.")]),
+    }
+}

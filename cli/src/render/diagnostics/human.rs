@@ -1,0 +1,165 @@
+//! A problem for people.
+
+use unicode_width::UnicodeWidthStr;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+
+use super::super::style::Style;
+use super::SourceLines;
+use super::snippet::Snippet;
+
+/// The box of one problem, with a line end:
+///
+/// ```text
+/// ╷
+/// │ Error: Invalid function argument
+/// │
+/// │   on main.tf line 3, in locals:
+/// │    3:   x = abs(var.size)
+/// │                 ~~~~~~~~
+/// │     ├────────────────
+/// │     │ var.size is "a"
+/// │
+/// │ A number is required.
+/// ╵
+/// ```
+pub fn human(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> String {
+    let (title, colour) = match problem.severity {
+        Severity::Error => ("Error", "31"),
+        Severity::Warning => ("Warning", "33"),
+    };
+    let painted = style.paint(&format!("1;{colour}"), &format!("{title}: "));
+    let mut lines = vec![format!("{painted}{}", style.bold(&problem.summary))];
+    let place = place(problem, sources, style);
+    if !place.is_empty() {
+        lines.push(String::new());
+        lines.extend(place);
+    }
+    if !problem.detail.is_empty() {
+        lines.push(String::new());
+        // The bar and the space behind it take two columns.
+        let narrower = Style { width: style.width.saturating_sub(2), ..*style };
+        lines.extend(narrower.wrapped(problem.detail.trim_end()).split('\n').map(str::to_owned));
+    }
+    let bar = style.paint(colour, "│");
+    let mut text = style.paint(colour, "╷");
+    for line in lines {
+        text.push('\n');
+        text.push_str(&bar);
+        text.push(' ');
+        text.push_str(&line);
+    }
+    text.push('\n');
+    text.push_str(&style.paint(colour, "╵"));
+    text.push('\n');
+    text
+}
+
+fn place(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(subject) = &problem.subject else {
+        lines.extend(problem.address.iter().map(|address| format!("  with {address},")));
+        lines.extend(values(problem, style));
+        return lines;
+    };
+    lines.extend(problem.address.iter().map(|address| format!("  with {address},")));
+    let block = sources.block(&subject.file, subject.start.byte).map(|block| format!(", in {block}"));
+    let file = style.paint("4", &subject.file);
+    lines.push(format!("  on {file} line {}{}:", subject.start.line, block.unwrap_or_default()));
+    match Snippet::of(problem, sources) {
+        None => lines.push("  (source code not available)".to_owned()),
+        Some(snippet) => {
+            for (index, line) in snippet.lines.iter().enumerate() {
+                code(&snippet, index, line, style, &mut lines);
+            }
+        }
+    }
+    lines.extend(values(problem, style));
+    lines
+}
+
+/// One source line: the marked part underlined, or, without colours, with a line of marks below.
+fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Vec<String>) {
+    let number = snippet.first as usize + index;
+    let Some((start, end)) = snippet.marked_in(index) else {
+        out.push(format!("{number:4}: {line}"));
+        return;
+    };
+    let (before, rest) = line.split_at(start);
+    let (marked, after) = rest.split_at(end - start);
+    out.push(format!("{number:4}: {before}{}{after}", style.paint("4", marked)));
+    if !style.colour {
+        // Tabs stay tabs, so that the marks stand below what they mark however wide a tab is.
+        let lead: String = before.chars().map(|c| if c == '\t' { "\t".to_owned() } else { blanks(c) }).collect();
+        out.push(format!("      {lead}{}", "~".repeat(marked.width().max(1))));
+    }
+}
+
+fn blanks(c: char) -> String {
+    " ".repeat(unicode_width::UnicodeWidthChar::width(c).unwrap_or(0))
+}
+
+/// What the references in the expression at fault stood for.
+fn values(problem: &Diagnostic, style: &Style) -> Vec<String> {
+    if problem.values.is_empty() {
+        return Vec::new();
+    }
+    let bar = style.paint("90", "│");
+    let mut lines = vec![format!("    {}", style.paint("90", "├────────────────"))];
+    for value in &problem.values {
+        lines.push(format!("    {bar} {} {}", style.bold(&value.traversal), value.statement));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::diagnostic::InvolvedValue;
+    use weft_graph_format::source::{Position, SourceRange};
+
+    struct Text;
+
+    impl SourceLines for Text {
+        fn line(&self, file: &str, number: u32) -> Option<String> {
+            (file == "main.tf" && number == 3).then(|| "  x = \"世界\" + abs(var.size)".to_owned())
+        }
+
+        fn block(&self, _: &str, _: u32) -> Option<String> {
+            Some("locals".to_owned())
+        }
+    }
+
+    fn problem() -> Diagnostic {
+        let subject = SourceRange {
+            file: "main.tf".into(),
+            start: Position { byte: 30, line: 3, column: 18 },
+            end: Position { byte: 38, line: 3, column: 26 },
+        };
+        let mut problem = Diagnostic::error("Invalid function argument", "Wanted: a number.\n\n  of this size").at(subject);
+        problem.values.push(InvolvedValue { traversal: "var.size".into(), statement: "is \"a\"".into() });
+        problem
+    }
+
+    #[test]
+    fn the_place_is_marked_by_columns() {
+        let text = human(&problem(), &Text, &Style::default());
+        let expected = "╷\n│ Error: Invalid function argument\n│ \n│   on main.tf line 3, in locals:\n\
+            │    3:   x = \"世界\" + abs(var.size)\n│                          ~~~~~~~~\n\
+            │     ├────────────────\n│     │ var.size is \"a\"\n│ \n│ Wanted: a number.\n│ \n│   of this size\n╵\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn colours_mark_by_themselves() {
+        let text = human(&problem(), &Text, &Style { colour: true, ..Style::default() });
+        assert!(text.contains("abs(\u{1b}[4mvar.size\u{1b}[0m)"), "{text}");
+        assert!(!text.contains('~'), "{text}");
+    }
+
+    #[test]
+    fn without_a_place() {
+        let problem = Diagnostic::warning("Look", "Detail.").about("a.b[0]");
+        let text = human(&problem, &Text, &Style::default());
+        assert_eq!(text, "╷\n│ Warning: Look\n│ \n│   with a.b[0],\n│ \n│ Detail.\n╵\n");
+    }
+}

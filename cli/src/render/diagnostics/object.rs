@@ -1,0 +1,94 @@
+//! A problem for scripts.
+
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::source::{Position, SourceRange};
+
+use super::SourceLines;
+use super::snippet::Snippet;
+
+/// The object of `diagnostics` and of `diagnostic` events.
+pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
+    let mut object = Map::new();
+    let severity = match problem.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    object.insert("severity".into(), severity.into());
+    object.insert("summary".into(), problem.summary.clone().into());
+    object.insert("detail".into(), problem.detail.clone().into());
+    if let Some(address) = &problem.address {
+        object.insert("address".into(), address.clone().into());
+    }
+    if let Some(range) = &problem.subject {
+        object.insert("range".into(), range_object(range));
+        if let Some(snippet) = Snippet::of(problem, sources) {
+            let values: Vec<Json> = problem
+                .values
+                .iter()
+                .map(|value| json!({"traversal": value.traversal, "statement": value.statement}))
+                .collect();
+            object.insert(
+                "snippet".into(),
+                json!({
+                    "context": sources.block(&range.file, range.start.byte),
+                    "code": snippet.text(),
+                    "start_line": snippet.first,
+                    "highlight_start_offset": snippet.start,
+                    "highlight_end_offset": snippet.end,
+                    "values": values,
+                }),
+            );
+        }
+    }
+    Json::Object(object)
+}
+
+fn range_object(range: &SourceRange) -> Json {
+    let position = |p: Position| json!({"line": p.line, "column": p.column, "byte": p.byte});
+    // An empty place is shown by the character at it.
+    let end = if range.end <= range.start {
+        Position { byte: range.start.byte + 1, column: range.start.column + 1, ..range.start }
+    } else {
+        range.end
+    };
+    json!({"filename": range.file.as_str(), "start": position(range.start), "end": position(end)})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::diagnostic::InvolvedValue;
+
+    struct Text;
+
+    impl SourceLines for Text {
+        fn line(&self, _: &str, number: u32) -> Option<String> {
+            ["resource \"a\" \"b\" {", "  c = é + d", "}"].get(number as usize - 1).map(|line| (*line).to_owned())
+        }
+
+        fn block(&self, _: &str, _: u32) -> Option<String> {
+            Some("resource \"a\" \"b\"".to_owned())
+        }
+    }
+
+    #[test]
+    fn offsets_are_bytes_of_the_code() {
+        let position = |byte, line, column| Position { byte, line, column };
+        let range = |start, end| SourceRange { file: "m.tf".into(), start, end };
+        let mut problem = Diagnostic::error("S", "D")
+            .about("a.b")
+            .at(range(position(30, 2, 11), position(31, 2, 12)))
+            .within(range(position(21, 2, 3), position(31, 2, 12)));
+        problem.values.push(InvolvedValue { traversal: "d".into(), statement: "is 1".into() });
+        let expected = json!({
+            "severity": "error", "summary": "S", "detail": "D", "address": "a.b",
+            "range": {"filename": "m.tf", "start": {"line": 2, "column": 11, "byte": 30},
+                      "end": {"line": 2, "column": 12, "byte": 31}},
+            "snippet": {"context": "resource \"a\" \"b\"", "code": "  c = é + d", "start_line": 2,
+                        "highlight_start_offset": 11, "highlight_end_offset": 12,
+                        "values": [{"traversal": "d", "statement": "is 1"}]},
+        });
+        assert_eq!(object(&problem, &Text), expected);
+    }
+}

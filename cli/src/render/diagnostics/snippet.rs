@@ -1,0 +1,109 @@
+//! The source lines that a problem shows, and what in them it is about.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::Tree;
+
+use super::SourceLines;
+
+/// Most lines that are shown of one range: its beginning says enough.
+const MOST_LINES: u32 = 40;
+
+/// Lines of source text with a part of them marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// Number of the first line.
+    pub first: u32,
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+    /// Where the marked part begins, in bytes of the lines joined by line ends.
+    pub start: usize,
+    /// Where it ends, likewise; after `start` wherever there is a character to mark.
+    pub end: usize,
+}
+
+impl Snippet {
+    /// What a problem shows; none where it names no place or the place's text is not at hand.
+    pub fn of(problem: &Diagnostic, sources: &dyn SourceLines) -> Option<Snippet> {
+        let subject = problem.subject.as_ref()?;
+        let shown = match &problem.context {
+            Some(context) if context.file == subject.file => subject.through(context),
+            _ => subject.clone(),
+        };
+        let first = shown.start.line;
+        let mut lines = Vec::new();
+        let last = last_line(&shown).min(first.saturating_add(MOST_LINES - 1)).max(subject.start.line);
+        for number in first..=last {
+            match sources.line(&subject.file, number) {
+                Some(line) => lines.push(line),
+                None if number <= subject.start.line => return None,
+                None => break,
+            }
+        }
+        let text_length = lines.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1);
+        let start = offset(&lines, first, subject.start.line, subject.start.column).min(text_length);
+        let mut end = offset(&lines, first, subject.end.line, subject.end.column).min(text_length).max(start);
+        if end == start {
+            // An empty place is shown by the character at it.
+            let text = lines.join("\n");
+            end += text[start..].chars().next().map_or(0, char::len_utf8);
+        }
+        Some(Snippet { first, lines, start, end })
+    }
+
+    /// The lines joined by line ends.
+    pub fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    /// The marked part of a line, counted from 0, in bytes of that line; none where nothing of it is marked.
+    pub fn marked_in(&self, line: usize) -> Option<(usize, usize)> {
+        let before: usize = self.lines.iter().take(line).map(|line| line.len() + 1).sum();
+        let length = self.lines.get(line)?.len();
+        let start = self.start.saturating_sub(before).min(length);
+        let end = self.end.saturating_sub(before).min(length);
+        (self.end > before && start < end).then_some((start, end))
+    }
+}
+
+/// The last line that a range has something of: one that ends where a line begins has nothing of that line.
+fn last_line(range: &SourceRange) -> u32 {
+    if range.end.column <= 1 && range.end.line > range.start.line { range.end.line - 1 } else { range.end.line }
+}
+
+/// Where a position is in the lines joined by line ends. Columns count grapheme clusters.
+fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
+    use unicode_segmentation::UnicodeSegmentation;
+    let index = line.saturating_sub(first) as usize;
+    let before: usize = lines.iter().take(index).map(|line| line.len() + 1).sum();
+    let Some(text) = lines.get(index) else { return before };
+    let column = column.saturating_sub(1) as usize;
+    before + text.grapheme_indices(true).nth(column).map_or(text.len(), |(at, _)| at)
+}
+
+/// The header of the outermost block that a byte of a file stands in, labels quoted.
+pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
+    let blocks = &tree.root_body().blocks;
+    let block = &blocks[blocks.partition_point(|block| block.header_span.start <= byte).checked_sub(1)?];
+    if byte >= block.span().end {
+        return None;
+    }
+    let labels = block.labels.iter().map(|label| format!(" {}", weft_graph_format::address::quoted(&label.text)));
+    Some(format!("{}{}", block.block_type.text, labels.collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn blocks_by_their_headers() {
+        let text = "a = 1\nresource \"x_y\" \"z\" {\n  b = 2\n}\nlocals {\n}\n";
+        let (tree, _) = weft_syntax::parse_file("main.tf", Arc::from(text));
+        let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();
+        assert_eq!(enclosing_block(&tree, at("b = 2")).as_deref(), Some("resource \"x_y\" \"z\""));
+        assert_eq!(enclosing_block(&tree, at("a = 1")), None);
+        assert_eq!(enclosing_block(&tree, at("locals")).as_deref(), Some("locals"));
+    }
+}

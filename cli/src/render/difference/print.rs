@@ -1,0 +1,299 @@
+//! Writing a difference.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+
+use super::super::quoting::{attribute_name, quoted};
+use super::super::style::Style;
+use super::{Blocks, Effect, FieldForm, ItemForm, Notice, Part, Shape, text};
+
+/// Attributes that are shown though they did not change: by them people know objects.
+const TELLING: [&str; 3] = ["id", "name", "tags"];
+
+/// How a difference is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Printing {
+    /// Colours.
+    pub style: Style,
+    /// Without signs: an object as it is.
+    pub bare: bool,
+    /// With what did not change.
+    pub all: bool,
+    /// `-> null` behind what is removed is left out.
+    pub(super) no_null: bool,
+}
+
+impl Printing {
+    /// A change.
+    pub fn change(style: &Style) -> Printing {
+        Printing { style: *style, bare: false, all: false, no_null: false }
+    }
+
+    /// An object as it is.
+    pub fn still(style: &Style) -> Printing {
+        Printing { style: *style, bare: true, all: true, no_null: false }
+    }
+
+    pub(super) fn without_null(self) -> Printing {
+        Printing { no_null: true, ..self }
+    }
+
+    pub(super) fn with_null(self) -> Printing {
+        Printing { no_null: false, ..self }
+    }
+
+    pub(super) fn showing_all(self) -> Printing {
+        Printing { all: true, ..self }
+    }
+
+    /// The sign of an effect, four columns; nothing where there are no signs.
+    pub fn sign(&self, effect: Effect) -> String {
+        if self.bare {
+            return String::new();
+        }
+        match effect {
+            Effect::Same => "    ".to_owned(),
+            Effect::Added => format!("  {} ", self.style.paint("32", "+")),
+            Effect::Removed => format!("  {} ", self.style.paint("31", "-")),
+            Effect::Changed => format!("  {} ", self.style.paint("33", "~")),
+        }
+    }
+
+    /// What stands before a line at a level.
+    pub(super) fn lead(&self, level: usize, effect: Effect) -> String {
+        format!("{}{}", " ".repeat(4 * level), self.sign(effect))
+    }
+
+    pub(super) fn null(&self, effect: Effect) -> String {
+        if effect == Effect::Removed && !self.no_null {
+            self.style.paint("90", " -> null")
+        } else {
+            String::new()
+        }
+    }
+
+    pub(super) fn forces(&self, part: &Part) -> String {
+        if part.forces { self.style.paint("31", " # forces replacement") } else { String::new() }
+    }
+
+    fn arrow(&self) -> String {
+        self.style.paint("33", "->")
+    }
+
+    fn hidden_line(&self, level: usize, what: &str, count: usize) -> String {
+        let s = if count == 1 { "" } else { "s" };
+        let words = self.style.paint("90", &format!("# ({count} unchanged {what}{s} hidden)"));
+        format!("{}{words}\n", self.lead(level, Effect::Same))
+    }
+
+    /// The part, without what stands before its first line and without a line end.
+    pub fn part(&self, part: &Part, level: usize) -> String {
+        match &part.shape {
+            Shape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
+            Shape::Text { before, after } => text::text(self, part, before.as_ref(), after.as_ref(), level),
+            Shape::Unknown { before: None } => format!("(known after apply){}", self.forces(part)),
+            Shape::Unknown { before: Some(before) } => {
+                let before = self.without_null().part(before, level);
+                format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
+            }
+            Shape::Hidden => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
+            Shape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
+            Shape::Retyped { before, after } => {
+                let this = self.without_null();
+                let (before, after) = (this.part(before, level), this.part(after, level));
+                format!("{before} {} {after}{}", self.arrow(), self.forces(part))
+            }
+            Shape::Fields { form, parts } => self.fields(part, *form, parts, level),
+            Shape::Items { form, parts } => self.items(part, *form, parts, level),
+            Shape::Block { attributes, blocks } => self.block(part, attributes, blocks, level),
+        }
+    }
+
+    fn plain(&self, part: &Part, before: Option<&str>, after: Option<&str>) -> String {
+        let (before, after) = (before.unwrap_or("null"), after.unwrap_or("null"));
+        let forces = self.forces(part);
+        match part.effect {
+            Effect::Added | Effect::Same => format!("{after}{forces}"),
+            Effect::Removed => format!("{before}{}{forces}", self.null(part.effect)),
+            Effect::Changed => format!("{before} {} {after}{forces}", self.arrow()),
+        }
+    }
+
+    fn notice(&self, part: &Part, what: &str, level: usize) -> String {
+        let words = match part.notice {
+            None => return String::new(),
+            Some(Notice::BecomesSensitive) => "will be marked as sensitive and will not",
+            Some(Notice::BecomesPlain) => "will no longer be marked as sensitive and",
+        };
+        let end = match part.notice {
+            Some(Notice::BecomesPlain) => "will display in UI output after applying this change.",
+            _ => "display in UI output after applying this change.",
+        };
+        let lead = self.lead(level, Effect::Same);
+        let warning = self.style.paint("33", "Warning:");
+        format!("{lead}# {warning} this {what} {words}\n{lead}# {end}\n")
+    }
+
+    /// One `name = value` line; empty, and false, for what is left out.
+    fn argument(&self, name: &str, shown: &str, width: usize, part: &Part, level: usize) -> Option<String> {
+        let telling = TELLING.contains(&name);
+        if part.effect == Effect::Same && !self.all && !telling {
+            return None;
+        }
+        let printing = if telling { self.showing_all() } else { *self };
+        let notice = self.notice(part, "attribute value", level);
+        let lead = self.lead(level, part.effect);
+        Some(format!("{notice}{lead}{shown:width$} = {}\n", printing.part(part, level)))
+    }
+
+    fn fields(&self, part: &Part, form: FieldForm, parts: &BTreeMap<SmolStr, Part>, level: usize) -> String {
+        if parts.is_empty() {
+            return format!("{{}}{}{}", self.null(part.effect), self.forces(part));
+        }
+        let map = matches!(form, FieldForm::Map | FieldForm::NestedMap);
+        let inner = match form {
+            FieldForm::Object => self.without_null(),
+            FieldForm::NestedObject => self.with_null(),
+            _ if part.effect == Effect::Removed => self.without_null(),
+            _ => *self,
+        };
+        let names: Vec<String> =
+            parts.keys().map(|name| if map { quoted(name) } else { attribute_name(name) }).collect();
+        let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let width = if form == FieldForm::NestedMap { 0 } else { widest };
+        let mut out = format!("{{{}\n", self.forces(part));
+        let mut unchanged = 0;
+        for ((name, field), shown) in parts.iter().zip(&names) {
+            let line = if map {
+                (field.effect != Effect::Same || self.all).then(|| {
+                    let notice = inner.notice(field, "attribute value", level + 1);
+                    let lead = inner.lead(level + 1, field.effect);
+                    format!("{notice}{lead}{shown:width$} = {}\n", inner.part(field, level + 1))
+                })
+            } else {
+                inner.argument(name, shown, width, field, level + 1)
+            };
+            match line {
+                Some(line) => out.push_str(&line),
+                None => unchanged += 1,
+            }
+        }
+        if unchanged > 0 {
+            out.push_str(&self.hidden_line(level + 1, if map { "element" } else { "attribute" }, unchanged));
+        }
+        out.push_str(&format!("{}}}{}", self.lead(level, Effect::Same), self.null(part.effect)));
+        out
+    }
+
+    fn items(&self, part: &Part, form: ItemForm, parts: &[Part], level: usize) -> String {
+        if parts.is_empty() {
+            return format!("[]{}{}", self.null(part.effect), self.forces(part));
+        }
+        let inner = self.without_null();
+        let element = |printing: &Printing, element: &Part| {
+            let notice = printing.notice(element, "element", level + 1);
+            let lead = printing.lead(level + 1, element.effect);
+            format!("{notice}{lead}{},\n", printing.part(element, level + 1))
+        };
+        let mut out = format!("[{}\n", self.forces(part));
+        let mut left_out: Vec<&Part> = Vec::new();
+        let mut show_next = false;
+        for item in parts {
+            if item.effect == Effect::Same && !self.all {
+                if show_next {
+                    out.push_str(&element(&inner.showing_all(), item));
+                } else {
+                    left_out.push(item);
+                }
+                show_next = false;
+                continue;
+            }
+            if form == ItemForm::List {
+                // The element before and the one after a change show where in the list it is.
+                if let Some(last) = left_out.pop() {
+                    if !left_out.is_empty() {
+                        out.push_str(&self.hidden_line(level + 1, "element", left_out.len()));
+                    }
+                    out.push_str(&element(&inner.showing_all(), last));
+                    left_out.clear();
+                }
+                show_next = item.effect != Effect::Same;
+            }
+            out.push_str(&element(&inner, item));
+        }
+        if !left_out.is_empty() {
+            out.push_str(&self.hidden_line(level + 1, "element", left_out.len()));
+        }
+        out.push_str(&format!("{}]{}", self.lead(level, Effect::Same), self.null(part.effect)));
+        out
+    }
+
+    fn block(
+        &self,
+        part: &Part,
+        attributes: &BTreeMap<SmolStr, Part>,
+        blocks: &BTreeMap<SmolStr, Blocks>,
+        level: usize,
+    ) -> String {
+        if attributes.is_empty() && blocks.is_empty() {
+            return format!("{{}}{}", self.forces(part));
+        }
+        let names: Vec<String> = attributes.keys().map(|name| attribute_name(name)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let mut out = format!("{{{}\n", self.forces(part));
+        let mut unchanged = 0;
+        for ((name, attribute), shown) in attributes.iter().zip(&names) {
+            match self.argument(name, shown, width, attribute, level + 1) {
+                Some(line) => out.push_str(&line),
+                None => unchanged += 1,
+            }
+        }
+        if unchanged > 0 {
+            out.push_str(&self.hidden_line(level + 1, "attribute", unchanged));
+        }
+        let mut unchanged = 0;
+        for (name, group) in blocks {
+            unchanged += self.blocks(name, group, !attributes.is_empty(), level, &mut out);
+        }
+        if unchanged > 0 {
+            out.push('\n');
+            out.push_str(&self.hidden_line(level + 1, "block", unchanged));
+        }
+        out.push_str(&format!("{}}}", self.lead(level, Effect::Same)));
+        out
+    }
+
+    /// The blocks of one type; gives how many are left out.
+    fn blocks(&self, name: &str, group: &Blocks, apart: bool, level: usize, out: &mut String) -> usize {
+        let mut unchanged = 0;
+        let mut shown = false;
+        for (key, block) in &group.parts {
+            if block.effect == Effect::Same && !self.all {
+                unchanged += 1;
+                continue;
+            }
+            if !shown && apart {
+                out.push('\n');
+            }
+            let lead = self.lead(level + 1, block.effect);
+            let inner = self.lead(level + 2, Effect::Same);
+            if group.hidden {
+                if !shown {
+                    out.push_str(&format!(
+                        "{lead}{} {{\n{inner}# At least one block of this type is (or was) sensitive, so none is shown.\n{}}}\n",
+                        attribute_name(name),
+                        self.lead(level + 1, Effect::Same)
+                    ));
+                }
+                shown = true;
+                continue;
+            }
+            shown = true;
+            let key = key.as_ref().map(|key| format!(" {}", quoted(key))).unwrap_or_default();
+            out.push_str(&self.notice(block, "block", level + 1));
+            out.push_str(&format!("{lead}{}{key} {}\n", attribute_name(name), self.with_null().part(block, level + 1)));
+        }
+        unchanged
+    }
+}

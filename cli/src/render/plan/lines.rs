@@ -1,0 +1,151 @@
+//! Single lines about plans and applies, most of which scripts match.
+
+use super::super::events::{Counts, Hook};
+
+/// `Plan: 1 to add, ...`
+pub fn plan_line(counts: &Counts) -> String {
+    let import = if counts.import > 0 { format!("{} to import, ", counts.import) } else { String::new() };
+    let forget = if counts.forget > 0 { format!(", {} to forget", counts.forget) } else { String::new() };
+    format!("Plan: {import}{} to add, {} to change, {} to destroy{forget}.", counts.add, counts.change, counts.remove)
+}
+
+/// `Apply complete! ...`
+pub fn applied_line(counts: &Counts) -> String {
+    let import = if counts.import > 0 { format!("{} imported, ", counts.import) } else { String::new() };
+    let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
+    format!(
+        "Apply complete! Resources: {import}{} added, {} changed, {} destroyed{forget}.",
+        counts.add, counts.change, counts.remove
+    )
+}
+
+/// `Destroy complete! ...`
+pub fn destroyed_line(counts: &Counts) -> String {
+    let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
+    format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
+}
+
+/// The note below a plan: where it was saved and how to apply it, or that it was not saved.
+pub fn next_steps(out: Option<&str>, automation: bool) -> String {
+    /// As wide as a narrow terminal.
+    const WIDTH: usize = 77;
+    let rule = "─".repeat(WIDTH);
+    match out {
+        Some(path) if automation => format!("\n{rule}\n\nSaved the plan to: {path}\n"),
+        Some(path) => format!(
+            "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to apply:\n    \
+             weft apply \"{path}\"\n"
+        ),
+        None if automation => String::new(),
+        None => format!(
+            "\n{rule}\n\nNote: the plan was not saved: \"weft apply\" will plan anew, and may find other actions. Use the -out \
+             option to save it.\n"
+        ),
+    }
+}
+
+fn with_id(hook: &Hook) -> String {
+    hook.id.as_ref().map(|(key, value)| format!(" [{key}={value}]")).unwrap_or_default()
+}
+
+/// Seconds as people read them: `7s`, `3m7s`, `1h0m7s`.
+pub fn duration(seconds: u64) -> String {
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m{s}s"),
+        (h, m, s) => format!("{h}h{m}m{s}s"),
+    }
+}
+
+/// An operation begins.
+pub fn started_line(hook: &Hook) -> String {
+    let verb = match hook.action.as_str() {
+        "create" => "Creating...",
+        "update" => "Modifying...",
+        "delete" => "Destroying...",
+        "read" => "Reading...",
+        "forget" => "Forgetting...",
+        _ => "Starting...",
+    };
+    format!("{}: {verb}{}", hook.address, with_id(hook))
+}
+
+/// An operation takes long.
+pub fn progress_line(hook: &Hook) -> String {
+    let verb = match hook.action.as_str() {
+        "create" => "Still creating...",
+        "update" => "Still modifying...",
+        "delete" => "Still destroying...",
+        "read" => "Still reading...",
+        _ => "Still going...",
+    };
+    let id = hook.id.as_ref().map(|(key, value)| format!("{key}={value}, ")).unwrap_or_default();
+    format!("{}: {verb} [{id}{} elapsed]", hook.address, duration(hook.elapsed_seconds))
+}
+
+fn noun(hook: &Hook) -> &'static str {
+    match hook.action.as_str() {
+        "create" => "Creation",
+        "update" => "Modifications",
+        "delete" => "Destruction",
+        "read" => "Read",
+        "forget" => "Removal from state",
+        _ => "Work",
+    }
+}
+
+/// An operation is done.
+pub fn done_line(hook: &Hook) -> String {
+    format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), with_id(hook))
+}
+
+/// An operation failed.
+pub fn failed_line(hook: &Hook) -> String {
+    format!("{}: {} errored after {}", hook.address, noun(hook), duration(hook.elapsed_seconds))
+}
+
+/// A real object is being looked at.
+pub fn refreshing_line(hook: &Hook) -> String {
+    format!("{}: Refreshing state...{}", hook.address, with_id(hook))
+}
+
+/// A real object was looked at.
+pub fn refreshed_line(hook: &Hook) -> String {
+    format!("{}: Refresh complete{}", hook.address, with_id(hook))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook(action: &str, id: Option<&str>, elapsed_seconds: u64) -> Hook {
+        let Ok(address) = "aws_x.y[0]".parse() else { panic!("an address") };
+        Hook { address, action: action.into(), id: id.map(|id| ("id".into(), id.into())), elapsed_seconds }
+    }
+
+    #[test]
+    fn words_that_scripts_match() {
+        let counts = Counts { add: 1, change: 2, remove: 3, ..Counts::default() };
+        assert_eq!(plan_line(&counts), "Plan: 1 to add, 2 to change, 3 to destroy.");
+        assert_eq!(applied_line(&counts), "Apply complete! Resources: 1 added, 2 changed, 3 destroyed.");
+        assert_eq!(destroyed_line(&counts), "Destroy complete! Resources: 3 destroyed.");
+        let more = Counts { import: 4, forget: 5, ..counts };
+        assert_eq!(plan_line(&more), "Plan: 4 to import, 1 to add, 2 to change, 3 to destroy, 5 to forget.");
+        assert_eq!(
+            applied_line(&more),
+            "Apply complete! Resources: 4 imported, 1 added, 2 changed, 3 destroyed, 5 forgotten."
+        );
+    }
+
+    #[test]
+    fn operations() {
+        assert_eq!(started_line(&hook("create", None, 0)), "aws_x.y[0]: Creating...");
+        assert_eq!(done_line(&hook("create", Some("i-1"), 2)), "aws_x.y[0]: Creation complete after 2s [id=i-1]");
+        assert_eq!(
+            progress_line(&hook("update", Some("i-1"), 75)),
+            "aws_x.y[0]: Still modifying... [id=i-1, 1m15s elapsed]"
+        );
+        assert_eq!(started_line(&hook("delete", Some("i-1"), 0)), "aws_x.y[0]: Destroying... [id=i-1]");
+        assert_eq!(failed_line(&hook("delete", None, 3)), "aws_x.y[0]: Destruction errored after 3s");
+    }
+}

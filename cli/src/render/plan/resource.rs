@@ -1,0 +1,151 @@
+//! What happens to one object: why, and the difference it makes.
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::address::{InstanceKey, ProviderSource, ResourceMode};
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::graph::Action;
+use weft_graph_format::schema::ProviderSchema;
+
+use super::super::difference::{Pair, Printing, Reasons, object, untyped_object};
+use super::super::quoting::quoted;
+use super::super::schemas::schema_of;
+use super::super::style::Style;
+
+/// As what a change is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Something that will be done.
+    Plan,
+    /// Something that was found.
+    Drift,
+}
+
+/// The three columns that stand for an action.
+pub fn sign(action: ChangeAction, style: &Style) -> String {
+    let (lead, parts): (&str, &[(&str, &str)]) = match action {
+        ChangeAction::Only(Action::NoOp) => ("   ", &[]),
+        ChangeAction::Only(Action::Create) => ("  ", &[("32", "+")]),
+        ChangeAction::Only(Action::Read) => (" ", &[("36", "<=")]),
+        ChangeAction::Only(Action::Update) => ("  ", &[("33", "~")]),
+        ChangeAction::Only(Action::Delete) => ("  ", &[("31", "-")]),
+        ChangeAction::Only(Action::Forget) => ("  ", &[("31", ".")]),
+        ChangeAction::DeleteThenCreate => ("", &[("31", "-"), ("", "/"), ("32", "+")]),
+        ChangeAction::CreateThenDelete => ("", &[("32", "+"), ("", "/"), ("31", "-")]),
+        ChangeAction::ForgetThenCreate => ("", &[("31", "."), ("", "/"), ("32", "+")]),
+    };
+    let painted = parts.iter().map(|(code, text)| if code.is_empty() { (*text).to_owned() } else { style.paint(code, text) });
+    lead.chars().map(String::from).chain(painted).collect()
+}
+
+/// The comment, the reasons and the block of one change, without a line end.
+pub fn change(
+    change: &ResourceChange,
+    schemas: &BTreeMap<ProviderSource, ProviderSchema>,
+    told: Told,
+    style: &Style,
+) -> String {
+    let resource = &change.address.resource;
+    let reasons = Reasons::new(&change.replace_paths);
+    let pair = Pair { before: Some(&change.before), after: Some(&change.after) };
+    let difference = match schema_of(schemas, &change.provider.source, resource.mode, &resource.type_name) {
+        Some(schema) => object(pair, &schema.block, &reasons),
+        None => untyped_object(pair, &reasons),
+    };
+    let block = if resource.mode == ResourceMode::Data { "data" } else { "resource" };
+    let mut text = String::new();
+    for (place, line) in comment(change, told, style).iter().enumerate() {
+        text.push_str(if place == 0 { "  # " } else { "  # (" });
+        text.push_str(line);
+        text.push_str(if place == 0 { "\n" } else { ")\n" });
+    }
+    text.push_str(&format!(
+        "{} {block} {} {} {}",
+        sign(change.action, style),
+        quoted(&resource.type_name),
+        quoted(&resource.name),
+        Printing::change(style).part(&difference, 0)
+    ));
+    text
+}
+
+/// The first line says what happens, each other one why or what else.
+fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
+    let name = match &change.deposed {
+        Some(key) => format!("{} (deposed object {})", change.address, key.0),
+        None => change.address.to_string(),
+    };
+    let moved = change.previous_address.as_ref().filter(|previous| **previous != change.address);
+    if let (ChangeAction::Only(Action::NoOp), Some(previous)) = (change.action, moved) {
+        return vec![style.bold(&format!("{previous} has moved to {}", change.address))];
+    }
+    let mut lines = vec![style.bold(&format!("{name} {}", what(change, told, style)))];
+    if change.deposed.is_some() && told == Told::Plan {
+        lines.push("left over from a partially-failed replacement of this instance".to_owned());
+    }
+    lines.extend(why(change));
+    if let Some(previous) = moved {
+        lines.push(format!("moved from {previous}"));
+    }
+    lines
+}
+
+fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
+    let red = |words: &str| style.paint("1;31", words);
+    if told == Told::Drift {
+        return match change.action {
+            ChangeAction::Only(Action::Delete) => "has been deleted".to_owned(),
+            _ => "has changed".to_owned(),
+        };
+    }
+    match change.action {
+        ChangeAction::Only(Action::Create) => "will be created".to_owned(),
+        ChangeAction::Only(Action::Read) => "will be read during apply".to_owned(),
+        ChangeAction::Only(Action::Update) => "will be updated in-place".to_owned(),
+        ChangeAction::Only(Action::Delete) => format!("will be {}", red("destroyed")),
+        ChangeAction::Only(Action::Forget) => {
+            "will be removed from the OpenTofu state but will not be destroyed".to_owned()
+        }
+        ChangeAction::Only(Action::NoOp) => "has not changed".to_owned(),
+        _ => match change.reason {
+            Reason::ReplaceBecauseTainted => format!("is tainted, so must be {}", red("replaced")),
+            Reason::ReplaceByRequest => format!("will be {}, as requested", red("replaced")),
+            Reason::ReplaceByTriggers => format!("will be {} due to changes in replace_triggered_by", red("replaced")),
+            _ => format!("must be {}", red("replaced")),
+        },
+    }
+}
+
+fn why(change: &ResourceChange) -> Option<String> {
+    let address = &change.address;
+    Some(match change.reason {
+        Reason::DeleteBecauseNoResourceConfig => format!("because {} is not in configuration", address.resource),
+        Reason::DeleteBecauseNoMoveTarget => match &change.previous_address {
+            Some(previous) => format!("because {previous} was moved to {address}, which is not in configuration"),
+            None => format!("because {address}, which it was moved to, is not in configuration"),
+        },
+        Reason::DeleteBecauseNoModule => format!("because {} is not in configuration", address.module),
+        Reason::DeleteBecauseWrongRepetition => match &address.key {
+            InstanceKey::None => "because resource uses count or for_each".to_owned(),
+            InstanceKey::Int(_) => "because resource does not use count".to_owned(),
+            InstanceKey::String(_) => "because resource does not use for_each".to_owned(),
+        },
+        Reason::DeleteBecauseCountIndex => format!("because index {} is out of range for count", address.key),
+        Reason::DeleteBecauseEachKey => format!("because key {} is not in for_each map", address.key),
+        Reason::DeleteBecauseEnabledFalse => "because enabled is false".to_owned(),
+        Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
+        Reason::ReadBecauseDependencyPending => "depends on a resource or a module with changes pending".to_owned(),
+        Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
+        Reason::ForgotBecauseLifecycleDestroyInState => {
+            "because the state says lifecycle.destroy = false: the object is left alone".to_owned()
+        }
+        Reason::ForgotBecauseLifecycleDestroyInConfig => {
+            "because the configuration says lifecycle.destroy = false: the object is left alone".to_owned()
+        }
+        Reason::None
+        | Reason::ReplaceBecauseCannotUpdate
+        | Reason::ReplaceBecauseTainted
+        | Reason::ReplaceByRequest
+        | Reason::ReplaceByTriggers => return None,
+    })
+}

@@ -1,0 +1,247 @@
+//! How far each provider instance is: counts, what runs, and the time left.
+//!
+//! A [`Board`] is told what happens and when (in time since the beginning); it gives lines for a terminal, which are
+//! drawn again and again at one place, and plain ones, which are printed now and then. Addresses of provider instances
+//! are all that it knows, so nothing sensitive can be in them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::plan::duration;
+use super::style::Style;
+
+/// Most provider instances that a terminal shows at a time; of more, those that are still busy come first.
+const MOST_ROWS: usize = 12;
+/// Columns of a bar.
+const BAR: usize = 20;
+/// Done operations before a time is foretold: fewer say too little.
+const ENOUGH: usize = 3;
+
+/// How far one provider instance is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    all: usize,
+    done: usize,
+    failed: usize,
+    running: usize,
+    /// When the first operation began.
+    began: Option<Duration>,
+}
+
+impl Tally {
+    fn ended(&self) -> usize {
+        self.done + self.failed
+    }
+
+    /// Time left at the present pace; none while too little is known.
+    fn left(&self, now: Duration) -> Option<Duration> {
+        let spent = now.checked_sub(self.began?)?;
+        let rest = u32::try_from(self.all.saturating_sub(self.ended())).ok()?;
+        let ended = u32::try_from(self.ended()).ok()?;
+        (self.ended() >= ENOUGH && rest > 0).then(|| spent.saturating_mul(rest) / ended)
+    }
+
+    fn add(&mut self, other: &Tally) {
+        self.all += other.all;
+        self.done += other.done;
+        self.failed += other.failed;
+        self.running += other.running;
+        self.began = match (self.began, other.began) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn words(&self, now: Duration) -> String {
+        let mut words = Vec::new();
+        if self.running > 0 {
+            words.push(format!("{} running", self.running));
+        }
+        if self.failed > 0 {
+            words.push(format!("{} failed", self.failed));
+        }
+        if let Some(left) = self.left(now) {
+            words.push(format!("about {} left", duration(left.as_secs().max(1))));
+        }
+        words.join(", ")
+    }
+}
+
+/// How far everything is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    instances: BTreeMap<String, Tally>,
+}
+
+impl Board {
+    /// Nothing has happened yet. `operations` are the provider instances of the operations that will, as text; those
+    /// without one do not count.
+    pub fn new<'o>(operations: impl IntoIterator<Item = &'o str>) -> Board {
+        let mut board = Board::default();
+        for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {
+            board.instances.entry(instance.to_owned()).or_default().all += 1;
+        }
+        board
+    }
+
+    fn change(&mut self, instance: &str, change: impl FnOnce(&mut Tally)) {
+        if let Some(tally) = self.instances.get_mut(instance) {
+            change(tally);
+        }
+    }
+
+    /// An operation of a provider instance began.
+    pub fn began(&mut self, instance: &str, now: Duration) {
+        self.change(instance, |tally| {
+            tally.running += 1;
+            tally.began.get_or_insert(now);
+        });
+    }
+
+    /// A running operation was given back.
+    pub fn returned(&mut self, instance: &str) {
+        self.change(instance, |tally| tally.running = tally.running.saturating_sub(1));
+    }
+
+    /// An operation is done; `ran` where it had begun.
+    pub fn done(&mut self, instance: &str, ran: bool) {
+        self.change(instance, |tally| {
+            tally.done += 1;
+            tally.running = tally.running.saturating_sub(usize::from(ran));
+        });
+    }
+
+    /// An operation failed, will not be begun, or is in doubt; `ran` where it had begun.
+    pub fn failed(&mut self, instance: &str, ran: bool) {
+        self.change(instance, |tally| {
+            tally.failed += 1;
+            tally.running = tally.running.saturating_sub(usize::from(ran));
+        });
+    }
+
+    /// Whether there is more than one provider instance, so that each deserves words of its own.
+    pub fn has_several(&self) -> bool {
+        self.instances.len() > 1
+    }
+
+    /// Lines for a log: one for each provider instance that is not at its end.
+    pub fn plain(&self, now: Duration) -> Vec<String> {
+        let busy = self.instances.iter().filter(|(_, tally)| tally.ended() < tally.all);
+        busy.map(|(instance, tally)| {
+            let words = tally.words(now);
+            let comma = if words.is_empty() { "" } else { ", " };
+            format!("{}: {} of {} operations done{comma}{words}", short(instance), tally.done, tally.all)
+        })
+        .collect()
+    }
+
+    /// Lines for a terminal, none wider than it is: the busiest provider instances and a sum.
+    pub fn block(&self, now: Duration, style: &Style) -> Vec<String> {
+        let mut sum = Tally::default();
+        self.instances.values().for_each(|tally| sum.add(tally));
+        if sum.ended() >= sum.all {
+            return Vec::new();
+        }
+        let mut rows: Vec<(&str, &Tally)> = self.instances.iter().map(|(name, tally)| (short(name), tally)).collect();
+        let hidden = rows.len().saturating_sub(MOST_ROWS);
+        if hidden > 0 {
+            rows.sort_by_key(|(_, tally)| (tally.ended() >= tally.all, tally.running == 0));
+            rows.truncate(MOST_ROWS);
+            rows.sort_by_key(|(name, _)| *name);
+        }
+        let total = format!("all {}", self.instances.len());
+        let several = self.has_several();
+        let widest = rows.iter().map(|(name, _)| name.width()).chain([total.width()]).max().unwrap_or(0);
+        let digits = sum.all.to_string().len();
+        let row = |name: &str, tally: &Tally| {
+            let filled = (BAR * tally.ended()).checked_div(tally.all).unwrap_or(0).min(BAR);
+            let space = " ".repeat(widest.saturating_sub(name.width()));
+            let bar = format!("{}{}", "━".repeat(filled), " ".repeat(BAR - filled));
+            let done = tally.done;
+            let all = tally.all;
+            let line = format!("  {name}{space}  {bar}  {done:>digits$}/{all:<digits$}  {}", tally.words(now));
+            cut(line.trim_end(), style.width.saturating_sub(1))
+        };
+        let mut lines: Vec<String> = rows.iter().map(|(name, tally)| row(name, tally)).collect();
+        if hidden > 0 {
+            lines.push(cut(&format!("  ... and {hidden} more"), style.width.saturating_sub(1)));
+        }
+        if several {
+            lines.push(row(&total, &sum));
+        }
+        lines
+    }
+}
+
+/// As much of a line as fits into the columns.
+fn cut(line: &str, width: usize) -> String {
+    let mut taken = 0;
+    line.chars()
+        .take_while(|c| {
+            taken += unicode_width::UnicodeWidthChar::width(*c).unwrap_or(0);
+            taken <= width
+        })
+        .collect()
+}
+
+/// The part of a provider instance that tells it from the others: its key, its alias, or all of it.
+fn short(instance: &str) -> &str {
+    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
+    match keyed {
+        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
+        None => instance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EU: &str = "provider[\"h/n/aws\"].by_region[\"eu-west-1\"]";
+    const US: &str = "provider[\"h/n/aws\"].by_region[\"us\"]";
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn instances_by_their_keys() {
+        assert_eq!(short(EU), "eu-west-1");
+        assert_eq!(short("provider[\"h/n/aws\"]"), "provider[\"h/n/aws\"]");
+    }
+
+    #[test]
+    fn counts_and_time_left() {
+        let mut board = Board::new([EU, EU, EU, EU, EU, US, ""]);
+        board.began(EU, seconds(10));
+        for _ in 0..4 {
+            board.began(EU, seconds(10));
+        }
+        for _ in 0..3 {
+            board.done(EU, true);
+        }
+        assert_eq!(
+            board.plain(seconds(40)),
+            [
+                "eu-west-1: 3 of 5 operations done, 2 running, about 20s left",
+                "us: 0 of 1 operations done",
+            ]
+        );
+        board.failed(US, false);
+        let block = board.block(seconds(40), &Style::default());
+        assert_eq!(
+            block,
+            [
+                "  eu-west-1  ━━━━━━━━━━━━          3/5  2 running, about 20s left",
+                "  us         ━━━━━━━━━━━━━━━━━━━━  0/1  1 failed",
+                "  all 2      ━━━━━━━━━━━━━         3/6  2 running, 1 failed, about 15s left",
+            ]
+        );
+        assert!(board.block(seconds(40), &Style { width: 12, ..Style::default() }).iter().all(|l| l.width() <= 11));
+        board.done(EU, true);
+        board.done(EU, true);
+        assert!(board.block(seconds(60), &Style::default()).is_empty());
+    }
+}

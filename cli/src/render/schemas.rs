@@ -1,0 +1,139 @@
+//! Finding the schema of an object, and reading objects of state by it.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceMode};
+use weft_graph_format::codec;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
+use weft_graph_format::value::{Transform, Value};
+use weft_providers::Builtin;
+use weft_state::{InstanceObject, InstanceRecord, PathStep, SensitivePath};
+
+static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Builtin.schema());
+
+/// Schemas by provider, as far as they are at hand.
+pub type Schemas = BTreeMap<ProviderSource, Arc<ProviderSchema>>;
+
+/// The schema of a resource type, where it is at hand.
+pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
+    schemas: &'a BTreeMap<ProviderSource, S>,
+    source: &ProviderSource,
+    mode: ResourceMode,
+    type_name: &str,
+) -> Option<&'a Schema> {
+    let provider: &ProviderSchema = match schemas.get(source) {
+        Some(provider) => provider.borrow(),
+        // What is built in needs no package and no question.
+        None if *source == ProviderSource::builtin("terraform") => &BUILT_IN,
+        None => return None,
+    };
+    match mode {
+        ResourceMode::Managed => provider.resources.get(type_name),
+        ResourceMode::Data => provider.data_sources.get(type_name),
+        ResourceMode::Ephemeral => provider.ephemeral.get(type_name),
+    }
+}
+
+/// The provider of a stored instance.
+pub fn provider_of(record: &InstanceRecord) -> Option<ProviderSource> {
+    Some(record.provider.parse::<ProviderInstance>().ok()?.source)
+}
+
+/// The schema of a stored instance, where it is at hand.
+pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
+    schemas: &'a BTreeMap<ProviderSource, S>,
+    record: &InstanceRecord,
+) -> Option<&'a Schema> {
+    let mode = match record.mode {
+        weft_state::ResourceMode::Managed => ResourceMode::Managed,
+        weft_state::ResourceMode::Data => ResourceMode::Data,
+    };
+    schema_of(schemas, &provider_of(record)?, mode, &record.resource_type)
+}
+
+/// A stored object as a value, with marks where state or schema say sensitive. Without a schema that fits, by what the
+/// JSON itself says. None when the record is damaged or in the flat form of very old versions.
+pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<Value> {
+    let text = object.attributes.as_str().as_bytes();
+    let typed = schema
+        .filter(|schema| schema.version == object.schema_version)
+        .and_then(|schema| Some((codec::json::decode(text, &schema.block.implied_type()).ok()?, schema)));
+    let marks: Vec<(Path, Marks)> =
+        object.sensitive_paths.iter().filter_map(|path| Some((path_of(path)?, Marks::SENSITIVE))).collect();
+    match typed {
+        Some((value, schema)) => Some(with_schema_marks(&value.mark_paths(&marks), &schema.block)),
+        None => Some(codec::json::decode_implied(text).ok()?.mark_paths(&marks)),
+    }
+}
+
+/// The path as values know it; none when a key in it is neither text nor a place.
+fn path_of(stored: &SensitivePath) -> Option<Path> {
+    let steps = stored.iter().map(|step| match step {
+        PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
+        PathStep::Index(raw) => {
+            let index: serde_json::Value = serde_json::from_str(raw.as_str()).ok()?;
+            match index.get("value").unwrap_or(&index) {
+                serde_json::Value::String(key) => Some(Step::Key(key.as_str().into())),
+                serde_json::Value::Number(place) => Some(Step::Index(place.as_u64()?)),
+                _ => None,
+            }
+        }
+    });
+    Some(Path(steps.collect::<Option<Vec<_>>>()?))
+}
+
+/// The value with everything marked that its schema calls sensitive, also what is null.
+pub fn with_schema_marks(value: &Value, block: &Block) -> Value {
+    if !has_sensitive(block) {
+        return value.clone();
+    }
+    value.transform(&mut |path, part| {
+        if path.0.is_empty() || !sensitive_at(block, &path.0) || part.marks().is_sensitive() {
+            Transform::Descend
+        } else {
+            Transform::Replace(part.mark(&Marks::SENSITIVE))
+        }
+    })
+}
+
+fn has_sensitive(block: &Block) -> bool {
+    fn attribute(a: &Attribute) -> bool {
+        a.sensitive || a.nested.as_ref().is_some_and(|nested| nested.attributes.values().any(attribute))
+    }
+    block.attributes.values().any(attribute) || block.blocks.values().any(|nested| has_sensitive(&nested.block))
+}
+
+/// Whether a path ends at an attribute that is sensitive. Places and keys between names do not matter.
+fn sensitive_at(block: &Block, path: &[Step]) -> bool {
+    let mut names = path.iter().filter_map(|step| match step {
+        Step::Attribute(name) => Some(name),
+        _ => None,
+    });
+    if !matches!(path.last(), Some(Step::Attribute(_))) {
+        return false;
+    }
+    let mut block = block;
+    let mut attribute: Option<&Attribute> = None;
+    for name in names.by_ref() {
+        attribute = match attribute {
+            Some(Attribute { nested: Some(nested), .. }) => nested.attributes.get(name),
+            Some(_) => return false,
+            None => match (block.attributes.get(name), block.blocks.get(name)) {
+                (Some(found), _) => Some(found),
+                (None, Some(nested)) => {
+                    block = &nested.block;
+                    continue;
+                }
+                (None, None) => return false,
+            },
+        };
+        if attribute.is_none() {
+            return false;
+        }
+    }
+    attribute.is_some_and(|a| a.sensitive)
+}

@@ -1,0 +1,154 @@
+//! What came of checks, in the form of `checks`.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::address::{ModuleInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_state::CheckRecord;
+
+use super::objects::key;
+
+/// The results in a plan: one entry for each object of the configuration, with its instances.
+pub fn planned(results: &[CheckResult]) -> Json {
+    let mut by_config: IndexMap<(CheckedKind, String), Vec<&CheckResult>> = IndexMap::new();
+    for result in results {
+        by_config.entry((result.kind, without_keys(&result.address))).or_default().push(result);
+    }
+    by_config
+        .into_iter()
+        .map(|((kind, config), instances)| {
+            let worst = instances.iter().map(|result| rank(result.status)).max().unwrap_or(0);
+            let status = instances.iter().find(|result| rank(result.status) == worst).map(|result| result.status);
+            let instances: Vec<Json> = instances
+                .iter()
+                .map(|result| instance(&result.address, result.status.word(), &result.messages))
+                .collect();
+            json!({
+                "address": address(kind_word(kind), &config),
+                "status": status.unwrap_or(CheckStatus::Unknown).word(),
+                "instances": instances,
+            })
+        })
+        .collect()
+}
+
+/// The results in a state.
+pub fn stored(records: &[CheckRecord]) -> Json {
+    records
+        .iter()
+        .map(|record| {
+            let kind = match record.object_kind.as_str() {
+                "output" => "output_value",
+                other => other,
+            };
+            let objects = record.objects.iter().flatten();
+            let instances: Vec<Json> =
+                objects.map(|o| instance(&o.object_addr, &o.status, &o.failure_messages)).collect();
+            let mut object = Map::new();
+            object.insert("address".into(), address(kind, &record.config_addr));
+            object.insert("status".into(), record.status.clone().into());
+            if !instances.is_empty() {
+                object.insert("instances".into(), instances.into());
+            }
+            Json::Object(object)
+        })
+        .collect()
+}
+
+/// An error hides a failure, a failure what is not known, and that what holds.
+fn rank(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Pass => 0,
+        CheckStatus::Unknown => 1,
+        CheckStatus::Fail => 2,
+        CheckStatus::Error => 3,
+    }
+}
+
+fn kind_word(kind: CheckedKind) -> &'static str {
+    match kind {
+        CheckedKind::Resource => "resource",
+        CheckedKind::Output => "output_value",
+        CheckedKind::Check => "check",
+        CheckedKind::Variable => "var",
+    }
+}
+
+fn address(kind: &str, config: &str) -> Json {
+    let mut object = Map::new();
+    object.insert("kind".into(), kind.into());
+    object.insert("to_display".into(), config.into());
+    match (kind, config.parse::<ResourceInstance>()) {
+        ("resource", Ok(found)) => {
+            let mode = if found.resource.mode == ResourceMode::Data { "data" } else { "managed" };
+            if !found.module.is_root() {
+                object.insert("module".into(), found.module.to_string().into());
+            }
+            object.insert("mode".into(), mode.into());
+            object.insert("type".into(), found.resource.type_name.as_str().into());
+            object.insert("name".into(), found.resource.name.as_str().into());
+        }
+        _ => {
+            let (module, name) = split(config);
+            if let Some(module) = module {
+                object.insert("module".into(), module.into());
+            }
+            object.insert("name".into(), name.split_once('.').map_or(name, |(_, name)| name).into());
+        }
+    }
+    Json::Object(object)
+}
+
+fn instance(text: &str, status: &str, messages: &[String]) -> Json {
+    let mut address = Map::new();
+    address.insert("to_display".into(), text.into());
+    match text.parse::<ResourceInstance>() {
+        Ok(found) => {
+            if !found.module.is_root() {
+                address.insert("module".into(), found.module.to_string().into());
+            }
+            if let Some(index) = key(&found.key) {
+                address.insert("instance_key".into(), index);
+            }
+        }
+        Err(_) => {
+            if let (Some(module), _) = split(text) {
+                address.insert("module".into(), module.into());
+            }
+        }
+    }
+    let mut object = Map::new();
+    object.insert("address".into(), Json::Object(address));
+    object.insert("status".into(), status.into());
+    if !messages.is_empty() {
+        let problems: Vec<Json> = messages.iter().map(|message| json!({"message": message})).collect();
+        object.insert("problems".into(), problems.into());
+    }
+    Json::Object(object)
+}
+
+/// The module that an address begins with, and the rest: `output.x`, `check.y`, `var.z`.
+fn split(address: &str) -> (Option<&str>, &str) {
+    let ends = address.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
+    for at in ends.into_iter().rev() {
+        let module = address[..at].parse::<ModuleInstance>();
+        if module.is_ok_and(|module| !module.is_root()) {
+            return (Some(&address[..at]), &address[at + 1..]);
+        }
+    }
+    (None, address)
+}
+
+/// The address of what an instance is one of.
+fn without_keys(address: &str) -> String {
+    if let Ok(found) = address.parse::<ResourceInstance>() {
+        return found.config().to_string();
+    }
+    match split(address) {
+        (Some(module), rest) => match module.parse::<ModuleInstance>() {
+            Ok(module) => format!("{}.{rest}", module.config()),
+            Err(_) => address.to_owned(),
+        },
+        (None, rest) => rest.to_owned(),
+    }
+}

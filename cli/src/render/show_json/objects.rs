@@ -1,0 +1,76 @@
+//! Objects in the tree of modules, as `planned_values` and states have them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance, ResourceMode};
+
+/// The members that every mention of a resource instance has: address, module, mode, type, name, index.
+pub fn named(address: &ResourceInstance, with_module: bool) -> Map<String, Json> {
+    let mut object = Map::new();
+    object.insert("address".into(), address.to_string().into());
+    if with_module && !address.module.is_root() {
+        object.insert("module_address".into(), address.module.to_string().into());
+    }
+    let mode = if address.resource.mode == ResourceMode::Data { "data" } else { "managed" };
+    object.insert("mode".into(), mode.into());
+    object.insert("type".into(), address.resource.type_name.as_str().into());
+    object.insert("name".into(), address.resource.name.as_str().into());
+    if let Some(index) = key(&address.key) {
+        object.insert("index".into(), index);
+    }
+    object
+}
+
+/// The key of an instance; none where it has none.
+pub fn key(key: &InstanceKey) -> Option<Json> {
+    match key {
+        InstanceKey::None => None,
+        InstanceKey::Int(i) => Some((*i).into()),
+        InstanceKey::String(s) => Some(s.as_str().into()),
+    }
+}
+
+/// Objects by module.
+#[derive(Debug, Default)]
+pub struct Modules(BTreeMap<ModuleInstance, Vec<(String, Json)>>);
+
+impl Modules {
+    /// Adds an object; those of one module are listed by their addresses, in order of adding where these are equal.
+    pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
+        // Every module on the way is there, also one that only holds others.
+        let mut module = Some(address.module.clone());
+        while let Some(here) = module {
+            module = here.parent();
+            self.0.entry(here).or_default();
+        }
+        let objects = self.0.entry(address.module.clone()).or_default();
+        objects.push((address.to_string(), Json::Object(object)));
+    }
+
+    /// The tree, as `root_module`.
+    pub fn root(self) -> Json {
+        // A module comes after all that it is inside of: from the end, children are complete before their parents.
+        let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
+        for (module, mut objects) in self.0.into_iter().rev() {
+            objects.sort_by(|(a, _), (b, _)| a.cmp(b));
+            let mut node = Map::new();
+            let parent = module.parent();
+            if !objects.is_empty() {
+                node.insert("resources".into(), objects.into_iter().map(|(_, object)| object).collect());
+            }
+            if parent.is_some() {
+                node.insert("address".into(), module.to_string().into());
+            }
+            if let Some(mut inside) = children.remove(&module) {
+                inside.reverse();
+                node.insert("child_modules".into(), inside.into());
+            }
+            match parent {
+                Some(parent) => children.entry(parent).or_default().push(Json::Object(node)),
+                None => return Json::Object(node),
+            }
+        }
+        Json::Object(Map::new())
+    }
+}

@@ -1,0 +1,206 @@
+//! The document of a plan.
+
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
+use weft_graph_format::graph::Action;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::plan_file::{PlanFile, UiMode};
+use weft_graph_format::value::Value;
+use weft_state::tfstate::StateFile;
+use weft_state::{OutputRecord, RawJson};
+
+use super::super::schemas::{schema_of, with_schema_marks};
+use super::objects::{self, Modules};
+use super::trees::{known, sensitive, type_form, unknown};
+use super::{TOFU_VERSION, checks, relevant, stored};
+
+/// Version of the format.
+const FORMAT: &str = "1.2";
+
+/// The document of a plan.
+pub fn plan(plan: &PlanFile) -> Json {
+    let manifest = &plan.manifest;
+    let mut document = Map::new();
+    document.insert("format_version".into(), FORMAT.into());
+    document.insert("terraform_version".into(), TOFU_VERSION.into());
+    if !manifest.variables.is_empty() {
+        let variables = manifest.variables.iter();
+        let variables = variables.map(|(name, v)| (name.to_string(), json!({"value": known(&Value::from(v.clone()))})));
+        document.insert("variables".into(), Json::Object(variables.collect()));
+    }
+    document.insert("planned_values".into(), planned_values(plan));
+    // What only moved is among the changes already, unless the plan is about nothing else.
+    let drift = plan.changes.drift.iter();
+    let drift: Vec<Json> = drift
+        .filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op())
+        .map(|change| resource_change(plan, change))
+        .collect();
+    if !drift.is_empty() {
+        document.insert("resource_drift".into(), drift.into());
+    }
+    let changes: Vec<Json> = plan.changes.resources.iter().map(|change| resource_change(plan, change)).collect();
+    if !changes.is_empty() {
+        document.insert("resource_changes".into(), changes.into());
+    }
+    if !plan.changes.outputs.is_empty() {
+        let outputs = plan.changes.outputs.iter().map(|(name, output)| (name.to_string(), output_change(output)));
+        document.insert("output_changes".into(), Json::Object(outputs.collect()));
+    }
+    let prior = prior_state(plan);
+    if !prior.is_empty() {
+        document.insert("prior_state".into(), stored::state(Some(&prior), &plan.schemas));
+    }
+    let configuration = manifest.configuration.as_deref().and_then(|text| serde_json::from_str::<Json>(text).ok());
+    if let Some(configuration) = configuration {
+        document.insert("configuration".into(), configuration);
+    }
+    let relevant = relevant::attributes(&plan.graph);
+    if !relevant.is_empty() {
+        document.insert("relevant_attributes".into(), relevant.into());
+    }
+    if !manifest.checks.is_empty() {
+        document.insert("checks".into(), checks::planned(&manifest.checks));
+    }
+    document.insert("timestamp".into(), manifest.timestamp.clone().into());
+    document.insert("errored".into(), manifest.errored.into());
+    Json::Object(document)
+}
+
+/// The state that the plan was made from. Outputs whose new values are known are in it as if they were stored already:
+/// they say what the configuration makes of that state.
+fn prior_state(plan: &PlanFile) -> StateFile {
+    let text = plan.manifest.prior_state.as_deref();
+    let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();
+    for (name, output) in &plan.changes.outputs {
+        let changes = matches!(output.action, Action::Create | Action::Update);
+        if !changes || !output.after.is_wholly_known() {
+            continue;
+        }
+        if output.after.is_null() {
+            state.outputs.remove(name.as_str());
+            continue;
+        }
+        let record = OutputRecord {
+            value: RawJson::new(known(&output.after).to_string()),
+            value_type: RawJson::new(type_form(&output.after.ty()).to_string()),
+            sensitive: output.sensitive_after,
+            deprecated: None,
+        };
+        state.outputs.insert(name.to_string(), record);
+    }
+    state
+}
+
+/// The value with everything marked that its type's schema calls sensitive.
+fn marked(plan: &PlanFile, change: &ResourceChange, value: &Value) -> Value {
+    let ResourceInstance { resource, .. } = &change.address;
+    match schema_of(&plan.schemas, &change.provider.source, resource.mode, &resource.type_name) {
+        Some(schema) => with_schema_marks(value, &schema.block),
+        None => value.clone(),
+    }
+}
+
+fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
+    let mut object = objects::named(&change.address, true);
+    if let Some(previous) = change.previous_address.as_ref().filter(|previous| **previous != change.address) {
+        object.insert("previous_address".into(), previous.to_string().into());
+    }
+    if let Some(deposed) = &change.deposed {
+        object.insert("deposed".into(), deposed.0.as_str().into());
+    }
+    object.insert("provider_name".into(), change.provider.source.to_string().into());
+    let (before, after) = (marked(plan, change, &change.before), marked(plan, change, &change.after));
+    let mut inner = Map::new();
+    inner.insert("actions".into(), change.action.words().into());
+    inner.insert("before".into(), known(&before));
+    inner.insert("after".into(), known(&after));
+    let after_unknown = match (after.is_wholly_known(), after.is_null()) {
+        (true, true) => false.into(),
+        (true, false) => json!({}),
+        _ => unknown(&after),
+    };
+    inner.insert("after_unknown".into(), after_unknown);
+    inner.insert("before_sensitive".into(), sensitive_object(&before));
+    inner.insert("after_sensitive".into(), sensitive_object(&after));
+    if !change.replace_paths.is_empty() {
+        let paths: Vec<Json> = change.replace_paths.iter().map(path).collect();
+        inner.insert("replace_paths".into(), paths.into());
+    }
+    object.insert("change".into(), Json::Object(inner));
+    if let Some(reason) = change.reason.word() {
+        object.insert("action_reason".into(), reason.into());
+    }
+    Json::Object(object)
+}
+
+/// An object that is not there has no sensitive part.
+fn sensitive_object(value: &Value) -> Json {
+    if value.is_null() { false.into() } else { sensitive(value) }
+}
+
+fn path(path: &Path) -> Json {
+    path.0
+        .iter()
+        .map(|step| match step {
+            Step::Attribute(name) | Step::Key(name) => Json::from(name.as_str()),
+            Step::Index(i) => (*i).into(),
+        })
+        .collect()
+}
+
+/// An output is sensitive on both sides when it was declared so on one.
+fn is_sensitive(output: &OutputChange) -> bool {
+    output.sensitive_before || output.sensitive_after
+}
+
+fn output_change(output: &OutputChange) -> Json {
+    let after_unknown = if output.after.is_wholly_known() { false.into() } else { unknown(&output.after) };
+    json!({
+        "actions": [output.action.word()],
+        "before": known(&output.before),
+        "after": known(&output.after),
+        "after_unknown": after_unknown,
+        "before_sensitive": is_sensitive(output),
+        "after_sensitive": is_sensitive(output),
+    })
+}
+
+/// What will be there when the plan has been applied, as far as that is known.
+fn planned_values(plan: &PlanFile) -> Json {
+    let mut values = Map::new();
+    let outputs: Map<String, Json> = plan
+        .changes
+        .outputs
+        .iter()
+        .filter(|(_, output)| output.action != Action::Delete)
+        .map(|(name, output)| {
+            let mut object = Map::new();
+            object.insert("sensitive".into(), is_sensitive(output).into());
+            if output.after.is_wholly_known() {
+                object.insert("type".into(), type_form(&output.after.ty()));
+                object.insert("value".into(), known(&output.after));
+            }
+            (name.to_string(), Json::Object(object))
+        })
+        .collect();
+    if !outputs.is_empty() {
+        values.insert("outputs".into(), Json::Object(outputs));
+    }
+    let mut modules = Modules::default();
+    for change in &plan.changes.resources {
+        let goes = matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
+        if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {
+            continue;
+        }
+        let after = marked(plan, change, &change.after);
+        let mut object = objects::named(&change.address, false);
+        object.insert("provider_name".into(), change.provider.source.to_string().into());
+        object.insert("schema_version".into(), change.schema_version.into());
+        object.insert("values".into(), known(&after));
+        object.insert("sensitive_values".into(), sensitive_object(&after));
+        modules.add(&change.address, object);
+    }
+    values.insert("root_module".into(), modules.root());
+    Json::Object(values)
+}

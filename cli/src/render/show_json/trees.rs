@@ -1,0 +1,64 @@
+//! Values as JSON: what they hold, which parts are unknown, which sensitive.
+
+use serde_json::{Map, Value as Json};
+use weft_graph_format::number::Number;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_state::RawJson;
+
+/// JSON text as a document; numbers keep their digits.
+pub fn parsed(raw: &RawJson) -> Json {
+    serde_json::from_str(raw.as_str()).unwrap_or(Json::Null)
+}
+
+/// A type in its JSON form.
+pub fn type_form(ty: &Type) -> Json {
+    serde_json::from_str(&weft_graph_format::codec::type_json::encode(ty)).unwrap_or(Json::Null)
+}
+
+/// What a value holds. Attributes and entries that are unknown are left out, elements are null in their place.
+/// Sensitive parts are there: [`sensitive`] says where.
+pub fn known(value: &Value) -> Json {
+    match value.open().1 {
+        Kind::Unknown(_) | Kind::Null(_) => Json::Null,
+        Kind::Bool(b) => (*b).into(),
+        Kind::Number(n) => number(n),
+        Kind::String(s) => s.as_str().into(),
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().map(known).collect(),
+        Kind::Map(f) | Kind::Object(f) => Json::Object(
+            f.iter()
+                .filter(|(_, part)| part.is_known())
+                .map(|(name, part)| (name.to_string(), known(part)))
+                .collect(),
+        ),
+    }
+}
+
+/// All digits; JSON has no infinity.
+fn number(number: &Number) -> Json {
+    number.to_json().ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Json::Null)
+}
+
+/// `true` where a value is unknown, in the shape of the value.
+pub fn unknown(value: &Value) -> Json {
+    tree(value, &|part| !part.is_known())
+}
+
+/// `true` where a value is sensitive, in the shape of the value.
+pub fn sensitive(value: &Value) -> Json {
+    tree(value, &|part| part.marks().is_sensitive())
+}
+
+fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
+    if holds(value) {
+        return true.into();
+    }
+    match value.open().1 {
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().map(|part| tree(part, holds)).collect(),
+        Kind::Map(f) | Kind::Object(f) => {
+            let parts = f.iter().map(|(name, part)| (name.to_string(), tree(part, holds)));
+            Json::Object(parts.filter(|(_, part)| *part != Json::Bool(false)).collect::<Map<_, _>>())
+        }
+        _ => false.into(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Operators with two operands, and conditionals: where an operand can forgive what went wrong in another.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{self, Formula, FormulaOp};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{BinaryOperator, ExprId};
+
+use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
+use crate::conditional;
+use crate::operators::{self, Side};
+use crate::symbolic::{self, Passing};
+
+impl Evaluator<'_> {
+    pub(super) fn binary(&mut self, operator: BinaryOperator, left_id: ExprId, right_id: ExprId, id: ExprId) -> Value {
+        let operator = operator_of(operator);
+        let (left, mut left_problems) = self.apart(|e| e.value(left_id));
+        let (right, mut right_problems) = self.apart(|e| e.value(right_id));
+        let (left_failed, right_failed) = (failed(&left_problems), failed(&right_problems));
+        let left_converted = operators::convert_operand(operator, Side::Left, &left);
+        let right_converted = operators::convert_operand(operator, Side::Right, &right);
+        if let (Err(error), false) = (&left_converted, left_failed) {
+            left_problems.push(self.placed(error.diagnostic(), self.span(left_id), id));
+        }
+        if let (Err(error), false) = (&right_converted, right_failed) {
+            right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
+        }
+        // An operand that decides forgives what went wrong while the other was computed, not that it does not fit.
+        if right_failed
+            && let Ok(deciding) = &left_converted
+            && let (false, Some(result)) = (failed(&left_problems), operators::decided_by(operator, deciding))
+        {
+            self.diagnostics.append(&mut left_problems);
+            let result = Value::bool(result).mark(deciding.marks()).add_origin(deciding.origin());
+            if deciding.formula().is_none() {
+                return result;
+            }
+            let parts = FormulaOp::Binary(operator, deciding.to_formula(), right.to_formula());
+            let formula = Formula::new(parts, Type::Bool, Some(self.range(id)));
+            return result.with_formula(Some(formula)).add_origin(right.deep_origin().as_ref());
+        }
+        let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
+        self.diagnostics.append(&mut left_problems);
+        self.diagnostics.append(&mut right_problems);
+        let operands = [left, right];
+        let [left, right] = &operands;
+        let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
+        if let Some(problem) = problem {
+            let live = operands.iter().any(|operand| operand.deep().live);
+            // What is not known yet may decide at apply, and forgive the other operand then.
+            let may_decide = !left_failed
+                && left.deep().unknown
+                && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
+            return if may_decide {
+                self.open_failure(id, &operands, op)
+            } else if left_failed || right_failed {
+                self.failed_operand(id, &operands, op)
+            } else if live {
+                self.open_failure(id, &operands, op)
+            } else {
+                failed_value(&problem)
+            };
+        }
+        match operators::binary(operator, left, right, Some(&self.range(id))) {
+            Ok(value) => value,
+            Err(error) => self.fail_on(error.diagnostic(), self.span(id), id, &operands, op),
+        }
+    }
+
+    /// A conditional whose branches were evaluated, each with its own diagnostics.
+    pub(super) fn conditional(
+        &mut self,
+        condition_id: ExprId,
+        (yes, yes_problems): (Value, Vec<Diagnostic>),
+        (no, no_problems): (Value, Vec<Diagnostic>),
+        yes_id: ExprId,
+        no_id: ExprId,
+        id: ExprId,
+    ) -> Value {
+        let ty = match conditional::result_type(&yes, &no) {
+            Ok(ty) => ty,
+            Err(problem) => {
+                let subject = self.span(yes_id).through(self.span(no_id));
+                return self.problem(&problem, subject, id);
+            }
+        };
+        let (given_condition, condition_failed) = self.checked(condition_id);
+        let all = [given_condition.clone(), yes.clone(), no.clone()];
+        let whole = || FormulaOp::Conditional {
+            condition: given_condition.to_formula(),
+            yes: yes.to_formula().marked(no.marks()),
+            no: no.to_formula().marked(yes.marks()),
+        };
+        if condition_failed {
+            return certain_failure(&given_condition).unwrap_or_else(|| self.open_failure(id, &all, whole));
+        }
+        let condition = match conditional::condition_value(&given_condition) {
+            Ok(condition) => condition,
+            Err(problem) => {
+                let failure = self.problem(&problem, self.span(condition_id), id);
+                return if given_condition.deep().live { self.open_failure(id, &all, whole) } else { failure };
+            }
+        };
+        let (condition_bare, marks) = condition.unmark();
+        let range = self.range(id);
+        let branch = |evaluator: &Self, value: &Value, problems: &[Diagnostic], which: &str, at: ExprId| {
+            if let Some(problem) = problems.iter().find(|p| p.is_error()) {
+                return Err(problem.clone());
+            }
+            conditional::convert_result(value, &ty, which)
+                .map_err(|problem| evaluator.placed(problem.diagnostic(), evaluator.span(at), id))
+        };
+        let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
+        let no_result = branch(self, &no, &no_problems, "false", no_id);
+        // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
+        // The type that results are converted to, which may be wider than that of what is chosen now.
+        let formula = |_: Type| Formula::new(whole(), ty.clone(), Some(range.clone()));
+        let Some(truth) = condition_bare.as_bool() else {
+            let result = conditional::undecided(&condition, &yes, &no, &ty);
+            return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
+        };
+        let (chosen, chosen_problems) = if truth { (&yes_result, yes_problems) } else { (&no_result, no_problems) };
+        // The marks of the other result come along, as in OpenTofu.
+        let marks = marks.union(if truth { no.marks() } else { yes.marks() });
+        let result = match chosen {
+            Ok(value) => {
+                self.diagnostics.extend(chosen_problems);
+                value.clone()
+            }
+            Err(problem) => {
+                if chosen_problems.iter().any(Diagnostic::is_error) {
+                    self.diagnostics.extend(chosen_problems);
+                } else {
+                    self.diagnostics.push(problem.clone());
+                }
+                let given = if truth { &yes } else { &no };
+                let open = condition.deep().live || (given.deep().formula && !fails_for_certain(given));
+                return if open { self.open_failure(id, &all, whole) } else { failed_value(problem) };
+            }
+        };
+        if condition.formula().is_none() {
+            return result.mark(&marks).add_origin(condition.origin());
+        }
+        let whole = formula(result.ty());
+        let origin = symbolic::joined_origin(&[condition.clone(), yes, no]);
+        symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
+    }
+}
+
+fn operator_of(operator: BinaryOperator) -> formula::BinaryOperator {
+    match operator {
+        BinaryOperator::Or => formula::BinaryOperator::Or,
+        BinaryOperator::And => formula::BinaryOperator::And,
+        BinaryOperator::Equal => formula::BinaryOperator::Equal,
+        BinaryOperator::NotEqual => formula::BinaryOperator::NotEqual,
+        BinaryOperator::Greater => formula::BinaryOperator::Greater,
+        BinaryOperator::GreaterOrEqual => formula::BinaryOperator::GreaterOrEqual,
+        BinaryOperator::Less => formula::BinaryOperator::Less,
+        BinaryOperator::LessOrEqual => formula::BinaryOperator::LessOrEqual,
+        BinaryOperator::Add => formula::BinaryOperator::Add,
+        BinaryOperator::Subtract => formula::BinaryOperator::Subtract,
+        BinaryOperator::Multiply => formula::BinaryOperator::Multiply,
+        BinaryOperator::Divide => formula::BinaryOperator::Divide,
+        BinaryOperator::Remainder => formula::BinaryOperator::Modulo,
+    }
+}

@@ -1,0 +1,301 @@
+//! Rules of formulas, one by one: live values, sets, templates at apply, impure calls, loops, failures kept apart.
+
+use std::collections::BTreeMap;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_expressions::compile::{Fault, Program, Results, run};
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::functions::{CallContext, FunctionError, Impure};
+use weft_expressions::symbolic::replace_formulas;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
+use weft_graph_format::source::Position;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Refinement, Value};
+use weft_syntax::{Traversal, Tree, parse_expression};
+
+#[derive(Default)]
+struct World {
+    roots: BTreeMap<&'static str, Value>,
+    results: BTreeMap<u32, Value>,
+    skipped: Vec<u32>,
+    impure: BTreeMap<u32, Value>,
+    run_impure: bool,
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl World {
+    /// A name that is unknown at plan and has this value at apply.
+    fn unknown(mut self, name: &'static str, ty: Type, result: Value) -> World {
+        let id = self.results.len() as u32;
+        let formula = Formula::result(OperationId(id), Path::ROOT, ty.clone());
+        let value = Value::refined(ty, Refinement::not_null()).with_formula(Some(formula));
+        self.roots.insert(name, value.add_origin(Some(&Origin::after(OperationId(id)))));
+        self.results.insert(id, result);
+        self
+    }
+
+    /// A name that has one value at plan and another at apply.
+    fn live(mut self, name: &'static str, planned: Value, result: Value) -> World {
+        let id = self.results.len() as u32;
+        let formula = Formula::result(OperationId(id), Path::ROOT, planned.ty());
+        let value = replace_formulas(&planned, &formula).add_origin(Some(&Origin::after(OperationId(id))));
+        self.roots.insert(name, value);
+        self.results.insert(id, result);
+        self
+    }
+
+    fn plan(&self, text: &str) -> (Value, Vec<Diagnostic>) {
+        let (expression, problems) = parse_expression("test", Arc::from(text), Position::START);
+        assert!(problems.is_empty(), "{text}: {problems:?}");
+        evaluate(&expression, self)
+    }
+
+    fn planned(&self, text: &str) -> Value {
+        let (value, problems) = self.plan(text);
+        assert!(problems.is_empty(), "{text}: {problems:?}");
+        value
+    }
+
+    /// What the expression comes to at apply.
+    fn applied(&self, text: &str) -> Result<Value, Fault> {
+        run(&self.planned(text).to_formula(), self)
+    }
+}
+
+impl Scope for World {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        match self.roots.get(traversal.root.text.as_str()) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            None => Err(vec![Diagnostic::error("Unknown name", "").at(tree.range(traversal.root.span))]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        let impure = if self.run_impure { Impure::Run } else { Impure::Defer };
+        CallContext {
+            impure,
+            base_directory: FilePath::new(""),
+            ..CallContext::new(&self.occurrences, &self.parameters)
+        }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("No provider", name))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("no provider"))
+    }
+}
+
+impl Results for World {
+    fn result(&self, operation: OperationId) -> Result<Value, Fault> {
+        if self.skipped.contains(&operation.0) {
+            return Err(Fault::Skipped);
+        }
+        self.results.get(&operation.0).cloned().ok_or(Fault::Skipped)
+    }
+
+    fn input(&self, _: &str) -> Result<Value, Fault> {
+        Err(Fault::Skipped)
+    }
+
+    fn impure(&self, occurrence: Occurrence) -> Option<Value> {
+        self.impure.get(&occurrence.0).cloned()
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        Scope::context(self)
+    }
+
+    fn provider_function(&self, _: &str, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("No provider", name))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("no provider"))
+    }
+}
+
+fn strings(items: &[&str]) -> Value {
+    Value::list(Type::String, items.iter().map(Value::string).collect())
+}
+
+#[test]
+fn a_live_value_is_never_folded() {
+    let world = World::default().live("flag", Value::bool(true), Value::bool(false)).live(
+        "names",
+        strings(&["a"]),
+        strings(&["b", "c"]),
+    );
+    for (text, at_plan, at_apply) in [
+        ("flag ? 1 : 2", "1", "2"),
+        ("\"<${flag}>\"", "\"<true>\"", "\"<false>\""),
+        ("[for n in names : upper(n)]", "[\"A\"]", "[\"B\", \"C\"]"),
+        ("length(names)", "1", "2"),
+        ("names[0]", "\"a\"", "\"b\""),
+        ("try(names[1], \"none\")", "\"none\"", "\"c\""),
+        ("can(names[1])", "false", "true"),
+        ("names[*]", "[\"a\"]", "[\"b\", \"c\"]"),
+        ("!flag || names[0] == \"b\"", "false", "true"),
+        ("max([1, 2, flag ? 3 : 4]...)", "3", "4"),
+    ] {
+        assert_eq!(format!("{:?}", world.planned(text)), at_plan, "{text} at plan");
+        let applied = world.applied(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
+        assert_eq!(format!("{applied:?}"), at_apply, "{text} at apply");
+    }
+}
+
+#[test]
+fn elements_of_a_set_may_turn_out_equal() {
+    let world = World::default().unknown("x", Type::String, Value::string("a"));
+    for (text, at_apply) in [
+        ("length(toset([x, \"a\"]))", "1"),
+        ("[for e in toset([x, \"a\"]) : e]", "[\"a\"]"),
+        ("tolist(toset([x, \"b\", \"a\"]))", "[\"a\", \"b\"]"),
+    ] {
+        let applied = world.applied(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
+        assert_eq!(format!("{applied:?}"), at_apply, "{text}");
+    }
+}
+
+#[test]
+fn a_branch_not_taken_keeps_its_error() {
+    let world =
+        World::default().unknown("flag", Type::Bool, Value::bool(true)).unknown("off", Type::Bool, Value::bool(false));
+    assert_eq!(world.applied("flag ? 1 : tonumber(\"x\")").ok(), Some(Value::int(1)));
+    let fault = world.applied("off ? 1 : tonumber(\"x\")").expect_err("the branch that fails");
+    assert!(matches!(fault, Fault::Failed(problems) if problems[0].summary == "Invalid function argument"));
+}
+
+#[test]
+fn what_was_skipped_is_not_caught() {
+    let mut world = World::default().unknown("x", Type::String, Value::string("a"));
+    world.skipped.push(0);
+    assert_eq!(world.applied("try(tonumber(x), 1)"), Err(Fault::Skipped));
+    assert_eq!(world.applied("can(x)"), Err(Fault::Skipped));
+}
+
+#[test]
+fn leaves_wait_for_what_they_need() {
+    let world =
+        World::default().unknown("a", Type::String, Value::string("1")).unknown("b", Type::String, Value::string("2"));
+    let origin = world.planned("{ a = a, b = b }.a").deep_origin().expect("an origin");
+    assert_eq!(format!("{origin:?}"), format!("{:?}", Origin::after(OperationId(0))));
+    let both = world.planned("{ a = a, b = b }").deep_origin();
+    assert_eq!(format!("{both:?}"), "Some(union of 2)");
+    let merged = world.planned("merge({ a = a }, { b = b }).b").deep_origin().expect("an origin");
+    assert_eq!(format!("{merged:?}"), format!("{:?}", Origin::after(OperationId(1))));
+}
+
+#[test]
+fn a_template_known_at_apply_is_parsed_then() {
+    let world = World::default().unknown("text", Type::String, Value::string("%{ for n in names }<${n}>%{ endfor }"));
+    let applied = world.applied("templatestring(text, { names = [\"a\", \"b\"] })");
+    assert_eq!(applied.ok(), Some(Value::string("<a><b>")));
+}
+
+#[test]
+fn impure_calls_are_told_apart() {
+    let mut world = World::default();
+    let value = world.planned("[uuid(), uuid()]");
+    assert!(value.deep().unknown && !value.deep().unexplained);
+    let mut occurrences = Vec::new();
+    value.visit(&mut |_, part| {
+        if let Some(FormulaOp::Call { occurrence: Some(found), .. }) = part.formula().map(Formula::op) {
+            occurrences.push(found.0);
+        }
+    });
+    assert_eq!(occurrences.len(), 2);
+    assert_ne!(occurrences[0], occurrences[1]);
+    world.impure.insert(occurrences[0], Value::string("first"));
+    world.impure.insert(occurrences[1], Value::string("second"));
+    let applied = run(&value.to_formula(), &world).expect("both are there");
+    assert_eq!(format!("{applied:?}"), "[\"first\", \"second\"]");
+}
+
+#[test]
+fn an_impure_call_in_a_symbolic_body_runs_once_an_iteration() {
+    let mut world = World::default().unknown("names", Type::list(Type::String), strings(&["a", "b"]));
+    let value = world.planned("[for n in names : uuid()]");
+    world.run_impure = true;
+    let applied = run(&value.to_formula(), &world).expect("a value");
+    let items = applied.as_items().expect("a tuple");
+    assert_eq!(items.len(), 2);
+    assert_ne!(items[0], items[1]);
+}
+
+#[test]
+fn marks_come_out_of_formulas() {
+    let world = World::default().unknown("x", Type::String, Value::string("a")).unknown(
+        "names",
+        Type::list(Type::String),
+        strings(&["a"]),
+    );
+    for text in [
+        "sensitive(x)",
+        "\"${sensitive(x)}-\"",
+        "{ a = sensitive(x) }.a",
+        "sensitive({ a = x }).a",
+        "[for n in names : sensitive(n)][0]",
+    ] {
+        let applied = world.applied(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
+        assert_eq!(*applied.marks(), Marks::SENSITIVE, "{text}");
+    }
+    let bare = world.applied("nonsensitive(sensitive(x))").expect("a value");
+    assert!(bare.marks().is_empty());
+}
+
+#[test]
+fn what_formulas_share_is_run_once() {
+    // Doubling a value thirty times is a chain of thirty nodes, and not a tree of a billion.
+    let world = World::default().unknown("x", Type::String, Value::string("a"));
+    let mut value = world.planned("x");
+    for _ in 0..30 {
+        let scope = World { roots: BTreeMap::from([("x", value.clone())]), ..World::default() };
+        value = scope.planned("substr(\"${x}${x}\", 0, 4)");
+    }
+    let program = Program::compile(&[value.to_formula()]);
+    assert!(program.len() < 200, "{} nodes", program.len());
+    assert_eq!(program.run(&world)[0].clone().ok(), Some(Value::string("aaaa")));
+}
+
+#[test]
+fn depth_does_not_reach_the_stack() {
+    let world = World::default().unknown("x", Type::Number, Value::int(1));
+    let chain = format!("x{}", " + 1".repeat(20_000));
+    assert_eq!(world.applied(&chain).ok(), Some(Value::int(20_001)));
+    let conditionals = format!("{}0", "x == 2 ? 5 : ".repeat(5_000));
+    assert_eq!(world.applied(&conditionals).ok(), Some(Value::int(0)));
+}
+
+#[test]
+fn errors_at_apply_have_their_place() {
+    let world = World::default().unknown("m", Type::map(Type::String), Value::map(Type::String, BTreeMap::new()));
+    let fault = world.applied("upper(m.missing)").expect_err("there is no such element");
+    let Fault::Failed(problems) = fault else { panic!("skipped") };
+    assert_eq!(problems[0].summary, "Missing map element");
+    let subject = problems[0].subject.clone().expect("a place");
+    assert_eq!((subject.start.column, subject.end.column), (8, 16));
+}
+
+#[test]
+fn errors_show_the_values_involved() {
+    let world = World::default().unknown("x", Type::String, Value::string("a"));
+    let (_, problems) = world.plan("[for n in [\"a\"] : tonumber(n)][0] + (x == \"a\" ? 1 : 2)");
+    assert_eq!(problems[0].summary, "Invalid function argument");
+    assert_eq!(problems[0].values[0].traversal, "n");
+    assert_eq!(problems[0].values[0].statement, "is \"a\"");
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""How many operations a second a cluster carries out: 10,000 updates over four provider instances, each on a worker of
+its own, with Redis at `appendfsync always`, so that intent and commit of each are durable, apart from each other.
+
+    cluster_throughput.py [--bin-dir target/release] [--operations N] [--check]
+
+The provider does nothing and takes no time (`offline`), so that what is measured is the engine. Printed are the rate
+from the first start to the last completion, and that of the whole command. `--check`: exit code 1 below 5,000 a second.
+"""
+import argparse
+import json
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "chaos"))
+from stage import ROOT, Broken, Cluster, Redis, Stage  # noqa: E402
+
+# Operations a second that are aimed at.
+AIM = 5_000
+WORKERS = 4
+# The longest a command may take, in seconds.
+LONG = 600
+
+
+def configuration(operations):
+    text = """
+terraform {
+  required_providers {
+    cloud = { source = "weft.test/sim/cloud" }
+  }
+}
+variable "ttl" { default = 60 }
+"""
+    for number in range(WORKERS):
+        text += f"""
+provider "cloud" {{
+  alias   = "p{number}"
+  region  = "region-{number}"
+  offline = true
+}}
+resource "cloud_dns_record" "r{number}" {{
+  provider = cloud.p{number}
+  count    = {operations // WORKERS}
+  name     = "r${{count.index}}"
+  type     = "A"
+  ttl      = var.ttl
+  values   = ["192.0.2.1"]
+}}
+"""
+    return text
+
+
+def span(events):
+    """Seconds from the first `apply_start` to the last `apply_complete`, and how many of these."""
+    first = last = None
+    count = 0
+    for line in events.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if event.get("type") not in ("apply_start", "apply_complete"):
+            continue
+        moment = datetime.fromisoformat(event["@timestamp"].replace("Z", "+00:00"))
+        if event["type"] == "apply_start":
+            first = moment if first is None else min(first, moment)
+        else:
+            count += 1
+            last = moment if last is None else max(last, moment)
+    if first is None or last is None:
+        raise Broken("apply -json shows no apply_start and apply_complete")
+    return max((last - first).total_seconds(), 1e-6), count
+
+
+def measure(bin_dir, operations):
+    with Stage(bin_dir, prefix="weft-throughput-") as stage:
+        stage.cli_config([stage.mirror()])
+        work = stage.path / "work"
+        work.mkdir()
+        (work / "main.tf").write_text(configuration(operations))
+        cluster = Cluster(stage, Redis(stage), workers=WORKERS, state="throughput")
+        env = cluster.env()
+        for arguments in (["init"], ["plan", "-out=create.weft"], ["apply", "create.weft"],
+                          ["plan", "-var", "ttl=61", "-out=update.weft"]):
+            stage.must(0, *arguments[:1], "-input=false", "-no-color", *arguments[1:], cwd=work, env=env, seconds=LONG)
+        start = time.perf_counter()
+        applied = stage.must(0, "apply", "-json", "update.weft", cwd=work, env=env, seconds=LONG)
+        whole = time.perf_counter() - start
+        run = stage.json("runs", "show", "-json", cwd=work, env=env, seconds=LONG)
+        updates = [o for o in run["operations"] if o["action"] == "update"]
+        if len(updates) != operations or any(o["status"] != "done" for o in updates):
+            raise Broken(f"{operations} updates were wanted; the run has {run['counts']}")
+        workers = {}
+        for operation in updates:
+            workers.setdefault(operation["provider_instance"], set()).add(operation["worker"])
+        return span(applied.stdout), whole, workers
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin-dir", help="folder with weft and simcloud; the release build is made where not given")
+    a.add_argument("--operations", type=int, default=10_000)
+    a.add_argument("--check", action="store_true")
+    o = a.parse_args()
+    if not Redis.there():
+        print("SKIPPED cluster throughput: redis-server is not there")
+        return
+    if o.bin_dir is None:
+        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
+                       cwd=ROOT, check=True)
+        o.bin_dir = ROOT / "target" / "release"
+    operations = o.operations // WORKERS * WORKERS
+    (seconds, completed), whole, workers = measure(o.bin_dir, operations)
+    for instance, names in sorted(workers.items()):
+        print(f"   {instance}: {', '.join(sorted(names))}")
+    spread = len({name for names in workers.values() for name in names})
+    rate = completed / seconds
+    print(f"printed: {completed:,} updates over {len(workers)} provider instances on {spread} workers: {rate:,.0f} "
+          f"operations/s; the whole command {whole:.2f} s, {operations / whole:,.0f} operations/s")
+    good = rate >= AIM and spread == WORKERS and completed == operations
+    if not good:
+        print(f"FAIL the aim is {AIM:,} operations/s on {WORKERS} workers")
+    print("1 passed, 0 failed" if good else "0 passed, 1 failed")
+    sys.exit(1 if o.check and not good else 0)
+
+
+if __name__ == "__main__":
+    main()

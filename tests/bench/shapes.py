@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Time and peak memory of plan, apply and re-plan over configurations of many shapes and sizes, ours and the peer's.
+
+    shapes.py [--bin target/release/weft] [--plugins DIR] [--quick] [--check] [--shape NAME ...] [--no-peer]
+
+Ours at 0, 1,000, 2,000 and 10,000; the peer (`terraform`, and `tofu` where it is there) at 1,000 and 2,000 in the same
+run, with at most 12 GB of address space and 120 s a command. `--quick` has 0 and 1,000 only. `--check` holds the
+outcome against the bounds: cost grows linearly, no command is slower than the peer's, plan and apply of 1,000 pairs are
+20 times as fast as Terraform's. Without `--bin` the release build is made first.
+"""
+import argparse
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "chaos"))
+from stage import ROOT, clean_environment  # noqa: E402
+
+# The most a command may take: time, and address space (Go reserves more than it uses).
+SECONDS = 120
+ADDRESS_SPACE = 12 << 30
+SIZES, PEER_SIZES, QUICK = (0, 1_000, 2_000, 10_000), (1_000, 2_000), (0, 1_000)
+# The best of so many: a busy machine only ever adds. Big sizes take long enough to be steady.
+TRIES = {0: 3, 1_000: 3, 2_000: 2, 10_000: 1}
+# What can be told apart on a machine that does other things too: below it, growth is taken for this much.
+LEAST_SECONDS, LEAST_BYTES = 0.02, 4 << 20
+# Ten times the size may cost this many times as much.
+LINEAR = 12
+# Plan and apply of 1,000 pairs against Terraform.
+TIMES_FASTER = 20
+# What the peer must be slower than: equal within what two measurements of the same thing differ.
+SLACK = 1.1
+
+LAB = """
+terraform {
+  required_providers {
+    lab = {
+      source  = "weft.test/lab/lab"
+      version = "1.0.0"
+    }
+  }
+}
+"""
+
+
+def pairs(n):
+    return {"main.tf": f"""
+resource "terraform_data" "a" {{
+  count = {n}
+  input = count.index
+}}
+resource "terraform_data" "b" {{
+  count = {n}
+  input = terraform_data.a[count.index].output
+}}
+"""}
+
+
+def chain(n):
+    return {"main.tf": f"""
+resource "terraform_data" "a" {{
+  for_each = toset([for i in range({n}) : format("k%05d", i)])
+  input    = each.key
+}}
+resource "terraform_data" "b" {{
+  for_each = terraform_data.a
+  input    = each.value.output
+}}
+"""}
+
+
+def independent(n):
+    return {"main.tf": f"""
+resource "terraform_data" "a" {{
+  count = {n}
+  input = "value ${{count.index}}"
+}}
+"""}
+
+
+def blocks(n):
+    return {"main.tf": "# separate blocks\n" + "".join(
+        f'resource "terraform_data" "r{i}" {{\n  input = {i}\n}}\n' for i in range(n))}
+
+
+def modules(n):
+    return {
+        "main.tf": f"""
+module "m" {{
+  source = "./m"
+  count  = {n}
+  name   = "m${{count.index}}"
+}}
+output "ids" {{
+  value = module.m[*].id
+}}
+""",
+        "m/main.tf": """
+variable "name" { type = string }
+resource "terraform_data" "r" { input = var.name }
+output "id" { value = terraform_data.r.id }
+"""}
+
+
+def lab(n):
+    text = LAB
+    for p in range(4):
+        text += f"""
+provider "lab" {{
+  alias  = "p{p}"
+  region = "r{p}"
+}}
+resource "lab_thing" "t{p}" {{
+  provider = lab.p{p}
+  count    = {n // 4}
+  name     = "t{p}-${{count.index}}"
+}}
+resource "lab_link" "l{p}" {{
+  provider = lab.p{(p + 1) % 4}
+  count    = {n // 4}
+  from     = lab_thing.t{p}[count.index].id
+  to       = lab_thing.t{p}[count.index].region
+}}
+"""
+    return {"main.tf": text}
+
+
+SHAPES = {"pairs": pairs, "for_each": chain, "independent": independent, "blocks": blocks, "modules": modules,
+          "lab": lab}
+STEPS = ("plan", "apply", "re-plan")
+
+
+class Cost:
+    """What a command took; `seconds` is None when it did not end in time or within its memory."""
+
+    def __init__(self, seconds, peak, why=""):
+        self.seconds, self.peak, self.why = seconds, peak, why
+
+    def better(self, other):
+        """The smaller of both in each."""
+        if other is None or other.seconds is None:
+            return self
+        if self.seconds is None:
+            return other
+        return Cost(min(self.seconds, other.seconds), min(self.peak, other.peak))
+
+    def __str__(self):
+        if self.seconds is None:
+            return f"{self.why:>20}"
+        return f"{self.seconds:9.3f} s {self.peak / 2**20:6.0f} MB"
+
+
+def measure(arguments, folder, env, codes=(0,)):
+    """Runs a command to its end. Peak memory is that of the largest process in it, plugins included."""
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            arguments, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, -1)))
+        # The wait below ends with the process that the alarm kills.
+        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
+        signal.alarm(SECONDS)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        late = signal.alarm(0) == 0
+        process.returncode = os.waitstatus_to_exitcode(status)
+        peak = usage.ru_maxrss * 1024
+        if process.returncode in codes:
+            return Cost(seconds, peak)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+        if late and process.returncode < 0:
+            return Cost(None, peak, f"over {SECONDS} s")
+        if "out of memory" in text or "cannot allocate memory" in text:
+            return Cost(None, peak, "out of memory")
+        sys.exit(f"{' '.join(arguments)} in {folder} ended with {process.returncode}:\n{text[-3000:]}")
+
+
+class Engine:
+    def __init__(self, name, binary, env):
+        self.name, self.binary, self.env = name, str(binary), env
+
+    def costs(self, shape, size, work):
+        """One pass over a shape: {step: cost}."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{self.name}-{shape}-{size}-", dir=work))
+        for name, text in SHAPES[shape](size).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        costs = {}
+        plain = ["-input=false", "-no-color"]
+        measure([self.binary, "init", *plain], folder, self.env)
+        costs["plan"] = measure([self.binary, "plan", *plain, "-out=plan.out"], folder, self.env)
+        if costs["plan"].seconds is not None:
+            costs["apply"] = measure([self.binary, "apply", *plain, "plan.out"], folder, self.env)
+        if costs.get("apply", costs["plan"]).seconds is not None:
+            costs["re-plan"] = measure([self.binary, "plan", *plain, "-detailed-exitcode"], folder, self.env)
+        shutil.rmtree(folder, ignore_errors=True)
+        missing = Cost(None, 0, "not reached")
+        return {step: costs.get(step, missing) for step in STEPS}
+
+
+class Bounds:
+    """Bounds that were looked at."""
+
+    def __init__(self):
+        self.held, self.broken = 0, []
+
+    def hold(self, what, held):
+        if held:
+            self.held += 1
+        else:
+            self.broken.append(what)
+
+
+def linear(bounds, shape, step, ours):
+    """t(10,000) - t(0) against t(1,000) - t(0), memory likewise."""
+    none, small, large = (ours[size][step] for size in (0, 1_000, 10_000))
+    if None in (none.seconds, small.seconds, large.seconds):
+        bounds.hold(f"{shape} {step}: one of the sizes did not end", False)
+        return
+    time_ratio = (large.seconds - none.seconds) / max(small.seconds - none.seconds, LEAST_SECONDS)
+    memory_ratio = (large.peak - none.peak) / max(small.peak - none.peak, LEAST_BYTES)
+    print(f"   {step:8} ten times the size: {time_ratio:4.1f} times the time, {memory_ratio:4.1f} times the memory")
+    bounds.hold(f"{shape} {step}: time grows {time_ratio:.1f}-fold from 1,000 to 10,000", time_ratio <= LINEAR)
+    bounds.hold(f"{shape} {step}: memory grows {memory_ratio:.1f}-fold from 1,000 to 10,000", memory_ratio <= LINEAR)
+
+
+def against(bounds, shape, size, step, ours, peer, name):
+    """Not slower than the peer; 20 times as fast in plan and apply of 1,000 pairs against Terraform."""
+    if ours.seconds is None:
+        bounds.hold(f"{shape} {size} {step}: ours did not end ({ours.why})", False)
+        return
+    theirs = SECONDS if peer.seconds is None else peer.seconds
+    if peer.why in ("not reached", "out of memory"):
+        return
+    times = theirs / ours.seconds
+    at_least = "at least " if peer.seconds is None else ""
+    print(f"printed: {shape} {size:,} {step}: {ours.seconds:.3f} s, {name} {at_least}{theirs:.2f} s: "
+          f"{times:.1f} times as fast")
+    bounds.hold(f"{shape} {size} {step}: slower than {name}", ours.seconds <= theirs * SLACK)
+    if (shape, size, name) == ("pairs", 1_000, "terraform") and step in ("plan", "apply"):
+        bounds.hold(f"{shape} {size} {step}: {times:.1f} times as fast as {name}", times >= TIMES_FASTER)
+
+
+def row(size, name, costs):
+    """A line of the table."""
+    print(f"   {size:6,} {name:9} " + "  ".join(f"{step} {costs[step]}" for step in STEPS), flush=True)
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin", help="weft; the release build is made where not given")
+    a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="mirror with the lab provider")
+    a.add_argument("--quick", action="store_true", help="sizes 0 and 1,000 only")
+    a.add_argument("--check", action="store_true", help="exit code 1 when a bound does not hold")
+    a.add_argument("--no-peer", action="store_true")
+    a.add_argument("--shape", action="append", choices=sorted(SHAPES))
+    o = a.parse_args()
+    if o.bin is None:
+        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli"], cwd=ROOT, check=True)
+        o.bin = ROOT / "target" / "release" / "weft"
+    shapes = [shape for shape in SHAPES if not o.shape or shape in o.shape]
+    if "lab" in shapes and not (o.plugins and Path(o.plugins).is_dir()):
+        print("SKIPPED lab: the provider is not there; give --plugins or LAB_PLUGINS")
+        shapes.remove("lab")
+    sizes = QUICK if o.quick else SIZES
+    bounds = Bounds()
+    with tempfile.TemporaryDirectory(prefix="weft-shapes-") as work:
+        env = clean_environment()
+        config = Path(work) / "cli.tfrc"
+        mirror = f'  filesystem_mirror {{\n    path = "{Path(o.plugins).resolve()}"\n  }}\n' if o.plugins else ""
+        config.write_text(f"provider_installation {{\n{mirror}}}\n" if mirror else "")
+        env.update(TF_CLI_CONFIG_FILE=str(config), TF_IN_AUTOMATION="1", CHECKPOINT_DISABLE="1")
+        weft = Engine("weft", Path(o.bin).resolve(), env)
+        peers = [] if o.no_peer else [Engine(name, path, env) for name in ("terraform", "tofu")
+                                      if (path := shutil.which(name))]
+        if not peers and not o.no_peer:
+            print("SKIPPED the comparison: neither terraform nor tofu is on PATH")
+        for shape in shapes:
+            print(f"== {shape}")
+            ours = {}
+            for size in sizes:
+                best = {}
+                for _ in range(TRIES[size]):
+                    costs = weft.costs(shape, size, work)
+                    best = {step: costs[step].better(best.get(step)) for step in STEPS}
+                ours[size] = best
+                row(size, "weft", best)
+                for peer in peers if size in PEER_SIZES else []:
+                    theirs = peer.costs(shape, size, work)
+                    row(size, peer.name, theirs)
+                    for step in STEPS:
+                        against(bounds, shape, size, step, best[step], theirs[step], peer.name)
+            if 10_000 in ours:
+                for step in STEPS:
+                    linear(bounds, shape, step, ours)
+    for what in bounds.broken:
+        print(f"FAIL {what}")
+    print(f"{bounds.held} passed, {len(bounds.broken)} failed")
+    sys.exit(1 if o.check and bounds.broken else 0)
+
+
+if __name__ == "__main__":
+    main()
