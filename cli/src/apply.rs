@@ -9,8 +9,8 @@ mod progress;
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use weft_expressions::convert::convert_with_defaults;
 use weft_executor::encode_value;
+use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_graph_format::value::Value;
@@ -126,6 +126,9 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
 /// A value that is nested too deeply.
 pub fn encoded(name: &SmolStr, value: &Value) -> Result<Vec<u8>, Vec<Diagnostic>> {
     encode_value(value).map_err(|error| {
-        vec![Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be handed over: {error}."))]
+        vec![Diagnostic::error(
+            "Invalid value for input variable",
+            format!("var.{name} cannot be handed over: {error}."),
+        )]
     })
 }

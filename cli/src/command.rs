@@ -64,7 +64,10 @@ impl Invocation<'_> {
             match self.command.on_mistake {
                 OnMistake::Usage => self.view.line(&self.command.help()),
                 OnMistake::Hint => {
-                    self.view.aside(&format!("\nFor more help on using this command, run:\n  weft {} -help", self.command.name()));
+                    self.view.aside(&format!(
+                        "\nFor more help on using this command, run:\n  weft {} -help",
+                        self.command.name()
+                    ));
                 }
             }
         }
@@ -174,8 +177,11 @@ pub const STATE: &[Flag] = &[
     text("backup", "FILE", "Where the previous state goes; - for nowhere."),
 ];
 /// Where state and runs are.
-pub const STORE: &[Flag] =
-    &[text("store", "URL", "Where state and runs are: redis://HOST/DB?state=NAME; otherwise in files here (WEFT_STORE).")];
+pub const STORE: &[Flag] = &[text(
+    "store",
+    "URL",
+    "Where state and runs are: redis://HOST/DB?state=NAME; otherwise in files here (WEFT_STORE).",
+)];
 /// Who carries runs out.
 pub const COORDINATOR: &[Flag] =
     &[text("coordinator", "ADDR", "Let the coordinator at HOST:PORT carry it out (WEFT_COORDINATOR).")];

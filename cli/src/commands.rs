@@ -118,7 +118,8 @@ pub fn overview() -> String {
 /// The help text of a group.
 pub fn group_help(group: &str) -> String {
     let about = GROUPS.iter().find(|(name, _)| *name == group).map(|(_, about)| *about).unwrap_or_default();
-    let mut text = format!("Usage: weft [global options] {group} <subcommand> [options]\n\n  {about}.\n\nSubcommands:\n");
+    let mut text =
+        format!("Usage: weft [global options] {group} <subcommand> [options]\n\n  {about}.\n\nSubcommands:\n");
     for command in ALL.iter().filter(|c| c.words.len() == 2 && c.words[0] == group) {
         let _ = writeln!(text, "  {:<12}{}", command.words[1], command.about);
     }

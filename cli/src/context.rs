@@ -63,12 +63,7 @@ impl Context {
 
     /// The evaluator's side of it.
     pub fn environment(&self, workspace: SmolStr, timestamp: String) -> Environment {
-        Environment {
-            workspace,
-            timestamp,
-            cwd: self.launch_directory.clone(),
-            ..Environment::new(PathBuf::from("."))
-        }
+        Environment { workspace, timestamp, cwd: self.launch_directory.clone(), ..Environment::new(PathBuf::from(".")) }
     }
 
     /// The CLI configuration file.

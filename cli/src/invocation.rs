@@ -139,9 +139,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
 }
 
 fn enter(directory: &Path) -> Result<(), Exit> {
-    let refused = |why: String| {
-        Err(refuse("Error handling -chdir option", &format!("{}: {why}", directory.display())))
-    };
+    let refused = |why: String| Err(refuse("Error handling -chdir option", &format!("{}: {why}", directory.display())));
     if !is_directory(directory) {
         return refused("there is no such directory.".to_owned());
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_coordinator::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, RunPlan, ShardKey, Waiter};
+use weft_coordinator::{
+    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, RunPlan, ShardKey, Waiter,
+};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{self, Action, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::path::Path;

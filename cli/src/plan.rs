@@ -111,7 +111,10 @@ impl Wishes {
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
     let summary = || format!("Invalid force-replace address \"{text}\"");
     let address: ResourceInstance = text.parse().map_err(|_| {
-        Diagnostic::error(summary(), "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].")
+        Diagnostic::error(
+            summary(),
+            "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
+        )
     })?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(Diagnostic::error(summary(), "Only managed resources can be replaced with -replace."));
@@ -196,7 +199,8 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let errored = has_errors(&diagnostics);
     let mut inputs = Inputs::new();
     let mut diagnostics = diagnostics;
-    let live = variables::ephemeral(&basis.root).filter_map(|(name, _)| Some((name, planned.as_ref()?.variables.get(name)?)));
+    let live =
+        variables::ephemeral(&basis.root).filter_map(|(name, _)| Some((name, planned.as_ref()?.variables.get(name)?)));
     for (name, value) in live {
         match encoded(name, value) {
             Ok(bytes) => drop(inputs.insert(name.to_string(), bytes)),
@@ -208,7 +212,9 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
 }
 
 fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
-    outcome.diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
+    outcome
+        .diagnostics
+        .push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
     outcome
 }
 
@@ -252,9 +258,8 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         prior_state: prior_state::text(&basis.snapshot, &refreshed, &schemas),
         ..Manifest::default()
     };
-    let sources = SourceSnippets::of_graph(&graph, |file| {
-        basis.sources.get(file).map(|tree| tree.source().text().clone())
-    });
+    let sources =
+        SourceSnippets::of_graph(&graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 

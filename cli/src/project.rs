@@ -138,4 +138,3 @@ pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
     texts.dedup();
     texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source)
 }
-

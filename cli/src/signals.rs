@@ -18,8 +18,7 @@ const WAITING: usize = 4;
 pub fn forward(tell: impl Fn(Cancel) + Send + 'static) -> mpsc::Receiver<Cancel> {
     let (wishes, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
         else {
             tracing::warn!("signals cannot be caught; they end the process at once");
             return;

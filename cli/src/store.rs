@@ -11,9 +11,7 @@ use weft_expressions::console::BareScope;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
-use weft_state::{
-    Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError,
-};
+use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError};
 
 use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
 use crate::options::Arguments;
@@ -74,7 +72,10 @@ impl Place {
         let path = if workspace == DEFAULT_WORKSPACE {
             path.map_or_else(|| PathBuf::from(STATE_FILE), PathBuf::from)
         } else {
-            folder.map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from).join(workspace.as_str()).join(STATE_FILE)
+            folder
+                .map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from)
+                .join(workspace.as_str())
+                .join(STATE_FILE)
         };
         Ok(embedded(path, arguments))
     }
@@ -128,10 +129,12 @@ impl Place {
     pub fn words(&self) -> String {
         match self {
             Place::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
-            Place::Redis { url, .. } => match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
-                Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
-                _ => url.clone(),
-            },
+            Place::Redis { url, .. } => {
+                match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
+                    Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
+                    _ => url.clone(),
+                }
+            }
         }
     }
 

@@ -54,19 +54,13 @@ pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagno
 }
 
 fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        "Missing required argument",
-        format!("The argument {name:?} is required, but it is not there."),
-    )
-    .at(at.clone())
+    Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
+        .at(at.clone())
 }
 
 fn insufficient(name: &str, least: u64, at: &SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        format!("Insufficient {name} blocks"),
-        format!("At least {least} {name:?} blocks are required."),
-    )
-    .at(at.clone())
+    Diagnostic::error(format!("Insufficient {name} blocks"), format!("At least {least} {name:?} blocks are required."))
+        .at(at.clone())
 }
 
 /// The value of a nested block that is not written.

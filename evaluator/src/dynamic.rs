@@ -32,11 +32,7 @@ pub(crate) struct DynamicBlock {
 }
 
 /// Reads the arguments of a `dynamic` block.
-pub(crate) fn read_dynamic(
-    tree: &Arc<Tree>,
-    block: &Block,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<DynamicBlock> {
+pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Vec<Diagnostic>) -> Option<DynamicBlock> {
     let header = tree.range(block.header_span);
     let mut error = |summary: &str, detail: &str, at: SourceRange| {
         diagnostics.push(Diagnostic::error(summary, detail).at(at));
@@ -60,7 +56,11 @@ pub(crate) fn read_dynamic(
         }
     }
     let Some(for_each) = body.attribute("for_each") else {
-        return error("Missing required argument", "A dynamic block needs for_each: the collection to make blocks from.", header);
+        return error(
+            "Missing required argument",
+            "A dynamic block needs for_each: the collection to make blocks from.",
+            header,
+        );
     };
     let iterator = match body.attribute("iterator") {
         None => label.text.clone(),
@@ -80,10 +80,18 @@ pub(crate) fn read_dynamic(
     };
     let mut contents = body.blocks_of("content");
     let Some(content) = contents.next() else {
-        return error("Missing content block", "A dynamic block needs a content block: the body of each block it makes.", header);
+        return error(
+            "Missing content block",
+            "A dynamic block needs a content block: the body of each block it makes.",
+            header,
+        );
     };
     if let Some(second) = contents.next() {
-        return error("Extraneous content block", "A dynamic block has one content block.", tree.range(second.header_span));
+        return error(
+            "Extraneous content block",
+            "A dynamic block has one content block.",
+            tree.range(second.header_span),
+        );
     }
     if let Some(other) = body.blocks.iter().find(|b| b.block_type.text != "content") {
         return error(
@@ -124,7 +132,9 @@ impl Iteration {
             return Ok(None);
         }
         match collection.open().1 {
-            Kind::Null(_) => error("for_each of a dynamic block cannot be null: use an empty collection for no blocks."),
+            Kind::Null(_) => {
+                error("for_each of a dynamic block cannot be null: use an empty collection for no blocks.")
+            }
             Kind::Unknown(u) => match u.ty {
                 Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Map(_) => Ok(None),
                 _ => error("for_each of a dynamic block must be a list, set, map, tuple or object."),

@@ -93,9 +93,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         "var" => Ok(reference(Subject::Variable(one_name("var", "var.size")?), 1)),
         "local" => Ok(reference(Subject::Local(one_name("local", "local.name")?), 1)),
         "path" => Ok(reference(Subject::Path(one_name("path", "path.module")?), 1)),
-        "terraform" | "tofu" => {
-            Ok(reference(Subject::Terraform(one_name(root, "terraform.workspace")?), 1))
-        }
+        "terraform" | "tofu" => Ok(reference(Subject::Terraform(one_name(root, "terraform.workspace")?), 1)),
         "count" => match one_name("count", "count.index")?.as_str() {
             "index" => Ok(reference(Subject::CountIndex, 1)),
             other => Err(Diagnostic::error(
@@ -138,7 +136,9 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         }
         "template" | "lazy" | "arg" => Err(Diagnostic::error(
             "Reserved symbol name",
-            format!("The name {root:?} is kept for later use. To mean a resource type of this name, write resource.{root}."),
+            format!(
+                "The name {root:?} is kept for later use. To mean a resource type of this name, write resource.{root}."
+            ),
         )
         .at(root_range)),
         _ => {
@@ -152,8 +152,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
                 )
                 .at(range));
             };
-            let resource =
-                Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
+            let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
             Ok(reference(Subject::Resource(resource), 1))
         }
     }

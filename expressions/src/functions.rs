@@ -12,8 +12,6 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use thiserror::Error;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;

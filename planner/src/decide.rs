@@ -1,11 +1,11 @@
 //! Which action: plain functions over values.
 
+use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_graph_format::address::InstanceKey;
 use weft_graph_format::changes::{ChangeAction, Reason};
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
-use weft_evaluator::glue::{Expansion, ExpansionKind};
 
 /// Why an instance is to be replaced although it could stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,10 @@ pub fn action(
 ) -> (ChangeAction, Reason) {
     let replace = if create_before_destroy { ChangeAction::CreateThenDelete } else { ChangeAction::DeleteThenCreate };
     if before.is_null() {
-        return (ChangeAction::Only(Action::Create), if pressure.triggered { Reason::ReplaceByTriggers } else { Reason::None });
+        return (
+            ChangeAction::Only(Action::Create),
+            if pressure.triggered { Reason::ReplaceByTriggers } else { Reason::None },
+        );
     }
     if pressure.tainted {
         return (replace, Reason::ReplaceBecauseTainted);
@@ -108,10 +111,7 @@ mod tests {
         let text = InstanceKey::String("a".into());
         assert_eq!(orphan_reason(&text, true, None), Reason::DeleteBecauseNoResourceConfig);
         assert_eq!(orphan_reason(&text, false, None), Reason::DeleteBecauseNoModule);
-        assert_eq!(
-            orphan_reason(&text, true, Some(&expansion(ExpansionKind::ForEach))),
-            Reason::DeleteBecauseEachKey
-        );
+        assert_eq!(orphan_reason(&text, true, Some(&expansion(ExpansionKind::ForEach))), Reason::DeleteBecauseEachKey);
         assert_eq!(
             orphan_reason(&text, true, Some(&expansion(ExpansionKind::Count))),
             Reason::DeleteBecauseWrongRepetition

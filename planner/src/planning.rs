@@ -230,8 +230,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
             "Planning ended early without saying why. This is a defect of Weft; please report it.",
         ));
     }
-    let planned =
-        Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, applyable };
+    let planned = Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, applyable };
     PlanOutcome { planned: Some(planned), diagnostics }
 }
 
@@ -287,9 +286,7 @@ impl Planning {
             |stored| stored.revision.0,
         );
         let mut claims = self.claims.lock();
-        let claim = claims
-            .entry(address.clone())
-            .or_insert(Claim { address, revision, exclusive });
+        let claim = claims.entry(address.clone()).or_insert(Claim { address, revision, exclusive });
         claim.exclusive |= exclusive;
     }
 

@@ -87,8 +87,7 @@ impl ProviderSet {
 
     /// Takes note of a configuration.
     pub fn register(&self, instance: &ProviderInstance, config: &Value, range: &SourceRange) {
-        let registered =
-            Registered { config: config.clone(), range: range.clone(), origin: config.deep_origin() };
+        let registered = Registered { config: config.clone(), range: range.clone(), origin: config.deep_origin() };
         self.registered.lock().insert(instance.clone(), Arc::new(registered));
     }
 
@@ -125,9 +124,8 @@ impl ProviderSet {
         let room = self.calls.acquire().await.ok();
         let (config, _) = registered.config.unmark_deep();
         let wanted = Wanted { key: instance.to_string(), plugin, config: Some(config) };
-        let failed = |error: OpenError| {
-            crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range))
-        };
+        let failed =
+            |error: OpenError| crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range));
         let lease = self.pool.open(wanted).await.map_err(failed)?;
         let mut warnings = Vec::new();
         if !lease.warnings.is_empty() && self.warned.lock().insert(instance.clone(), ()).is_none() {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::glue::{
-    DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Purpose, RootOutput,
-};
+use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Purpose, RootOutput};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;

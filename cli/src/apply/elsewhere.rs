@@ -48,8 +48,7 @@ pub async fn submit(
     let plan = run_plan(&work.plan, work.digest)?;
     let needs_home = !plan.homeless().is_empty();
     let mut client = Client::connect(address).await.map_err(client_problem)?;
-    let submission =
-        Submission { plan: work.bytes, inputs: work.inputs, parallelism, placement: Vec::new(), detach };
+    let submission = Submission { plan: work.bytes, inputs: work.inputs, parallelism, placement: Vec::new(), detach };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} goes on at {address}. See how it stands: weft runs show {run}"));

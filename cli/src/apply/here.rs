@@ -61,12 +61,7 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 ///
 /// # Errors
 /// Why it was not gone on with.
-pub async fn resume(
-    run: RunId,
-    work: Work,
-    options: RunOptions,
-    place: Place<'_>,
-) -> Result<Ending, Vec<Diagnostic>> {
+pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
     carry_out(run, plan, options, place).await
@@ -190,10 +185,7 @@ pub fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
         list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
     }
     let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
-    Diagnostic::error(
-        "Run not finished",
-        format!("{why}{left}\nGo on with it later: weft runs resume {run}"),
-    )
+    Diagnostic::error("Run not finished", format!("{why}{left}\nGo on with it later: weft runs resume {run}"))
 }
 
 fn reason(reason: FinishReason) -> &'static str {
@@ -209,9 +201,10 @@ fn reason(reason: FinishReason) -> &'static str {
 
 /// The provider instance of each operation.
 fn instances(outline: &Outline) -> impl Iterator<Item = &str> {
-    outline.operations.iter().map(|operation| {
-        outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance())
-    })
+    outline
+        .operations
+        .iter()
+        .map(|operation| outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance()))
 }
 
 /// Ids of the objects that the run may change.

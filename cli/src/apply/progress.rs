@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use weft_coordinator::client::OperationEvent;
-use weft_coordinator::{Progress as Step, ProgressKind};
 use weft_coordinator::process::worker_name;
 use weft_coordinator::result::decode_diagnostics;
+use weft_coordinator::{Progress as Step, ProgressKind};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 

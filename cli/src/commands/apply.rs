@@ -135,9 +135,15 @@ async fn plan_and_apply(
             )));
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {
-            ("Do you really want to destroy all of this?", "Nothing of it can be brought back.\nOnly 'yes' is accepted.")
+            (
+                "Do you really want to destroy all of this?",
+                "Nothing of it can be brought back.\nOnly 'yes' is accepted.",
+            )
         } else {
-            ("Do you want to perform these actions?", "Weft will perform the actions described above.\nOnly 'yes' is accepted.")
+            (
+                "Do you want to perform these actions?",
+                "Weft will perform the actions described above.\nOnly 'yes' is accepted.",
+            )
         };
         if !Prompt::new().confirm(question, detail) {
             view.line(if destroy { "\nDestroy cancelled." } else { "\nApply cancelled." });
@@ -279,8 +285,7 @@ impl<'a> Site<'a> {
         } else {
             match self {
                 Site::Here(store) => {
-                    let place =
-                        apply::Place { context, view, store: store.clone(), snapshot, packages, parallelism };
+                    let place = apply::Place { context, view, store: store.clone(), snapshot, packages, parallelism };
                     apply::begin(work, place).await?
                 }
                 Site::Elsewhere(address, _) => {

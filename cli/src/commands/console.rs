@@ -43,7 +43,8 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             "This version of Weft evaluates expressions from a file only: weft console -eval-json FILE.",
         )]);
     };
-    let failed = |what: String| invocation.fail(&[Diagnostic::error("Cannot read expressions", format!("{path}: {what}."))]);
+    let failed =
+        |what: String| invocation.fail(&[Diagnostic::error("Cannot read expressions", format!("{path}: {what}."))]);
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => return failed(error.to_string()),

@@ -66,7 +66,10 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let project = Project::load(view).map_err(fail)?;
     if project.empty {
-        tell(invocation, "Weft initialized in an empty directory!\n\nThe directory has no configuration files. Begin by writing some.");
+        tell(
+            invocation,
+            "Weft initialized in an empty directory!\n\nThe directory has no configuration files. Begin by writing some.",
+        );
         return Ok(Exit::DONE);
     }
     tell(invocation, "\nInitializing the backend...");

@@ -24,7 +24,10 @@ pub const OUTPUT: Command = Command {
         command::SENSITIVE,
         command::VARIABLES,
         command::STORE,
-        &[text("state", "FILE", "Take them from this state file."), switch("raw", "Print one value as it is, without quotes.")],
+        &[
+            text("state", "FILE", "Take them from this state file."),
+            switch("raw", "Print one value as it is, without quotes."),
+        ],
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
@@ -42,10 +45,8 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
          outputs.",
     )?;
     if json && raw {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid output format",
-            "The options -raw and -json exclude each other.",
-        )));
+        return Err(invocation
+            .mistake(&Diagnostic::error("Invalid output format", "The options -raw and -json exclude each other.")));
     }
     let name = arguments.positionals.first();
     if raw && name.is_none() {

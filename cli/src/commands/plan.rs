@@ -72,9 +72,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let snapshot = loaded.place.snapshot().await.map_err(|problem| vec![problem])?;
         loaded.plan(invocation, Arc::new(snapshot), &wishes).await
     });
-    let made = outcome
-        .unwrap_or_else(|problem| Err(vec![problem]))
-        .map_err(|problems| invocation.fail(&problems))?;
+    let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
     if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
         save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
     }
@@ -108,7 +106,8 @@ impl Loaded {
     pub fn load(invocation: &Invocation<'_>, doing: &str, destroying: bool) -> Result<Loaded, Exit> {
         let Invocation { arguments, context, view, .. } = invocation;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-        let project = if destroying { Project::load(view) } else { Project::load_present(view, doing) }.map_err(fail)?;
+        let project =
+            if destroying { Project::load(view) } else { Project::load_present(view, doing) }.map_err(fail)?;
         let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
         let prompt = asks(invocation).then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
@@ -174,13 +173,8 @@ fn save(file: &PlanFile, path: &str) -> Result<(), Diagnostic> {
         Diagnostic::error("Failed to write plan file", format!("The plan file {path} could not be written: {error}."))
     };
     // A plan holds what the state holds, secrets included: it is for its owner.
-    let mut out = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
+    let mut out =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
     out.write_all(&bytes).map_err(failed)
 }
 

@@ -334,8 +334,7 @@ async fn go_on(
     let snapshot = store.snapshot().await.map_err(said)?;
     let parallelism = parallelism.and_then(|n| usize::try_from(n).ok()).unwrap_or(PARALLELISM);
     let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs };
-    let place =
-        apply::Place { context, view, store, snapshot: &snapshot, packages: Arc::new(packages), parallelism };
+    let place = apply::Place { context, view, store, snapshot: &snapshot, packages: Arc::new(packages), parallelism };
     apply::resume(run.clone(), work, options, place).await
 }
 
@@ -347,10 +346,9 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
             "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
         )));
     };
-    let mut decisions: Vec<Decision> = arguments.value("adopt").map(|id| Decision::Adopt(id.to_owned())).into_iter().collect();
-    for (name, decision) in
-        [("absent", Decision::Absent), ("retry", Decision::Retry), ("forget", Decision::Forget)]
-    {
+    let mut decisions: Vec<Decision> =
+        arguments.value("adopt").map(|id| Decision::Adopt(id.to_owned())).into_iter().collect();
+    for (name, decision) in [("absent", Decision::Absent), ("retry", Decision::Retry), ("forget", Decision::Forget)] {
         if arguments.switch(name, false) {
             decisions.push(decision);
         }

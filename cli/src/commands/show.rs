@@ -98,10 +98,9 @@ fn of_file(path: &str) -> Result<Content, Diagnostic> {
         Err(PlanFileError::Io(error)) => {
             Err(Diagnostic::error("Failed to read the given file", format!("{path}: {error}.")))
         }
-        Err(error) => Err(Diagnostic::error(
-            "Failed to read the given file as a state or plan file",
-            format!("{path}: {error}."),
-        )),
+        Err(error) => {
+            Err(Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {error}.")))
+        }
     }
 }
 

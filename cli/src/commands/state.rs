@@ -77,9 +77,12 @@ pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Diagnos
 
 fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Diagnostic> {
     let found = Place::find(&invocation.context, &invocation.arguments, None);
-    let place = found.map_err(|problems| problems.into_iter().next().unwrap_or_else(|| {
-        Diagnostic::error("Failed to load state", "It is not known where the state is.")
-    }))?;
+    let place = found.map_err(|problems| {
+        problems
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Diagnostic::error("Failed to load state", "It is not known where the state is."))
+    })?;
     if let Place::Embedded(options) = &place {
         let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
         if !folder.as_os_str().is_empty() && !folder.exists() {
@@ -140,7 +143,10 @@ impl Wanted {
             return Ok(Wanted::Module(module));
         }
         text.parse().map(Wanted::Resource).map_err(|_| {
-            Diagnostic::error("Invalid address", format!("{text:?} must name a module, a resource, or an instance of one."))
+            Diagnostic::error(
+                "Invalid address",
+                format!("{text:?} must name a module, a resource, or an instance of one."),
+            )
         })
     }
 
@@ -235,7 +241,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let [text] = arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected")));
+        return Err(
+            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected"))
+        );
     };
     let address: ResourceInstance = text.parse().map_err(|_| {
         fail(Diagnostic::error(

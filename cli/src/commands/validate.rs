@@ -66,7 +66,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             let success = view.style().paint("1;32", "Success!");
             view.line(&match problems.is_empty() {
                 true => format!("{success} The configuration is valid."),
-                false => format!("{success} The configuration is valid, but there were some validation warnings as shown above."),
+                false => format!(
+                    "{success} The configuration is valid, but there were some validation warnings as shown above."
+                ),
             });
         }
     }

@@ -28,11 +28,8 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     let (lock, _) = LockFile::load(Path::new(lock_file::FILE_NAME));
     let version = env!("CARGO_PKG_VERSION");
     if invocation.arguments.switch("json", false) {
-        let selections: Map<String, serde_json::Value> = lock
-            .providers
-            .iter()
-            .map(|(source, lock)| (source.to_string(), lock.version.to_string().into()))
-            .collect();
+        let selections: Map<String, serde_json::Value> =
+            lock.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string().into())).collect();
         let document = json!({
             "terraform_version": version,
             "platform": platform.to_string(),

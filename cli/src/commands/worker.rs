@@ -127,7 +127,9 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, address: Str
                     Ended::Refused(reason) => {
                         return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));
                     }
-                    Ended::Disconnected | Ended::Silent => view.aside("The connection to the coordinator broke; trying again."),
+                    Ended::Disconnected | Ended::Silent => {
+                        view.aside("The connection to the coordinator broke; trying again.")
+                    }
                 }
             }
             Err(error) if !told => {

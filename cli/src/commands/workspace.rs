@@ -92,7 +92,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
     let [name] = invocation.arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME.")));
+        return Err(
+            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME."))
+        );
     };
     if !is_workspace_name(name) {
         return Err(invocation.fail(&[Diagnostic::error(
@@ -128,7 +130,9 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.refuse_unsupported(&["state"])?;
     let name = wanted(invocation)?;
     if names(&folder(invocation)?).iter().any(|known| known == name) {
-        return Err(invocation.fail(&[Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")]));
+        return Err(
+            invocation.fail(&[Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")])
+        );
     }
     make(invocation, name)?;
     remember(invocation, name)?;

@@ -153,9 +153,9 @@ fn drift(plan: &PlanFile, style: &Style) -> String {
     }
     let note = style.paint("1;36", "Note:");
     let mut text = format!("\n{note} {}\n\n", style.bold("Objects have changed outside of OpenTofu"));
-    text.push_str(&style.wrapped(
-        "These objects are not as the last apply left them, and this plan has to do with it:",
-    ));
+    text.push_str(
+        &style.wrapped("These objects are not as the last apply left them, and this plan has to do with it:"),
+    );
     text.push_str("\n\n");
     for change in told {
         text.push_str(&change);

@@ -224,10 +224,7 @@ mod tests {
         }
         assert_eq!(
             board.plain(seconds(40)),
-            [
-                "eu-west-1: 3 of 5 operations done, 2 running, about 20s left",
-                "us: 0 of 1 operations done",
-            ]
+            ["eu-west-1: 3 of 5 operations done, 2 running, about 20s left", "us: 0 of 1 operations done",]
         );
         board.failed(US, false);
         let block = board.block(seconds(40), &Style::default());

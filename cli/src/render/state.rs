@@ -65,9 +65,10 @@ fn module_path(record: &InstanceRecord) -> Vec<String> {
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
     let block = if record.mode == weft_state::ResourceMode::Data { "data" } else { "resource" };
-    let current = record.current.iter().map(|object| {
-        (if object.tainted { " (tainted)".to_owned() } else { String::new() }, object)
-    });
+    let current = record
+        .current
+        .iter()
+        .map(|object| (if object.tainted { " (tainted)".to_owned() } else { String::new() }, object));
     let deposed = record.deposed.iter().map(|(key, object)| (format!(" (deposed object {key})"), object));
     let mut texts = Vec::new();
     for (note, stored) in current.chain(deposed) {

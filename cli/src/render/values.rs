@@ -127,19 +127,20 @@ mod tests {
     use weft_state::RawJson;
 
     fn output(value: &str, ty: &str) -> OutputRecord {
-        OutputRecord {
-            value: RawJson::new(value),
-            value_type: RawJson::new(ty),
-            sensitive: false,
-            deprecated: None,
-        }
+        OutputRecord { value: RawJson::new(value), value_type: RawJson::new(ty), sensitive: false, deprecated: None }
     }
 
     /// The words of the recorded case `workflow/output`.
     #[test]
     fn as_recorded() {
         let outputs = [
-            ("empty", output(r#"{"list":[],"map":{},"text":""}"#, r#"["object",{"list":["tuple",[]],"map":["object",{}],"text":"string"}]"#)),
+            (
+                "empty",
+                output(
+                    r#"{"list":[],"map":{},"text":""}"#,
+                    r#"["object",{"list":["tuple",[]],"map":["object",{}],"text":"string"}]"#,
+                ),
+            ),
             ("list", output(r#"["a",1,null]"#, r#"["tuple",["string","number","dynamic"]]"#)),
             ("map", output(r#"{"a":{"c":"x"},"b":2}"#, r#"["object",{"a":["object",{"c":"string"}],"b":"number"}]"#)),
             ("number", output("1.5", "\"number\"")),

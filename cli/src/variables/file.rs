@@ -104,10 +104,8 @@ fn json(path: &str, bytes: &[u8]) -> VariablesFile {
             )),
         },
         Err(error) => {
-            file.diagnostics.push(Diagnostic::error(
-                "Invalid JSON syntax",
-                format!("The file {path} is not valid JSON: {error}."),
-            ));
+            file.diagnostics
+                .push(Diagnostic::error("Invalid JSON syntax", format!("The file {path} is not valid JSON: {error}.")));
         }
     }
     file

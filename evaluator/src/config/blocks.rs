@@ -14,7 +14,10 @@ use weft_syntax::{ExprKind, Expression, Literal};
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
 use super::meta::{literal_string, provider_name, references_of_body};
-use super::{Lifecycle, ModuleCall, Output, PassedProvider, ProviderBlock, ProviderReference, Repetition, ResourceBlock, Variable};
+use super::{
+    Lifecycle, ModuleCall, Output, PassedProvider, ProviderBlock, ProviderReference, Repetition, ResourceBlock,
+    Variable,
+};
 
 const fn optional(name: &'static str) -> AttributeRule {
     AttributeRule { name, required: false }
@@ -295,9 +298,10 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 /// What the key of a provider instance refers to. A literal key is part of the provider's own name.
 fn provider_key_references(compiling: &mut Compiling<'_>, key: &Expression) -> Vec<crate::reference::Reference> {
-    if key.as_traversal().is_some_and(|t| {
-        matches!(t.steps.last().map(|s| &s.kind), Some(weft_syntax::StepKind::Index(_)))
-    }) {
+    if key
+        .as_traversal()
+        .is_some_and(|t| matches!(t.steps.last().map(|s| &s.kind), Some(weft_syntax::StepKind::Index(_))))
+    {
         return Vec::new();
     }
     compiling.references(key)
@@ -351,7 +355,10 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     for inner in &content.blocks {
         compiling.error(
             "Reserved block type name in provider block",
-            format!("The block type name {:?} is kept for use by the language, or not supported yet.", inner.block_type),
+            format!(
+                "The block type name {:?} is kept for use by the language, or not supported yet.",
+                inner.block_type
+            ),
             &inner.range,
         );
     }
@@ -393,8 +400,8 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let tree = compiling.tree.clone();
     let body = tree.body(block.body);
-    let is_empty = body.blocks.is_empty()
-        && body.attributes.iter().all(|a| PROVIDER_ARGUMENTS.contains(&a.name.text.as_str()));
+    let is_empty =
+        body.blocks.is_empty() && body.attributes.iter().all(|a| PROVIDER_ARGUMENTS.contains(&a.name.text.as_str()));
     let mut references =
         references_of_body(&tree, block.body, PROVIDER_ARGUMENTS, PROVIDER_BLOCKS, compiling.diagnostics);
     if let Some(expression) = &for_each {
@@ -432,12 +439,16 @@ pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         name: block.labels[1].0.clone(),
     };
     let what = if managed { "resource" } else { "data resource" };
-    let valid = compiling.identifier(&block.labels[0], &format!("{what} type"))
-        & compiling.identifier(&block.labels[1], what);
+    let valid =
+        compiling.identifier(&block.labels[0], &format!("{what} type")) & compiling.identifier(&block.labels[1], what);
     if let Some(first) = compiling.module.resources.get(&resource) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
         compiling.error(
-            &format!("Duplicate {} {:?} configuration", if managed { "resource" } else { "data" }, resource.type_name.as_str()),
+            &format!(
+                "Duplicate {} {:?} configuration",
+                if managed { "resource" } else { "data" },
+                resource.type_name.as_str()
+            ),
             format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
             &block.range,
         );

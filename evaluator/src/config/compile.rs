@@ -207,7 +207,9 @@ impl Compiling<'_> {
                 "backend" => self.backend(inner),
                 other => self.error(
                     "Block not supported yet",
-                    format!("A {other:?} block is part of the language, but this version of Weft does not know it yet."),
+                    format!(
+                        "A {other:?} block is part of the language, but this version of Weft does not know it yet."
+                    ),
                     &inner.range,
                 ),
             }
@@ -269,7 +271,12 @@ impl Compiling<'_> {
         }
     }
 
-    fn required_provider(&mut self, name: &SmolStr, value: &Expression, range: SourceRange) -> Option<RequiredProvider> {
+    fn required_provider(
+        &mut self,
+        name: &SmolStr,
+        value: &Expression,
+        range: SourceRange,
+    ) -> Option<RequiredProvider> {
         if let Some(version) = value.as_string_literal() {
             return Some(RequiredProvider {
                 source: ProviderSource::default_for(name),
@@ -304,7 +311,11 @@ impl Compiling<'_> {
             match key_text.as_str() {
                 "source" => {
                     let Some(text) = literal_string(&entry) else {
-                        self.error("Invalid source", "The source of a provider must be a quoted string.", &entry.range());
+                        self.error(
+                            "Invalid source",
+                            "The source of a provider must be a quoted string.",
+                            &entry.range(),
+                        );
                         return None;
                     };
                     match text.parse::<ProviderSource>() {
@@ -318,7 +329,11 @@ impl Compiling<'_> {
                 "version" => match literal_string(&entry) {
                     Some(text) => required.version = Some(text),
                     None => {
-                        self.error("Invalid version constraint", "The version must be a quoted string.", &entry.range());
+                        self.error(
+                            "Invalid version constraint",
+                            "The version must be a quoted string.",
+                            &entry.range(),
+                        );
                     }
                 },
                 "configuration_aliases" => {
@@ -339,7 +354,9 @@ impl Compiling<'_> {
                     let at = key.range();
                     self.error(
                         "Invalid required_providers object",
-                        format!("required_providers objects have source, version and configuration_aliases, not {other:?}."),
+                        format!(
+                            "required_providers objects have source, version and configuration_aliases, not {other:?}."
+                        ),
                         &at,
                     );
                 }

@@ -174,7 +174,9 @@ pub fn read_content(
             None if rules.open => {}
             None => {
                 let hint = if rules.attributes.iter().any(|a| a.name == name) {
-                    format!(" Did you mean to define argument {name:?}? If so, use the equals sign to assign it a value.")
+                    format!(
+                        " Did you mean to define argument {name:?}? If so, use the equals sign to assign it a value."
+                    )
                 } else {
                     did_you_mean(name, rules.blocks.iter().map(|b| b.name))
                 };
@@ -203,9 +205,8 @@ fn read_labels(
             0 => format!("No labels are expected for {} blocks.", rule.name),
             n => format!("Only {n} labels ({}) are expected for {} blocks.", wanted.join(", "), rule.name),
         };
-        diagnostics.push(
-            Diagnostic::error(format!("Extraneous label for {}", rule.name), detail).at(tree.range(extra.span)),
-        );
+        diagnostics
+            .push(Diagnostic::error(format!("Extraneous label for {}", rule.name), detail).at(tree.range(extra.span)));
         return None;
     }
     if block.labels.len() < wanted.len() {

@@ -51,9 +51,8 @@ pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, So
 
 /// Whether a directory holds configuration files.
 pub fn has_configuration(dir: &Path) -> bool {
-    std::fs::read_dir(dir).is_ok_and(|entries| {
-        entries.flatten().any(|entry| kind_of(&entry.file_name().to_string_lossy()).is_some())
-    })
+    std::fs::read_dir(dir)
+        .is_ok_and(|entries| entries.flatten().any(|entry| kind_of(&entry.file_name().to_string_lossy()).is_some()))
 }
 
 struct Loader<'a> {
@@ -128,7 +127,10 @@ impl Loader<'_> {
                 Some(child_dir) => self.diagnostics.push(
                     Diagnostic::error(
                         "Unreadable module directory",
-                        format!("The directory {child_dir} of module {:?} cannot be read: it is not there.", call.name.as_str()),
+                        format!(
+                            "The directory {child_dir} of module {:?} cannot be read: it is not there.",
+                            call.name.as_str()
+                        ),
                     )
                     .at(call.source_range.clone()),
                 ),
@@ -215,7 +217,9 @@ impl Loader<'_> {
         }
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(cause) => return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}.")),
+            Err(cause) => {
+                return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}."));
+            }
         };
         let (tree, problems) = weft_syntax::parse_bytes(&shown, &bytes);
         self.diagnostics.extend(problems);
@@ -232,7 +236,10 @@ fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut 
             diagnostics.push(
                 Diagnostic::error(
                     "Unsupported argument",
-                    format!("An argument named {:?} is not expected here: the module has no such variable.{hint}", name.as_str()),
+                    format!(
+                        "An argument named {:?} is not expected here: the module has no such variable.{hint}",
+                        name.as_str()
+                    ),
                 )
                 .at(range.clone()),
             );

@@ -94,9 +94,9 @@ pub(super) fn references_of_body(
             let mut inner_bound = bound.clone();
             if block_type == "dynamic" {
                 let inner = tree.body(block.body);
-                let iterator = inner.attribute("iterator").and_then(|a| {
-                    tree.expression(a.expression).as_keyword().map(SmolStr::new)
-                });
+                let iterator = inner
+                    .attribute("iterator")
+                    .and_then(|a| tree.expression(a.expression).as_keyword().map(SmolStr::new));
                 let label = block.labels.first().map(|l| l.text.clone());
                 inner_bound.extend(iterator.clone().or(label));
                 // `for_each` and `iterator` belong to the outer scope.
@@ -163,7 +163,9 @@ impl Compiling<'_> {
             let at = content.attributes.get(b).map_or(second.2.clone(), |found| found.name_range.clone());
             self.error(
                 &format!("Invalid combination of \"{a}\" and \"{b}\""),
-                format!("The arguments {a:?} and {b:?} both say how many instances there are: only one of them can be set."),
+                format!(
+                    "The arguments {a:?} and {b:?} both say how many instances there are: only one of them can be set."
+                ),
                 &at,
             );
         }
@@ -293,7 +295,11 @@ impl Compiling<'_> {
             match expression.as_list() {
                 Some(items) => lifecycle.replace_triggered_by = items,
                 None => {
-                    self.error("Invalid expression", "A static list of references is needed here.", &expression.range());
+                    self.error(
+                        "Invalid expression",
+                        "A static list of references is needed here.",
+                        &expression.range(),
+                    );
                 }
             }
         }

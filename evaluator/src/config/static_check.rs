@@ -1,6 +1,5 @@
 //! What can be said of references without values: do they lead to something, and do they go in circles?
 
-
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::CompiledModule;
@@ -68,10 +67,7 @@ fn problem(module: &CompiledModule, reference: &Reference, allowed: Allowed) -> 
         Subject::Resource(resource) if !module.resources.contains_key(resource) => {
             let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
             let hint = did_you_mean(&resource.name, same_type.map(|r| r.name.as_str()));
-            error(
-                "Reference to undeclared resource",
-                format!("{resource} is not declared in {}.{hint}", place(module)),
-            )
+            error("Reference to undeclared resource", format!("{resource} is not declared in {}.{hint}", place(module)))
         }
         Subject::Module(name, _) if !module.calls.contains_key(name) => {
             let hint = did_you_mean(name, module.calls.keys().map(|n| n.as_str()));

@@ -222,9 +222,9 @@ impl StaticGraph {
             }
             let below = sets[*next].clone().unwrap_or_default();
             let own = match &self.nodes[*next] {
-                Node::Resource(module, resource) => {
-                    Some(SmolStr::from(ConfigResource { module: module.clone(), resource: resource.clone() }.to_string()))
-                }
+                Node::Resource(module, resource) => Some(SmolStr::from(
+                    ConfigResource { module: module.clone(), resource: resource.clone() }.to_string(),
+                )),
                 _ => None,
             };
             if own.is_none() && found.is_none() {

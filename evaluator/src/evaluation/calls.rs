@@ -119,8 +119,7 @@ impl ModuleNode {
                 .into_iter()
                 .map(|(instance_key, repeated)| {
                     let address = node.address.child(&key, instance_key.clone());
-                    let caller =
-                        Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
+                    let caller = Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
                     let child = ModuleNode::new(node.evaluation.clone(), address, child.clone(), Some(caller));
                     (instance_key, Arc::new(child))
                 })

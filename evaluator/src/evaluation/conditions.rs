@@ -25,10 +25,9 @@ pub(crate) fn message_text(message: &Value) -> String {
         return String::from("The error message is made from ephemeral values, so it is not shown.");
     }
     match convert(message, &Type::String) {
-        Ok(text) => text.as_str().map_or_else(
-            || String::from("The error message is not known yet."),
-            |t| t.trim().to_string(),
-        ),
+        Ok(text) => {
+            text.as_str().map_or_else(|| String::from("The error message is not known yet."), |t| t.trim().to_string())
+        }
         Err(_) => String::from("The error message is not a string."),
     }
 }

@@ -43,11 +43,8 @@ impl Expanded {
 
 /// Evaluates a repetition. While validating, nothing is repeated: one instance stands for all.
 pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> Result<Expanded, Failed> {
-    let single = |kind, repeated| Expanded {
-        kind,
-        instances: BTreeMap::from([(InstanceKey::None, repeated)]),
-        origin: None,
-    };
+    let single =
+        |kind, repeated| Expanded { kind, instances: BTreeMap::from([(InstanceKey::None, repeated)]), origin: None };
     let Some(expression) = repetition.expression() else {
         return Ok(single(ExpansionKind::Single, Repeated::default()));
     };
@@ -117,7 +114,11 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
         ));
     }
     if value.marks().is_ephemeral() {
-        return Err(problem(SUMMARY, "The count comes from an ephemeral value, which cannot decide what is stored.", at));
+        return Err(problem(
+            SUMMARY,
+            "The count comes from an ephemeral value, which cannot decide what is stored.",
+            at,
+        ));
     }
     let number = convert(value, &Type::Number)
         .map_err(|e| problem(SUMMARY, format!("The count is unsuitable: {}.", e.with_path()), at))?;
@@ -156,26 +157,30 @@ fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
         Kind::Null(_) => Err(problem(SUMMARY, "for_each is null. A map, or a set of strings, is needed.", at)),
         Kind::Unknown(u) => match u.ty {
             Type::Dynamic | Type::Map(_) | Type::Object(_) | Type::Set(_) => Err(problem(SUMMARY, UNKNOWN, at)),
-            _ => Err(problem(SUMMARY, format!("for_each needs a map or a set of strings, not {}.", u.ty.friendly_name()), at)),
+            _ => Err(problem(
+                SUMMARY,
+                format!("for_each needs a map or a set of strings, not {}.", u.ty.friendly_name()),
+                at,
+            )),
         },
-        Kind::Map(f) | Kind::Object(f) => Ok(f
-            .iter()
-            .map(|(key, element)| (key.clone(), Some(element.add_origin(value.origin()))))
-            .collect()),
+        Kind::Map(f) | Kind::Object(f) => {
+            Ok(f.iter().map(|(key, element)| (key.clone(), Some(element.add_origin(value.origin())))).collect())
+        }
         Kind::Set(s) => s
             .items()
             .iter()
             .map(|item| match item.open().1 {
                 Kind::String(key) => Ok((key.clone(), Some(item.add_origin(value.origin())))),
                 Kind::Unknown(_) => Err(problem(SUMMARY, UNKNOWN, at)),
-                Kind::Null(_) => Err(problem(
-                    "Invalid for_each set argument",
-                    "for_each sets must not contain null values.",
-                    at,
-                )),
+                Kind::Null(_) => {
+                    Err(problem("Invalid for_each set argument", "for_each sets must not contain null values.", at))
+                }
                 _ => Err(problem(
                     "Invalid for_each set argument",
-                    format!("for_each takes sets of strings; this one has elements of type {}.", item.ty().friendly_name()),
+                    format!(
+                        "for_each takes sets of strings; this one has elements of type {}.",
+                        item.ty().friendly_name()
+                    ),
                     at,
                 )),
             })

@@ -175,7 +175,10 @@ impl ModuleNode {
             Err(problem) => self.fail(
                 Diagnostic::error(
                     "Invalid default value for variable",
-                    format!("This default value is not compatible with the type of the variable: {}.", problem.with_path()),
+                    format!(
+                        "This default value is not compatible with the type of the variable: {}.",
+                        problem.with_path()
+                    ),
                 )
                 .at(expression.range()),
             ),
@@ -238,12 +241,8 @@ impl ModuleNode {
         }
         let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
         if is_root {
-            let reported = RootOutput {
-                name: output.name.clone(),
-                value: value.clone(),
-                sensitive: output.sensitive,
-                waits,
-            };
+            let reported =
+                RootOutput { name: output.name.clone(), value: value.clone(), sensitive: output.sensitive, waits };
             self.evaluation.glue.root_output(reported);
             return Ok(value);
         }
@@ -339,12 +338,18 @@ impl ModuleNode {
         match convert(&condition, &Type::Bool) {
             Ok(condition) if !condition.is_null() => Ok((condition, message)),
             Ok(_) => self.fail(
-                Diagnostic::error("Invalid variable validation result", "The condition is null; it must be true or false.")
-                    .at(validation.condition.range()),
+                Diagnostic::error(
+                    "Invalid variable validation result",
+                    "The condition is null; it must be true or false.",
+                )
+                .at(validation.condition.range()),
             ),
             Err(problem) => self.fail(
-                Diagnostic::error("Invalid variable validation result", format!("The condition is unsuitable: {}.", problem.with_path()))
-                    .at(validation.condition.range()),
+                Diagnostic::error(
+                    "Invalid variable validation result",
+                    format!("The condition is unsuitable: {}.", problem.with_path()),
+                )
+                .at(validation.condition.range()),
             ),
         }
     }

@@ -168,7 +168,9 @@ impl ModuleNode {
                 Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
                 Kind::Null(_) => error("A provider instance key must not be null."),
                 _ if self.evaluation.is_validation() => Ok((InstanceKey::String(SmolStr::default()), origin)),
-                _ => error("The key depends on values that are known only after apply, so the provider cannot be chosen."),
+                _ => error(
+                    "The key depends on values that are known only after apply, so the provider cannot be chosen.",
+                ),
             },
             Err(problem) => error(&format!("The key is unsuitable: {}.", problem.with_path())),
         }
@@ -314,11 +316,7 @@ struct Found {
     blocks: Arc<ProviderInstances>,
     key: Option<InstanceKey>,
     origin: Option<Origin>,
-    named: (
-        weft_graph_format::address::ModuleInstance,
-        weft_graph_format::address::ProviderSource,
-        Option<SmolStr>,
-    ),
+    named: (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
 }
 
 fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceRange) -> Diagnostic {

@@ -37,8 +37,7 @@ impl ModuleNode {
             node.evaluation.glue.expanded(&absolute, &expanded.expansion());
             let schema = node.schema_of(&block).await?;
             let depends = node.depends_on_origin(&block.depends_on).await?;
-            let waits =
-                Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
+            let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let common = Arc::new(Common { block, schema, waits, direct });
             let Expanded { kind, instances, .. } = expanded;
@@ -156,8 +155,7 @@ impl ModuleNode {
         let triggers = self.triggers(block, &repeated).await?;
         let dependencies =
             self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
-        let waits =
-            Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
+        let waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
         let desired = DesiredInstance {
             address,
             provider: chosen.instance,

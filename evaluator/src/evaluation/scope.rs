@@ -55,9 +55,7 @@ impl Repeated {
     pub(crate) fn of(key: &InstanceKey, value: Option<Value>) -> Repeated {
         match key {
             InstanceKey::None => Repeated::default(),
-            InstanceKey::Int(i) => {
-                Repeated { index: Some(Value::number(Number::from_u64(*i))), ..Repeated::default() }
-            }
+            InstanceKey::Int(i) => Repeated { index: Some(Value::number(Number::from_u64(*i))), ..Repeated::default() },
             InstanceKey::String(s) => {
                 let key = Value::string(s);
                 Repeated { value: value.or_else(|| Some(key.clone())), key: Some(key), ..Repeated::default() }
@@ -111,7 +109,9 @@ impl ReadyScope {
                 "root" => Value::string("."),
                 _ => text(&self.evaluation.environment.cwd),
             }),
-            Subject::Terraform(name) if name == "workspace" => Some(Value::string(&self.evaluation.environment.workspace)),
+            Subject::Terraform(name) if name == "workspace" => {
+                Some(Value::string(&self.evaluation.environment.workspace))
+            }
             Subject::Module(name, _) => self.values.get(&Subject::Module(name.clone(), None)).cloned(),
             subject => self.values.get(subject).cloned(),
         }
@@ -205,10 +205,8 @@ impl ModuleNode {
         let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
         // All tasks are started before the first is waited for.
         let pending: Vec<_> = wanted.iter().map(|subject| (*subject, self.start(subject))).collect();
-        let modules: Vec<_> = outputs
-            .into_iter()
-            .map(|(name, named)| (name.clone(), self.call_value(name.clone(), named)))
-            .collect();
+        let modules: Vec<_> =
+            outputs.into_iter().map(|(name, named)| (name.clone(), self.call_value(name.clone(), named))).collect();
         let mut failed = false;
         for (subject, value) in pending {
             match value.await {

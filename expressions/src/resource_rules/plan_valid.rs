@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Transform, Value};
 
 use super::RuleProblem;
 use super::sets::unmatched;
@@ -18,8 +18,18 @@ const PRESENT: &str = "planned for existence but config wants absence";
 /// Everything in the planned object that the provider was not allowed to put there. Null stands for absence.
 pub fn plan_problems(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
-    check_block(block, prior, config, planned, &Path::ROOT, &mut problems);
+    check_block(block, prior, &unrefined(config), &unrefined(planned), &Path::ROOT, &mut problems);
     problems
+}
+
+/// What is known of unknown values, taken away: providers need not repeat it.
+fn unrefined(value: &Value) -> Value {
+    if value.is_wholly_known() {
+        return value.clone();
+    }
+    value.transform(&mut |_, part| {
+        if part.is_known() { Transform::Descend } else { Transform::Replace(Value::unknown(part.ty())) }
+    })
 }
 
 fn part(value: &Value, name: &str, ty: &Type) -> Value {

@@ -1,12 +1,12 @@
 //! Data sources: read now, or planned to be read at apply.
 
 use weft_evaluator::glue::DesiredInstance;
+use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, PriorObject, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
-use weft_expressions::resource_rules::all_unknown;
 
 use super::Planning;
 use super::managed::{PendingRecord, planned_result, with_schema_marks, without_provenance};
@@ -90,7 +90,9 @@ impl Planning {
             Err(vec![
                 Diagnostic::error(
                     "Provider produced invalid object",
-                    format!("The provider answered the reading of {text} with {detail}. This is a defect of the provider."),
+                    format!(
+                        "The provider answered the reading of {text} with {detail}. This is a defect of the provider."
+                    ),
                 )
                 .about(text.as_str())
                 .at(desired.block.range.clone()),

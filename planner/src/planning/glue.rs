@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
-use weft_evaluator::glue::{
-    DesiredInstance, Expansion, Failed, Glue, OpenCheck, Purpose, RootOutput,
-};
+use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, Glue, OpenCheck, Purpose, RootOutput};
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
@@ -53,11 +51,8 @@ impl Glue for Planning {
 
     async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
         self.desired.lock().insert(desired.address.clone());
-        let outcome = if self.options.destroy {
-            self.destroy_managed(desired).await
-        } else {
-            self.plan_managed(desired).await
-        };
+        let outcome =
+            if self.options.destroy { self.destroy_managed(desired).await } else { self.plan_managed(desired).await };
         outcome.map_err(|problems| {
             self.report_all(problems);
             Failed

@@ -2,7 +2,8 @@
 
 use weft_evaluator::glue::{DesiredInstance, Trigger};
 use weft_expressions::resource_rules::{
-    attribute_at, ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths, without_write_only,
+    attribute_at, ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths,
+    without_write_only,
 };
 use weft_expressions::symbolic::{explain, replace_formulas};
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
@@ -86,8 +87,7 @@ impl Planning {
         };
 
         let private = prior.as_ref().map(|p| p.private.clone()).unwrap_or_default();
-        let proposal =
-            self.propose(provider, &desired, &before_bare, &ignored(&plain), private.clone()).await?;
+        let proposal = self.propose(provider, &desired, &before_bare, &ignored(&plain), private.clone()).await?;
         let marks = marks_for(&proposal.planned, &config_marks, &schema);
         let after = proposal.planned.mark_paths(&marks);
         let pressure = Pressure {
@@ -102,7 +102,8 @@ impl Planning {
         if action.is_replace() && desired.prevent_destroy {
             return Err(vec![prevented(&desired, "replaced")]);
         }
-        let full = if ignoring && !action.is_replace() { ignored(&desired.config.unmark_deep().0) } else { config.clone() };
+        let full =
+            if ignoring && !action.is_replace() { ignored(&desired.config.unmark_deep().0) } else { config.clone() };
         let record = StateRecord {
             schema_version: schema.version,
             dependencies: desired.dependencies.to_vec(),
@@ -202,7 +203,15 @@ impl Planning {
         }
         self.plan_deposed(&desired).await?;
         let operation = self
-            .plan_delete(&desired.address, None, &desired.provider, &in_use.provider, &desired.schema, &prior, Reason::None)
+            .plan_delete(
+                &desired.address,
+                None,
+                &desired.provider,
+                &in_use.provider,
+                &desired.schema,
+                &prior,
+                Reason::None,
+            )
             .await?;
         let seen = with_schema_marks(&prior.value, &desired.schema);
         Ok(match operation {
@@ -217,14 +226,8 @@ impl Planning {
         let deposed: Vec<_> = stored.record.deposed.clone().into_iter().collect();
         for (key, object) in deposed {
             let in_use = self.providers.open(&desired.provider).await?;
-            let (prior, said) = read_prior(
-                &desired.address,
-                &object,
-                &desired.schema,
-                &in_use.provider,
-                self.options.refresh,
-            )
-            .await?;
+            let (prior, said) =
+                read_prior(&desired.address, &object, &desired.schema, &in_use.provider, self.options.refresh).await?;
             self.report_all(said);
             let key = DeposedKey(key.as_str().into());
             self.plan_delete(
@@ -303,10 +306,8 @@ impl Planning {
             provider_meta: None,
             prior_identity: None,
         };
-        let reply = provider
-            .plan_resource_change(request)
-            .await
-            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
+        let reply =
+            provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         self.accept(placed(&reply.diagnostics, Some(body), &text))?;
         let PlannedChange { planned_state, requires_replace, planned_private, legacy_type_system, .. } = reply.value;
         let violations = plan_problems(schema, &before, config, &planned_state);
@@ -316,7 +317,9 @@ impl Planning {
                 .map(|v| {
                     Diagnostic::error(
                         "Provider produced invalid plan",
-                        format!("The provider planned an invalid value for {text}: {v}. This is a defect of the provider."),
+                        format!(
+                            "The provider planned an invalid value for {text}: {v}. This is a defect of the provider."
+                        ),
                     )
                     .about(text.as_str())
                     .at(desired.block.range.clone())
@@ -331,7 +334,9 @@ impl Planning {
             return Err(vec![
                 Diagnostic::error(
                     "Provider produced invalid plan",
-                    format!("The provider planned an invalid value for {text}: {problem}. This is a defect of the provider."),
+                    format!(
+                        "The provider planned an invalid value for {text}: {problem}. This is a defect of the provider."
+                    ),
                 )
                 .about(text.as_str()),
             ]);
@@ -417,7 +422,11 @@ impl Planning {
         let waits = self.waits(target);
         let opened = self.opened(&desired.provider);
         let prior = (action == Action::Update)
-            .then(|| target.prior.map(|p| self.builder.prior_state(address.clone(), None, self.object(&address, p), shard.clone())))
+            .then(|| {
+                target
+                    .prior
+                    .map(|p| self.builder.prior_state(address.clone(), None, self.object(&address, p), shard.clone()))
+            })
             .flatten();
         let is_final = !target.full.deep().formula && target.full.is_wholly_known();
         let config = self.builder.desired(address.clone(), target.full.to_formula(), shard.clone(), waits);
@@ -477,8 +486,7 @@ impl Planning {
         }
         let null = Value::null(schema.block.implied_type());
         let mut private = prior.private.clone();
-        let plan_destroy =
-            provider.schema().await.map_err(|e| vec![call_failed(&e, None, &text)])?.plan_destroy;
+        let plan_destroy = provider.schema().await.map_err(|e| vec![call_failed(&e, None, &text)])?.plan_destroy;
         if plan_destroy {
             let request = PlanRequest {
                 type_name: address.resource.type_name.clone(),
@@ -489,10 +497,7 @@ impl Planning {
                 provider_meta: None,
                 prior_identity: None,
             };
-            let reply = provider
-                .plan_resource_change(request)
-                .await
-                .map_err(|e| vec![call_failed(&e, None, &text)])?;
+            let reply = provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;
             self.accept(placed(&reply.diagnostics, None, &text))?;
             private = reply.value.planned_private;
         }
@@ -541,8 +546,7 @@ impl Planning {
             lookup: None,
         };
         let state = self.builder.prior_state(address.clone(), deposed.clone(), object, shard.clone());
-        let plan =
-            self.builder.final_plan(address.clone(), opened.provider, Some(state), None, planned, shard.clone());
+        let plan = self.builder.final_plan(address.clone(), opened.provider, Some(state), None, planned, shard.clone());
         let apply = self.builder.apply(address.clone(), deposed, plan, shard);
         self.builder.wait(apply.id(), self.provider_origin(instance));
         let operation = self.applied(instance, apply);

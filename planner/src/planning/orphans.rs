@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::{
-    InstanceKey, ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode,
-};
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -73,15 +71,16 @@ impl Planning {
                 .about(text),
             ]);
         };
-        let in_use = self.providers.open(&instance).await.map_err(|problems| {
-            problems.into_iter().map(|p| p.about(text.as_str())).collect::<Vec<_>>()
-        })?;
+        let in_use = self
+            .providers
+            .open(&instance)
+            .await
+            .map_err(|problems| problems.into_iter().map(|p| p.about(text.as_str())).collect::<Vec<_>>())?;
         self.report_all(in_use.warnings.clone());
         let reason = if self.options.destroy { Reason::None } else { self.reason(&address) };
         let objects = stored.current.iter().map(|o| (None, o)).chain(stored.deposed.iter().map(|(k, o)| (Some(k), o)));
         for (key, object) in objects {
-            let (prior, said) =
-                read_prior(&address, object, &schema, &in_use.provider, self.options.refresh).await?;
+            let (prior, said) = read_prior(&address, object, &schema, &in_use.provider, self.options.refresh).await?;
             self.report_all(said);
             if key.is_none() {
                 self.note_drift(&address, &instance, &prior, schema.version);

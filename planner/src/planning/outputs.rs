@@ -29,8 +29,8 @@ impl Planning {
             return (Value::null(Type::Dynamic), false, false);
         };
         let ty = type_json::decode(stored.record.value_type.as_str().as_bytes()).unwrap_or(Type::Dynamic);
-        let value = json::decode(stored.record.value.as_str().as_bytes(), &ty)
-            .unwrap_or_else(|_| Value::null(Type::Dynamic));
+        let value =
+            json::decode(stored.record.value.as_str().as_bytes(), &ty).unwrap_or_else(|_| Value::null(Type::Dynamic));
         let value = if stored.record.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
         (value, true, stored.record.sensitive)
     }
@@ -102,11 +102,5 @@ fn change_of(output: &RootOutput, before: Value, existed: bool, was_sensitive: b
     } else {
         Action::Update
     };
-    OutputChange {
-        action,
-        before,
-        after,
-        sensitive_before: was_sensitive,
-        sensitive_after: output.sensitive,
-    }
+    OutputChange { action, before, after, sensitive_before: was_sensitive, sensitive_after: output.sensitive }
 }

@@ -135,7 +135,8 @@ mod tests {
             start: Position { byte: 30, line: 3, column: 18 },
             end: Position { byte: 38, line: 3, column: 26 },
         };
-        let mut problem = Diagnostic::error("Invalid function argument", "Wanted: a number.\n\n  of this size").at(subject);
+        let mut problem =
+            Diagnostic::error("Invalid function argument", "Wanted: a number.\n\n  of this size").at(subject);
         problem.values.push(InvolvedValue { traversal: "var.size".into(), statement: "is \"a\"".into() });
         problem
     }

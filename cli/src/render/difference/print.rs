@@ -66,11 +66,7 @@ impl Printing {
     }
 
     pub(super) fn null(&self, effect: Effect) -> String {
-        if effect == Effect::Removed && !self.no_null {
-            self.style.paint("90", " -> null")
-        } else {
-            String::new()
-        }
+        if effect == Effect::Removed && !self.no_null { self.style.paint("90", " -> null") } else { String::new() }
     }
 
     pub(super) fn forces(&self, part: &Part) -> String {

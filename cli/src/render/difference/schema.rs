@@ -84,10 +84,8 @@ fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons
         Nesting::List => {
             let (before, after) = pair.items();
             let found = sequence::by_place(before.len(), after.len());
-            let parts: Vec<Part> = found
-                .into_iter()
-                .map(|found| element(matched(before, after, found).0, &Reasons::default()))
-                .collect();
+            let parts: Vec<Part> =
+                found.into_iter().map(|found| element(matched(before, after, found).0, &Reasons::default())).collect();
             let outcome = container(pair, reasons, &parts);
             (Shape::Items { form: ItemForm::NestedList, parts }, outcome)
         }
@@ -135,9 +133,8 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
             found
                 .enumerate()
                 .map(|(place, found)| {
-                    let deeper = reasons.at(|step| {
-                        matches!(step, weft_graph_format::path::Step::Index(i) if *i == place as u64)
-                    });
+                    let deeper = reasons
+                        .at(|step| matches!(step, weft_graph_format::path::Step::Index(i) if *i == place as u64));
                     (None, block(matched(before, after, found).0, &deeper))
                 })
                 .collect()
@@ -145,10 +142,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         Nesting::Set => {
             let (before, after) = pair.items();
             let parts = set_parts(before, after, &|pair| block(pair, &Reasons::default()));
-            parts
-                .into_iter()
-                .map(|part| (None, Part { forces: part.forces || reasons.here(), ..part }))
-                .collect()
+            parts.into_iter().map(|part| (None, Part { forces: part.forces || reasons.here(), ..part })).collect()
         }
         Nesting::Map => pair
             .names()

@@ -23,7 +23,9 @@ pub fn text(printing: &Printing, part: &Part, before: Side<'_>, after: Side<'_>,
     };
     let documents = (was.and_then(document), will.and_then(document));
     match (&documents, part.effect) {
-        ((Some(_), Some(_)), _) | ((None, Some(_)), Effect::Added | Effect::Same) | ((Some(_), None), Effect::Removed) => {
+        ((Some(_), Some(_)), _)
+        | ((None, Some(_)), Effect::Added | Effect::Same)
+        | ((Some(_), None), Effect::Removed) => {
             return json(printing, part, documents.0, documents.1, level);
         }
         _ => {}

@@ -34,7 +34,8 @@ pub fn sign(action: ChangeAction, style: &Style) -> String {
         ChangeAction::CreateThenDelete => ("", &[("32", "+"), ("", "/"), ("31", "-")]),
         ChangeAction::ForgetThenCreate => ("", &[("31", "."), ("", "/"), ("32", "+")]),
     };
-    let painted = parts.iter().map(|(code, text)| if code.is_empty() { (*text).to_owned() } else { style.paint(code, text) });
+    let painted =
+        parts.iter().map(|(code, text)| if code.is_empty() { (*text).to_owned() } else { style.paint(code, text) });
     lead.chars().map(String::from).chain(painted).collect()
 }
 

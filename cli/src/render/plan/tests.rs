@@ -9,9 +9,7 @@ use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile, SourceSnippets, UiMode};
-use weft_graph_format::schema::{
-    Attribute, Block, NestedAttributes, NestedBlock, Nesting, ProviderSchema, Schema,
-};
+use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -43,18 +41,20 @@ fn schema() -> ProviderSchema {
     block.attributes.insert("secret".into(), secret);
     block.attributes.insert("secret_wo".into(), Attribute { write_only: true, ..Attribute::new(Type::String) });
     for (name, nesting) in [("limits", Nesting::Single), ("replicas", Nesting::List)] {
-        let nested = NestedAttributes {
-            attributes: attributes(&[("cpu", Type::Number), ("memory", Type::Number)]),
-            nesting,
-        };
+        let nested =
+            NestedAttributes { attributes: attributes(&[("cpu", Type::Number), ("memory", Type::Number)]), nesting };
         let attribute = Attribute { nested: Some(Box::new(nested.clone())), ..Attribute::new(nested.implied_type()) };
         block.attributes.insert(name.into(), attribute);
     }
     for (name, nesting) in [("rule", Nesting::Set), ("step", Nesting::List)] {
-        let inner = Block { attributes: attributes(&[("port", Type::Number), ("cidr", Type::String)]), ..Block::default() };
+        let inner =
+            Block { attributes: attributes(&[("port", Type::Number), ("cidr", Type::String)]), ..Block::default() };
         block.blocks.insert(name.into(), NestedBlock { block: inner, nesting, min_items: 0, max_items: 0 });
     }
-    ProviderSchema { resources: BTreeMap::from([("lab_thing".into(), Schema { version: 1, block })]), ..Default::default() }
+    ProviderSchema {
+        resources: BTreeMap::from([("lab_thing".into(), Schema { version: 1, block })]),
+        ..Default::default()
+    }
 }
 
 fn object(parts: &[(&'static str, Value)]) -> Value {
@@ -134,9 +134,13 @@ fn created() {
         ("name", Value::null(Type::String)),
         ("text", text("a\n  \"b\"\n")),
         ("policy", text("{\"b\":[1,null],\"a\":{}}")),
-        ("rule", Value::set(Type::Dynamic, vec![object(&[("port", Value::int(80)), ("cidr", Value::null(Type::String))])])),
+        (
+            "rule",
+            Value::set(Type::Dynamic, vec![object(&[("port", Value::int(80)), ("cidr", Value::null(Type::String))])]),
+        ),
     ]);
-    let change = change("module.m[\"k\"].lab_thing.a[0]", ChangeAction::Only(Action::Create), Value::null(after.ty()), after);
+    let change =
+        change("module.m[\"k\"].lab_thing.a[0]", ChangeAction::Only(Action::Create), Value::null(after.ty()), after);
     let expected = r#"  # module.m["k"].lab_thing.a[0] will be created
   + resource "lab_thing" "a" {
       + id        = (known after apply)
@@ -193,7 +197,13 @@ fn updated() {
         ("zone", text("z")),
         ("notes", strings(&["a", "b", "c", "X", "e", "f"])),
         ("endpoint", object(&[("host", Value::null(Type::String)), ("port", Value::int(1))])),
-        ("replicas", Value::list(replica_type, vec![object(&[("cpu", Value::unknown(Type::Number)), ("memory", Value::int(1))])])),
+        (
+            "replicas",
+            Value::list(
+                replica_type,
+                vec![object(&[("cpu", Value::unknown(Type::Number)), ("memory", Value::int(1))])],
+            ),
+        ),
         ("any", object(&[("x", text("1")), ("y", Value::tuple(vec![Value::int(0), text("q")]))])),
         ("step", Value::list(Type::Dynamic, vec![object(&[("port", Value::int(2)), ("cidr", text("c"))])])),
     ];
@@ -245,7 +255,8 @@ fn updated() {
 
 #[test]
 fn replaced_because_of() {
-    let before = [("id", text("i")), ("zone", text("a")), ("endpoint", object(&[("host", text("h")), ("port", Value::int(1))]))];
+    let before =
+        [("id", text("i")), ("zone", text("a")), ("endpoint", object(&[("host", text("h")), ("port", Value::int(1))]))];
     let after = [("id", unknown()), ("zone", text("b")), ("endpoint", Value::unknown(Type::Dynamic))];
     let replaced = |action, reason| ResourceChange {
         reason,
@@ -324,16 +335,8 @@ fn what_is_sensitive_stays_hidden() {
 
 #[test]
 fn text_and_documents_by_what_changed_in_them() {
-    let before = [
-        ("text", text("a\nb\nc")),
-        ("policy", text("{\"a\":1,\"b\":[1,2]}")),
-        ("name", text("{\"k\":1}")),
-    ];
-    let after = [
-        ("text", text("a\nB\nc")),
-        ("policy", text("{\"a\":1,\"b\":[1,3]}")),
-        ("name", text("{ \"k\": 1 }")),
-    ];
+    let before = [("text", text("a\nb\nc")), ("policy", text("{\"a\":1,\"b\":[1,2]}")), ("name", text("{\"k\":1}"))];
+    let after = [("text", text("a\nB\nc")), ("policy", text("{\"a\":1,\"b\":[1,3]}")), ("name", text("{ \"k\": 1 }"))];
     let expected = r#"  # lab_thing.a will be updated in-place
   ~ resource "lab_thing" "a" {
       ~ name      = jsonencode( # whitespace changes

@@ -8,9 +8,7 @@ use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, Re
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
-use weft_graph_format::plan_file::{
-    CheckResult, CheckStatus, CheckedKind, Manifest, PlanFile, SourceSnippets,
-};
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, Manifest, PlanFile, SourceSnippets};
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Value};
@@ -128,13 +126,8 @@ fn a_replacement_says_why() {
 
 #[test]
 fn outputs_variables_and_prior_state() {
-    let output = |action, before, after| OutputChange {
-        action,
-        before,
-        after,
-        sensitive_before: false,
-        sensitive_after: false,
-    };
+    let output =
+        |action, before, after| OutputChange { action, before, after, sensitive_before: false, sensitive_after: false };
     let none = || Value::null(Type::Dynamic);
     let outputs = BTreeMap::from([
         ("gone".into(), output(Action::Delete, Value::int(1), none())),
@@ -175,16 +168,20 @@ fn outputs_variables_and_prior_state() {
 #[test]
 fn a_state_by_its_schema() {
     let text = json!({"version": 4, "terraform_version": "1.12.6", "serial": 3, "lineage": "l", "check_results": null,
-        "outputs": {},
-        "resources": [{"module": "module.m[\"k\"].module.n", "mode": "managed", "type": "lab_thing", "name": "a",
-            "provider": "provider[\"registry.opentofu.org/hashicorp/lab\"]",
-            "instances": [
-                {"schema_version": 0, "status": "tainted", "dependencies": ["lab_thing.b"],
-                 "attributes": {"id": "i", "secret": "s", "tags": ["x"],
-                                "any": {"value": "DIGITS", "type": "number"}}},
-                {"schema_version": 0, "deposed": "0123abcd", "attributes": {"id": "old", "secret": null, "tags": null, "any": null}},
-            ]}]});
-    let Ok(state) = StateFile::parse(text.to_string().replace("\"DIGITS\"", "0.12345678901234567890123456789").as_bytes(), "test") else { panic!("a state") };
+    "outputs": {},
+    "resources": [{"module": "module.m[\"k\"].module.n", "mode": "managed", "type": "lab_thing", "name": "a",
+        "provider": "provider[\"registry.opentofu.org/hashicorp/lab\"]",
+        "instances": [
+            {"schema_version": 0, "status": "tainted", "dependencies": ["lab_thing.b"],
+             "attributes": {"id": "i", "secret": "s", "tags": ["x"],
+                            "any": {"value": "DIGITS", "type": "number"}}},
+            {"schema_version": 0, "deposed": "0123abcd", "attributes": {"id": "old", "secret": null, "tags": null, "any": null}},
+        ]}]});
+    let Ok(state) =
+        StateFile::parse(text.to_string().replace("\"DIGITS\"", "0.12345678901234567890123456789").as_bytes(), "test")
+    else {
+        panic!("a state")
+    };
     let document = super::state(Some(&state), &schemas());
     let modules = &document["values"]["root_module"]["child_modules"];
     assert_eq!(modules[0]["address"], "module.m[\"k\"]");
@@ -219,8 +216,14 @@ fn checks_by_object() {
     let checks = &document["checks"];
     assert_eq!(checks[0]["address"]["to_display"], "module.m.lab_thing.a");
     assert_eq!(checks[0]["status"], "fail");
-    assert_eq!(checks[0]["instances"][1]["address"], json!({"to_display": "module.m[0].lab_thing.a[1]", "module": "module.m[0]", "instance_key": 1}));
+    assert_eq!(
+        checks[0]["instances"][1]["address"],
+        json!({"to_display": "module.m[0].lab_thing.a[1]", "module": "module.m[0]", "instance_key": 1})
+    );
     assert_eq!(checks[0]["instances"][1]["problems"], json!([{"message": "too small"}]));
-    assert_eq!(checks[1]["address"], json!({"kind": "output_value", "to_display": "module.m.output.o", "module": "module.m", "name": "o"}));
+    assert_eq!(
+        checks[1]["address"],
+        json!({"kind": "output_value", "to_display": "module.m.output.o", "module": "module.m", "name": "o"})
+    );
     assert_eq!(checks[2]["address"]["kind"], "var");
 }

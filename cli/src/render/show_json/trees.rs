@@ -26,10 +26,7 @@ pub fn known(value: &Value) -> Json {
         Kind::String(s) => s.as_str().into(),
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().map(known).collect(),
         Kind::Map(f) | Kind::Object(f) => Json::Object(
-            f.iter()
-                .filter(|(_, part)| part.is_known())
-                .map(|(name, part)| (name.to_string(), known(part)))
-                .collect(),
+            f.iter().filter(|(_, part)| part.is_known()).map(|(name, part)| (name.to_string(), known(part))).collect(),
         ),
     }
 }
