@@ -12,9 +12,10 @@ use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode}
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{ExecutionGraph, Operation};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
 use weft_graph_format::schema::ProviderSchema;
-use weft_graph_format::value::PlainValue;
+use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanOptions, PlanOutcome, Planned, ProviderSet, plan};
 use weft_providers::ProviderPool;
@@ -239,6 +240,13 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         })
         .collect();
     let stored = variables.iter().filter(|(name, _)| !ephemeral.contains_key(*name));
+    // As given, before conversion: what a later command line is compared with, and what `show -json` has.
+    let as_given = |name: &SmolStr, value: &Value| {
+        let value = basis.given.get(name).map_or(value, |given| &given.value);
+        let sensitive = basis.root.variables.get(name).is_some_and(|variable| variable.sensitive);
+        PlainValue::from(&if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() })
+    };
+    let outputs = (wishes.mode == UiMode::Normal).then_some(&changes.outputs);
     let manifest = Manifest {
         created: now(),
         lineage: basis.snapshot.lineage.clone(),
@@ -249,13 +257,13 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         complete: !errored,
         applyable: applyable && !errored,
         providers: basis.packages.of_plan(&used),
-        variables: stored.map(|(name, value)| (name.clone(), PlainValue::from(value))).collect(),
+        variables: stored.map(|(name, value)| (name.clone(), as_given(name, value))).collect(),
         ephemeral_variables: ephemeral,
         replacements: wishes.replace.iter().map(ToString::to_string).collect(),
         backend: basis.backend,
         claims,
         timestamp,
-        prior_state: prior_state::text(&basis.snapshot, &refreshed, &schemas),
+        prior_state: prior_state::text(&basis.snapshot, &refreshed, &schemas, outputs),
         ..Manifest::default()
     };
     let sources =

@@ -104,7 +104,8 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
         && creates
         && let Some(id) = change.lookup_id(&plan.planned)
     {
-        match change.find(&mut begun, id.map_err(|why| vec![unread(change, &why)])?).await {
+        let id = id.map_err(|why| vec![unread(change, &why)])?;
+        match change.find(&mut begun, id, Some(&plan.planned)).await {
             Seen::Object(object) => return Ok(Prepared::Done(found(context, change, begun, &object, true)?)),
             Seen::Nothing => {}
             Seen::Unclear(why) => return Err(vec![unread(change, &why)]),

@@ -241,8 +241,9 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks an object up by an import id, and reads it.
-    pub(crate) async fn find(&self, begun: &mut Begun, id: String) -> Seen {
+    /// Looks an object up by an import id, and reads it. Where it is known to be the one that was `planned`, what an
+    /// import cannot tell (a password that the cloud keeps to itself) is what was planned.
+    pub(crate) async fn find(&self, begun: &mut Begun, id: String, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, ImportTarget::Id(id)).await;
         let reply = match imported {
             Ok(reply) => reply,
@@ -259,10 +260,27 @@ impl<'s> Change<'s> {
         let mut found = reply.value.into_iter().filter(|found| found.type_name == self.kind.name);
         match (found.next(), found.next()) {
             (Some(one), None) if one.object.state.is_null() => Seen::Nothing,
-            (Some(one), None) => self.read(begun, one.object).await,
+            (Some(one), None) => {
+                let state = planned.map_or_else(|| one.object.state.clone(), |p| self.completed(&one.object.state, p));
+                self.read(begun, ObjectState { state, ..one.object }).await
+            }
             (None, _) => Seen::Unclear(String::from("the provider's import gave no object of this type")),
             (Some(_), Some(_)) => Seen::Unclear(String::from("the provider's import gave several objects")),
         }
+    }
+
+    /// An imported object with known planned values where it has none.
+    fn completed(&self, imported: &Value, planned: &Value) -> Value {
+        let (Some(fields), Some(wanted)) = (imported.as_fields(), planned.as_fields()) else { return imported.clone() };
+        Value::object(fields.iter().map(|(name, value)| {
+            let attribute = self.kind.block.attributes.get(name);
+            let wanted = wanted.get(name).filter(|wanted| wanted.is_wholly_known());
+            let value = match (attribute, wanted) {
+                (Some(attribute), Some(wanted)) if value.is_null() && !attribute.write_only => wanted.clone(),
+                _ => value.clone(),
+            };
+            (name.clone(), value)
+        }))
     }
 
     /// The import id by which a create in doubt is looked up; none when the type has no such look-up.

@@ -22,7 +22,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdic
     };
     let not_applied = Verdict::NotApplied { holder_dead: order.holder_dead };
     if let Some(id) = &order.adopt {
-        return match change.find(&mut begun, id.clone()).await {
+        return match change.find(&mut begun, id.clone(), None).await {
             Seen::Object(object) => applied(context, &change, begun, &object),
             Seen::Nothing => Verdict::Unknown(format!("there is no object with the id {id:?}")),
             Seen::Unclear(why) => Verdict::Unknown(why),
@@ -37,7 +37,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdic
             match change.lookup_id(&plan.planned) {
                 None => Verdict::Unknown(String::from("objects of this type cannot be looked up by what was planned")),
                 Some(Err(why)) => Verdict::Unknown(why),
-                Some(Ok(id)) => match change.find(&mut begun, id).await {
+                Some(Ok(id)) => match change.find(&mut begun, id, Some(&plan.planned)).await {
                     Seen::Object(object) => applied(context, &change, begun, &object),
                     Seen::Nothing => not_applied,
                     Seen::Unclear(why) => Verdict::Unknown(why),

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use smol_str::SmolStr;
+
 use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::graph::Action;
 use weft_graph_format::number::Number;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{ProviderSchema, Schema};
@@ -11,13 +15,14 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceObject, Opaque, PathStep, RawJson, SensitivePath, Snapshot};
+use weft_state::{InstanceObject, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
 
-/// The state as a file of version 4.
+/// The state as a file of version 4. Outputs whose new value is known have it already, as in OpenTofu.
 pub fn text(
     snapshot: &Snapshot,
     refreshed: &BTreeMap<ResourceInstance, Prior>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
+    outputs: Option<&BTreeMap<SmolStr, OutputChange>>,
 ) -> Option<String> {
     let mut state = StateFile {
         terraform_version: snapshot.terraform_version.clone(),
@@ -43,7 +48,29 @@ pub fn text(
             record.current = Some(object);
         }
     }
+    for (name, change) in outputs.into_iter().flatten().filter(|(_, change)| change.action != Action::Delete) {
+        let (value, _) = change.after.unmark_deep();
+        if value.is_null() {
+            state.outputs.remove(name.as_str());
+        } else if let Some(record) = output(&value, change.sensitive_after) {
+            state.outputs.insert(name.to_string(), record);
+        }
+    }
     String::from_utf8(state.to_bytes()).ok()
+}
+
+/// An output as state keeps it; none while it is not known.
+fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
+    if !value.is_wholly_known() {
+        return None;
+    }
+    let ty = value.ty();
+    Some(OutputRecord {
+        value: RawJson::new(json::encode(value, &ty).ok()?),
+        value_type: RawJson::new(type_json::encode(&ty)),
+        sensitive,
+        deprecated: None,
+    })
 }
 
 fn schema_of<'a>(schemas: &'a ProviderSchema, address: &ResourceInstance) -> Option<&'a Schema> {

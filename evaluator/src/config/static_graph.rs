@@ -164,19 +164,19 @@ impl StaticGraph {
         components(&self.next)
             .into_iter()
             .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
-            .filter_map(|members| {
+            .map(|members| {
                 let steps: BTreeSet<String> = members.iter().map(|i| self.nodes[*i].name()).collect();
                 let steps: Vec<String> = steps.into_iter().collect();
                 if let ([one], Node::Resource(..)) = (steps.as_slice(), &self.nodes[members[0]]) {
-                    return Some(Diagnostic::error(
+                    return Diagnostic::error(
                         "Self-referential block",
                         format!("{one} refers to itself, so its value can never be known."),
-                    ));
+                    );
                 }
-                Some(Diagnostic::error(
+                Diagnostic::error(
                     format!("Cycle: {}", steps.join(", ")),
                     "Each of these needs the value of another one of them first. Take one reference out of the circle.",
-                ))
+                )
             })
             .collect()
     }

@@ -162,14 +162,6 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Lets go of the module instances below: callers and called hold each other, and would outlive the evaluation.
-    pub(crate) fn release(self: Arc<Self>) {
-        let mut nodes = vec![self];
-        while let Some(node) = nodes.pop() {
-            nodes.extend(node.calls.take().iter().flat_map(|call| call.nodes.values().cloned()));
-        }
-    }
-
     /// Evaluates everything in this module and below.
     pub(crate) fn everything(self: &Arc<Self>) -> BoxFuture<'static, Result<(), Failed>> {
         let node = self.clone();

@@ -41,12 +41,6 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         shared
     }
 
-    /// Takes out all values that were computed; what is asked for again would be computed again.
-    pub(crate) fn take(&self) -> Vec<V> {
-        let started = std::mem::take(&mut *self.started.lock());
-        started.into_values().filter_map(|shared| shared.peek().cloned()?.ok()).collect()
-    }
-
     /// The value under `key` if it was asked for; the inner part is none while it is being computed.
     pub(crate) fn peek(&self, key: &K) -> Option<Option<Outcome<V>>> {
         self.started.lock().get(key).map(|shared| shared.peek().cloned())
