@@ -111,7 +111,7 @@ fn public_items(text: &str) -> Vec<String> {
             continue;
         }
         let mut item = trimmed.to_string();
-        while !item.contains('{') && !item.contains(';') && !item.ends_with(',') {
+        while !item.contains('{') && !item.contains(';') && (item.contains('(') || !item.ends_with(',')) {
             match lines.next() {
                 Some(more) => {
                     item.push(' ');
