@@ -6,6 +6,7 @@ mod coordinator;
 mod fmt;
 mod init;
 mod inspect;
+mod later;
 mod output;
 mod plan;
 mod providers;
@@ -56,16 +57,22 @@ const ALL: &[&Command] = &[
 
 /// Groups, and what they are about.
 const GROUPS: &[(&str, &str)] = &[
+    ("metadata", "Facts about the language"),
     ("runs", "Look at runs, go on with them, say what became of what is in doubt"),
     ("state", "Look at the state"),
     ("workspace", "Work with workspaces"),
 ];
 
+/// Every command, those that are to come last.
+fn all() -> impl Iterator<Item = &'static Command> {
+    ALL.iter().copied().chain(later::LATER)
+}
+
 /// Finds a command: two words first, then one.
 pub fn find(words: &[String]) -> Found {
     let [first, rest @ ..] = words else { return Found::Nothing };
     if let Some(second) = rest.first() {
-        let pair = ALL.iter().find(|c| {
+        let pair = all().find(|c| {
             let named = matches!(c.words, [_, last] if last == second) || c.alias.is_some_and(|alias| alias == second);
             c.words.len() == 2 && c.words[0] == first && named
         });
@@ -73,7 +80,7 @@ pub fn find(words: &[String]) -> Found {
             return Found::Command { command, words: 2 };
         }
     }
-    if let Some(command) = ALL.iter().find(|c| matches!(c.words, [only] if only == first)) {
+    if let Some(command) = all().find(|c| matches!(c.words, [only] if only == first)) {
         return Found::Command { command, words: 1 };
     }
     if GROUPS.iter().any(|(name, _)| name == first) {

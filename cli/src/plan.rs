@@ -2,20 +2,21 @@
 
 mod prior_state;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources};
 use weft_evaluator::glue::GivenVariables;
-use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{ExecutionGraph, Operation};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
 use weft_graph_format::schema::ProviderSchema;
-use weft_graph_format::value::{PlainValue, Value};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::{Kind, PlainValue, Value};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanOptions, PlanOutcome, Planned, ProviderSet, plan};
 use weft_providers::ProviderPool;
@@ -27,6 +28,7 @@ use crate::context::{Context, now};
 use crate::exit::Exit;
 use crate::options::Arguments;
 use crate::packages::{Installed, pool_options};
+use crate::render::events::Hook;
 use crate::variables;
 
 /// Operations at a time unless the user says otherwise.
@@ -162,6 +164,8 @@ pub struct Made {
     pub diagnostics: Vec<Diagnostic>,
     /// Values that are not in it.
     pub inputs: Inputs,
+    /// Data sources that were read meanwhile: what scripts are told of as operations.
+    pub reads: Vec<Hook>,
 }
 
 /// Plans.
@@ -208,8 +212,25 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             Err(problems) => diagnostics.extend(problems),
         }
     }
+    let reads = planned.as_ref().map(reads).unwrap_or_default();
     let file = planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
-    Made { file, diagnostics, inputs }
+    Made { file, diagnostics, inputs, reads }
+}
+
+fn reads(planned: &Planned) -> Vec<Hook> {
+    let read = planned.read.keys().filter_map(|address| Some((address, planned.refreshed.get(address)?)));
+    read.map(|(address, prior)| {
+        let id = ["id", "name"].into_iter().find_map(|key| {
+            let part = prior.value.as_fields()?.get(key)?;
+            let (marks, kind) = part.open();
+            match kind {
+                Kind::String(text) if !marks.is_sensitive() => Some((key.to_owned(), text.to_string())),
+                _ => None,
+            }
+        });
+        Hook { address: address.clone(), action: "read".to_owned(), id, elapsed_seconds: 0 }
+    })
+    .collect()
 }
 
 fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
@@ -220,8 +241,9 @@ fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
 }
 
 fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
-    let Planned { changes, graph, claims, schemas, variables, refreshed, applyable } = planned;
-    let schemas = restricted(&schemas, &changes, &graph);
+    let Planned { changes, graph, claims, schemas, variables, refreshed, read, applyable } = planned;
+    let schemas = restricted(&schemas, &changes, &graph, read.iter());
+    let places = places(&basis.root, &changes);
     let used = |source: &ProviderSource| schemas.contains_key(source);
     let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
         .map(|(name, variable)| {
@@ -263,19 +285,46 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         backend: basis.backend,
         claims,
         timestamp,
-        prior_state: prior_state::text(&basis.snapshot, &refreshed, &schemas, outputs),
+        places,
+        prior_state: prior_state::text(&basis.snapshot, &refreshed, &read, &schemas, outputs),
         ..Manifest::default()
     };
-    let sources =
+    let mut sources =
         SourceSnippets::of_graph(&graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
+    for place in manifest.places.values() {
+        let number = place.start.line;
+        let tree = basis.sources.get(&place.file);
+        let line = tree.and_then(|tree| tree.source().line(usize::try_from(number).ok()?.checked_sub(1)?));
+        if let Some(line) = line {
+            let lines = sources.files.entry(place.file.clone()).or_default();
+            lines.insert(number, line.trim_end_matches(['\r', '\n']).to_owned());
+        }
+    }
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 
+/// Where the blocks of resources begin that something happens to.
+fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, SourceRange> {
+    let pending = changes.resources.iter().filter(|change| !change.action.is_no_op());
+    let pending: BTreeSet<String> = pending.map(|change| change.address.config().to_string()).collect();
+    let mut places = BTreeMap::new();
+    for module in root.all() {
+        for (resource, block) in &module.resources {
+            let address = ConfigResource { module: module.path.clone(), resource: resource.clone() }.to_string();
+            if pending.contains(&address) {
+                places.insert(address, block.range.clone());
+            }
+        }
+    }
+    places
+}
+
 /// The schemas that changes and operations name, and of those only the types that they name.
-fn restricted(
+fn restricted<'a>(
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     changes: &Changes,
     graph: &ExecutionGraph,
+    read: impl Iterator<Item = (&'a ResourceInstance, &'a ProviderInstance)>,
 ) -> BTreeMap<ProviderSource, ProviderSchema> {
     let mut kept: BTreeMap<ProviderSource, ProviderSchema> = BTreeMap::new();
     let mut keep = |source: &ProviderSource, address: Option<&ResourceInstance>| {
@@ -307,6 +356,9 @@ fn restricted(
     };
     for change in changes.resources.iter().chain(&changes.drift) {
         keep(&change.provider.source, Some(&change.address));
+    }
+    for (address, provider) in read {
+        keep(&provider.source, Some(address));
     }
     for fragment in &graph.fragments {
         for row in &fragment.rows {

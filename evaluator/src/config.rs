@@ -8,14 +8,15 @@ mod compile;
 mod content;
 mod load;
 mod meta;
-mod static_check;
+mod provider_links;
 mod static_graph;
+mod static_values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{Module, ProviderSource, Resource};
+use weft_graph_format::address::{Module, ProviderConfig, ProviderSource, Resource};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -24,6 +25,7 @@ use weft_syntax::{BodyId, Expression, Tree};
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
 pub use load::{Installed, LoadError, Sources, has_configuration, load_tree};
 pub(crate) use meta::references_of;
+pub(crate) use provider_links::{missing_providers, unsuitable};
 pub(crate) use static_graph::StaticGraph;
 
 use crate::reference::Reference;
@@ -95,6 +97,8 @@ pub struct Variable {
     pub deprecated: Option<String>,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
+    /// What the validations refer to.
+    pub references: Vec<Reference>,
     /// Header of the block.
     pub range: SourceRange,
 }
@@ -131,7 +135,7 @@ pub struct Output {
     pub depends_on: Vec<Reference>,
     /// `precondition` blocks.
     pub preconditions: Vec<Condition>,
-    /// What the value, the conditions and `depends_on` refer to.
+    /// What the value and the conditions refer to.
     pub references: Vec<Reference>,
     /// Header of the block.
     pub range: SourceRange,
@@ -200,8 +204,11 @@ pub struct ResourceBlock {
     pub lifecycle: Lifecycle,
     /// The arguments of the type.
     pub body: BodySource,
-    /// Everything the block refers to, every branch and nested block included.
+    /// Everything the block refers to, every branch and nested block included; not what `depends_on` and
+    /// `replace_triggered_by` name.
     pub references: Vec<Reference>,
+    /// What `replace_triggered_by` names.
+    pub trigger_references: Vec<Reference>,
     /// Header of the block.
     pub range: SourceRange,
 }
@@ -246,7 +253,7 @@ pub struct ModuleCall {
     pub depends_on: Vec<Reference>,
     /// Arguments.
     pub arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
-    /// What the repetition, the keys of providers and `depends_on` refer to.
+    /// What the arguments, the repetition and the keys of providers refer to.
     pub references: Vec<Reference>,
     /// Header of the block.
     pub range: SourceRange,
@@ -259,6 +266,8 @@ pub struct PassedProvider {
     pub child_name: SmolStr,
     /// Alias in the child.
     pub child_alias: Option<SmolStr>,
+    /// Where the name in the child is written.
+    pub child_range: SourceRange,
     /// What it is in the caller.
     pub parent: ProviderReference,
 }
@@ -305,6 +314,15 @@ impl CompiledModule {
             None if local_name == "terraform" => ProviderSource::builtin("terraform"),
             None => ProviderSource::default_for(local_name),
         }
+    }
+
+    /// Whether objects can belong to this configuration of a provider: a block stands for it, or it is the one of the
+    /// root module that needs none.
+    pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
+        let Some(module) = self.all().into_iter().find(|module| module.path == wanted.module) else { return false };
+        let named = |local_name: &SmolStr| module.provider_source(local_name) == wanted.source;
+        (module.path.is_root() && wanted.alias.is_none())
+            || module.providers.keys().any(|(local_name, alias)| *alias == wanted.alias && named(local_name))
     }
 
     /// The module and all below it, callers first.

@@ -10,6 +10,7 @@ mod conditions;
 mod instances;
 mod named;
 mod provider_blocks;
+mod references;
 mod resources;
 mod scope;
 
@@ -21,7 +22,7 @@ use std::sync::atomic::AtomicU32;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig};
 
-use crate::config::{CompiledModule, StaticGraph};
+use crate::config::{CompiledModule, StaticGraph, missing_providers};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 
 pub(crate) use calls::ModuleNode;
@@ -56,8 +57,13 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
+    let missing = missing_providers(&root, glue.purpose() == Purpose::Validate);
+    if !missing.is_empty() {
+        missing.into_iter().for_each(|problem| glue.report(problem));
+        return Err(Failed);
+    }
     let graph = StaticGraph::new(&root);
-    let cycles = graph.cycles();
+    let cycles = graph.cycles(&root);
     if !cycles.is_empty() {
         cycles.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
@@ -72,8 +78,45 @@ pub async fn evaluate_configuration(
         parameters: AtomicU32::new(0),
     });
     drop(graph);
+    // Planning comes after validating, which has said all this.
+    let referred = match evaluation.is_validation() {
+        true => references::check_references(&evaluation, &root).await,
+        false => Ok(()),
+    };
     let node = Arc::new(ModuleNode::root(evaluation, root));
     let outcome = node.everything().await;
+    node.release();
+    outcome.and(referred)
+}
+
+/// Evaluates what has to be known before anything else: which instances each provider of the configuration has.
+///
+/// All problems go to `glue`, of which nothing else is asked; `Failed` when one was an error.
+pub async fn evaluate_static(
+    root: Arc<CompiledModule>,
+    glue: Arc<dyn Glue>,
+    environment: Environment,
+    given: GivenVariables,
+) -> Result<(), Failed> {
+    if root.all().iter().all(|module| module.providers.values().all(|block| block.for_each.is_none())) {
+        return Ok(());
+    }
+    let graph = StaticGraph::new(&root);
+    if !graph.cycles(&root).is_empty() {
+        // Said when everything is evaluated.
+        return Ok(());
+    }
+    let evaluation = Arc::new(Evaluation {
+        wanted: Vec::new(),
+        glue,
+        environment,
+        given,
+        dependencies: BTreeMap::new(),
+        occurrences: AtomicU32::new(0),
+        parameters: AtomicU32::new(0),
+    });
+    let node = Arc::new(ModuleNode::root(evaluation, root));
+    let outcome = node.provider_keys().await;
     node.release();
     outcome
 }

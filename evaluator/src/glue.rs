@@ -54,8 +54,6 @@ pub struct DesiredInstance {
     pub direct: Vec<AbsResource>,
     /// Values that force a replacement when they change: what `replace_triggered_by` names.
     pub triggers: Vec<Trigger>,
-    /// `prevent_destroy`, evaluated.
-    pub prevent_destroy: bool,
 }
 
 /// A reference of `replace_triggered_by`.
@@ -76,6 +74,15 @@ pub struct Expansion {
     pub kind: ExpansionKind,
     /// The keys in order.
     pub keys: Vec<InstanceKey>,
+}
+
+/// What `prevent_destroy` of a resource came to. It counts for objects too whose instance nobody wants any more.
+#[derive(Clone, Debug)]
+pub struct Protection {
+    /// Its value, as it was evaluated.
+    pub value: Value,
+    /// Header of the block.
+    pub range: SourceRange,
 }
 
 /// What decides how many instances there are.
@@ -151,8 +158,8 @@ pub trait Glue: Send + Sync + 'static {
     /// Reads a data source, or plans to read it at apply.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// How often a resource is there.
-    fn expanded(&self, resource: &AbsResource, expansion: &Expansion);
+    /// How often a resource is there, and how it is protected where it says so.
+    fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
     /// How often a module is there; `module` without the key of its last step.
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion);

@@ -11,4 +11,4 @@ mod evaluation;
 pub mod glue;
 pub mod reference;
 
-pub use evaluation::{Environment, evaluate_configuration};
+pub use evaluation::{Environment, evaluate_configuration, evaluate_static};

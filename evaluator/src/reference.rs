@@ -27,8 +27,8 @@ pub enum Subject {
     SelfObject,
     /// `path.module` and its like.
     Path(SmolStr),
-    /// `terraform.workspace` and its like.
-    Terraform(SmolStr),
+    /// `terraform.workspace` and its like: the first name, `terraform` or `tofu`, and the second.
+    Terraform(SmolStr, SmolStr),
 }
 
 /// A [`Subject`] and where it is named.
@@ -40,8 +40,14 @@ pub struct Reference {
     pub steps: usize,
     /// The text of the whole traversal.
     pub range: SourceRange,
+    /// Whether a literal key follows the subject.
+    pub keyed: bool,
+    /// Whether anything follows the subject and its key.
+    pub leads_on: bool,
     /// The first attribute behind the subject, when the next step (or the one behind a key) is one.
     pub attribute: Option<SmolStr>,
+    /// Where that attribute stands, the dot before it included.
+    pub attribute_range: Option<SourceRange>,
 }
 
 fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
@@ -68,8 +74,18 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
     let range = tree.range(whole);
     let root_range = tree.range(traversal.root.span);
     let reference = |subject: Subject, steps: usize| {
-        let after = if is_key(traversal, steps) { steps + 1 } else { steps };
-        Reference { subject, steps, range: range.clone(), attribute: attribute(traversal, after).cloned() }
+        let keyed = is_key(traversal, steps);
+        let after = if keyed { steps + 1 } else { steps };
+        let found = attribute(traversal, after).cloned();
+        Reference {
+            subject,
+            steps,
+            range: range.clone(),
+            keyed,
+            leads_on: traversal.steps.len() > after,
+            attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
+            attribute: found,
+        }
     };
     let one_name = |kind: &str, example: &str| -> Result<SmolStr, Diagnostic> {
         attribute(traversal, 0).cloned().ok_or_else(|| {
@@ -93,7 +109,10 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         "var" => Ok(reference(Subject::Variable(one_name("var", "var.size")?), 1)),
         "local" => Ok(reference(Subject::Local(one_name("local", "local.name")?), 1)),
         "path" => Ok(reference(Subject::Path(one_name("path", "path.module")?), 1)),
-        "terraform" | "tofu" => Ok(reference(Subject::Terraform(one_name(root, "terraform.workspace")?), 1)),
+        "terraform" | "tofu" => {
+            let name = one_name(root, "terraform.workspace")?;
+            Ok(reference(Subject::Terraform(SmolStr::new(root), name), 1))
+        }
         "count" => match one_name("count", "count.index")?.as_str() {
             "index" => Ok(reference(Subject::CountIndex, 1)),
             other => Err(Diagnostic::error(

@@ -159,8 +159,8 @@ impl Scope for BareScope {
                 name => error(
                     &format!("Invalid {root:?} attribute"),
                     format!(
-                        "The {root:?} object does not have an attribute named {name:?}. The only supported attribute is \
-                         {root}.workspace, the name of the currently-selected workspace."
+                        "The {root:?} object does not have an attribute named {name:?}. The only supported \
+                         attribute is {root}.workspace, the name of the currently-selected workspace."
                     ),
                 ),
             },
@@ -204,8 +204,8 @@ impl Scope for BareScope {
             "var" => error(
                 "Reference to undeclared input variable",
                 format!(
-                    "An input variable with the name {name:?} has not been declared. This variable can be declared with \
-                     a variable {name:?} {{}} block."
+                    "An input variable with the name {name:?} has not been declared. This variable can be \
+                     declared with a variable {name:?} {{}} block."
                 ),
             ),
             "module" => error(

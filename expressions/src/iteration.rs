@@ -122,8 +122,8 @@ impl ObjectResults {
             return Err(Problem::new(
                 "Duplicate object key",
                 format!(
-                    "Two different items produced the key {:?} in this 'for' expression. If duplicates are expected, use \
-                     the ellipsis (...) after the value expression to enable grouping by key.",
+                    "Two different items produced the key {:?} in this 'for' expression. If duplicates are \
+                     expected, use the ellipsis (...) after the value expression to enable grouping by key.",
                     key.as_str()
                 ),
             ));

@@ -5,9 +5,10 @@
 //! [`compile`] runs formulas with the same code, so that planning and applying cannot disagree.
 //!
 //! Reading order: [`convert`] and [`refine`] on types and on what is known of the unknown; [`operators`], [`access`],
-//! [`iteration`], [`conditional`] on the parts of expressions; [`functions`] and [`provider_call`]; [`mod@evaluate`] puts them
-//! together over syntax trees; [`compile`] does over formulas. [`type_constraint`] reads types, [`resource_rules`] are
-//! the rules on objects of resources that planner and executor share, [`console`] evaluates a line of text.
+//! [`iteration`], [`conditional`] on the parts of expressions; [`functions`] and [`provider_call`]; [`mod@evaluate`]
+//! puts them together over syntax trees; [`compile`] does over formulas. [`type_constraint`] reads types,
+//! [`resource_rules`] are the rules on objects of resources that planner and executor share, [`console`] evaluates a
+//! line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 

@@ -62,7 +62,8 @@ pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diag
             ),
             _ => Diagnostic::error(
                 "Invalid legacy variable type hint",
-                "To provide a full type expression, remove the surrounding quotes and give the type expression directly.",
+                "To provide a full type expression, remove the surrounding quotes and give the type \
+                 expression directly.",
             ),
         };
         return Err(vec![problem.at(expression.range())]);
@@ -118,8 +119,8 @@ fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(call) = expression.as_call() else {
         return Err(invalid(
             expression,
-            "A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor \
-             call, like list(string).",
+            "A type specification is either a primitive type keyword (bool, number, string) or a complex type \
+             constructor call, like list(string).",
         ));
     };
     let name = call.name.as_str();
@@ -206,8 +207,8 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(entries) = argument.as_map() else {
         return Err(invalid(
             argument,
-            "Object type constructor requires a map whose keys are attribute names and whose values are the corresponding \
-             attribute types.",
+            "Object type constructor requires a map whose keys are attribute names and whose values are the \
+             corresponding attribute types.",
         ));
     };
     let mut problems = Vec::new();
@@ -238,8 +239,8 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
                     _ => {
                         problems.extend(invalid(
                             value,
-                            "Optional attribute modifier expects at most two arguments: the attribute type, and a default \
-                             value.",
+                            "Optional attribute modifier expects at most two arguments: the attribute type, and a \
+                             default value.",
                         ));
                         continue;
                     }

@@ -424,9 +424,9 @@ fn check_text(expression_text: &str, inputs: BTreeMap<u32, (&'static str, Value)
             if known_failed {
                 return Err(format!("ran to {value:?}\n  {}", story()));
             }
-            // Marks that are only found at apply (by `try`, in a loop, of a list of unknown length) come too late for what
-            // was known at plan beside them, and a conditional marks its result as the branch not taken was marked at
-            // plan, even where that fails: then only content is compared.
+            // Marks that are only found at apply (by `try`, in a loop, of a list of unknown length) come too late for
+            // what was known at plan beside them, and a conditional marks its result as the branch not taken was
+            // marked at plan, even where that fails: then only content is compared.
             let secret = text_has(expression_text, &["secret", "sensitive("]);
             let branched = text_has(expression_text, &[" ? ", "%{ if", "&&", "||"]);
             let (value, known) = if secret && (branched || text_has(expression_text, &["try(", "for "])) {

@@ -7,6 +7,7 @@ mod managed;
 mod order;
 mod orphans;
 mod outputs;
+mod protection;
 
 pub(crate) use managed::without_provenance;
 
@@ -17,7 +18,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::glue::{Expansion, GivenVariables};
+use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
@@ -75,6 +76,8 @@ pub struct Planned {
     pub variables: BTreeMap<SmolStr, Value>,
     /// Objects as they were found, for what `show` calls the prior state: value and what is kept beside it.
     pub refreshed: BTreeMap<ResourceInstance, crate::prior::Prior>,
+    /// Data sources that were read, with the provider that did.
+    pub read: BTreeMap<ResourceInstance, ProviderInstance>,
     /// Whether applying would do something.
     pub applyable: bool,
 }
@@ -139,6 +142,8 @@ pub(crate) struct Planning {
     pub(crate) builder: Builder,
     pub(crate) diagnostics: Mutex<Vec<Diagnostic>>,
     pub(crate) resources: Mutex<FxHashMap<AbsResource, Expansion>>,
+    /// Resources whose objects must stay.
+    pub(crate) protected: Mutex<FxHashMap<AbsResource, Protection>>,
     pub(crate) modules: Mutex<FxHashMap<(ModuleInstance, SmolStr), Expansion>>,
     pub(crate) desired: Mutex<FxHashSet<ResourceInstance>>,
     /// Resources that something happens to.
@@ -150,6 +155,7 @@ pub(crate) struct Planning {
     pub(crate) changes: Mutex<Vec<ResourceChange>>,
     pub(crate) drift: Mutex<Vec<ResourceChange>>,
     pub(crate) refreshed: Mutex<BTreeMap<ResourceInstance, crate::prior::Prior>>,
+    pub(crate) read: Mutex<BTreeMap<ResourceInstance, ProviderInstance>>,
     pub(crate) records: Mutex<Vec<managed::PendingRecord>>,
     pub(crate) claims: Mutex<BTreeMap<String, Claim>>,
     pub(crate) opened: Mutex<BTreeMap<ProviderInstance, Opened>>,
@@ -170,6 +176,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         builder: Builder::new(),
         diagnostics: Mutex::default(),
         resources: Mutex::default(),
+        protected: Mutex::default(),
         modules: Mutex::default(),
         desired: Mutex::default(),
         pending: Mutex::default(),
@@ -178,6 +185,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         changes: Mutex::default(),
         drift: Mutex::default(),
         refreshed: Mutex::default(),
+        read: Mutex::default(),
         records: Mutex::default(),
         claims: Mutex::default(),
         opened: Mutex::default(),
@@ -214,6 +222,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
     let claims: Vec<Claim> = std::mem::take(&mut *planning.claims.lock()).into_values().collect();
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
+    let read = std::mem::take(&mut *planning.read.lock());
     let variables = std::mem::take(&mut *planning.variables.lock());
     let graph = match planning.builder.take().finish() {
         Ok(graph) => graph,
@@ -230,7 +239,8 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
             "Planning ended early without saying why. This is a defect of Weft; please report it.",
         ));
     }
-    let planned = Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, applyable };
+    let planned =
+        Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, read, applyable };
     PlanOutcome { planned: Some(planned), diagnostics }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Purpose, RootOutput};
+use weft_evaluator::glue::{
+    DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Protection, Purpose, RootOutput,
+};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -87,7 +89,7 @@ impl Glue for Validation {
         self.check(&desired).await
     }
 
-    fn expanded(&self, _: &AbsResource, _: &Expansion) {}
+    fn expanded(&self, _: &AbsResource, _: &Expansion, _: Option<Protection>) {}
 
     fn module_expanded(&self, _: &ModuleInstance, _: &str, _: &Expansion) {}
 

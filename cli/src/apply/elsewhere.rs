@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval_at, sleep};
 use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
+use weft_coordinator::listing::RunDetails;
 use weft_coordinator::service::Submission;
 use weft_coordinator::{Cancel, Client, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{OpStatus, RunStatus};
 
 use super::here::{stray, unfinished};
 use super::progress::{Progress, REMIND};
@@ -19,6 +21,7 @@ use crate::context::{Context, environment};
 use crate::options::Arguments;
 use crate::outline::run_plan;
 use crate::packages::pool_options;
+use crate::render::events::Counts;
 use crate::signals;
 use crate::view::View;
 
@@ -63,7 +66,8 @@ pub async fn submit(
         .filter_map(|operation| plan.outline.shards.get(operation.shard as usize))
         .map(|shard| shard.key.provider_instance().to_owned())
         .collect();
-    let progress = Progress::new(view, operations.iter().map(String::as_str));
+    let places = work.plan.manifest.places;
+    let progress = Progress::new(view, operations.iter().map(String::as_str)).placing(places);
     let ending = follow(&mut client, &run, view, progress).await;
     if let Some(home) = home {
         home.abort();
@@ -91,15 +95,24 @@ pub async fn follow(
     let mut watch = client.watch(Some(run)).await.map_err(client_problem)?;
     let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
     reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut broken = 0;
     let end = loop {
         tokio::select! {
             event = watch.next() => match event {
+                Ok(Some(WatchEvent::End(end))) if is_taken_over_later(&end) && broken < TRIES => {
+                    broken += 1;
+                    watch = again(client, run, view).await?;
+                }
                 Ok(Some(WatchEvent::Operation(event))) => progress.happened(event),
                 Ok(Some(WatchEvent::Notice(text))) => view.aside(&text),
                 Ok(Some(WatchEvent::Summary(_))) => {}
                 Ok(Some(WatchEvent::End(end))) => break end,
-                Ok(None) => watch = again(client, run, view).await?,
+                Ok(None) => {
+                    broken += 1;
+                    watch = again(client, run, view).await?;
+                }
                 Err(error) => {
+                    broken += 1;
                     view.aside(&format!("{error}. Trying again."));
                     watch = again(client, run, view).await?;
                 }
@@ -110,7 +123,35 @@ pub async fn follow(
             _ = reminder.tick() => progress.remind(),
         }
     };
-    Ok(conclude(&mut progress, view, run, &end))
+    let mut ending = conclude(&mut progress, view, run, &end);
+    if broken > 0
+        && let Ok(details) = client.show(Some(run)).await
+    {
+        // What was done while nobody watched counts too.
+        ending.counts = counts(&details);
+    }
+    Ok(ending)
+}
+
+/// A coordinator that has just come says of a run that its predecessor held that it is not carried out there: it will
+/// be, once the lease has not moved for long enough.
+fn is_taken_over_later(end: &WatchEnd) -> bool {
+    end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
+}
+
+/// What a run has done to managed objects.
+fn counts(details: &RunDetails) -> Counts {
+    let mut counts = Counts::default();
+    for operation in details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word()) {
+        match operation.action.as_str() {
+            "create" => counts.add += 1,
+            "update" => counts.change += 1,
+            "delete" => counts.remove += 1,
+            "forget" => counts.forget += 1,
+            _ => {}
+        }
+    }
+    counts
 }
 
 /// How often a coordinator is tried again: it may be restarted, or another one may take its place.

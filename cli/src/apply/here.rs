@@ -12,6 +12,7 @@ use weft_coordinator::{
 use weft_executor::{Channel, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
 use weft_state::{Opaque, RunId, RunStore, Snapshot, StoreError};
 
 use super::observed::{ObservedStore, identity};
@@ -49,12 +50,13 @@ pub struct Place<'a> {
 /// # Errors
 /// Why it was not begun. What goes wrong later is told as it happens.
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
+    let places = work.plan.manifest.places.clone();
     let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
-    carry_out(run, plan, RunOptions::in_process(), place).await
+    carry_out(run, plan, places, RunOptions::in_process(), place).await
 }
 
 /// Goes on with a run; `options` may say what became of operations in doubt.
@@ -62,20 +64,23 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 /// # Errors
 /// Why it was not gone on with.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
+    let places = work.plan.manifest.places.clone();
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
-    carry_out(run, plan, options, place).await
+    carry_out(run, plan, places, options, place).await
 }
 
 async fn carry_out(
     run: RunId,
     plan: weft_coordinator::RunPlan,
+    places: BTreeMap<String, SourceRange>,
     options: RunOptions,
     place: Place<'_>,
 ) -> Result<Ending, Vec<Diagnostic>> {
     let Place { context, view, store, snapshot, packages, parallelism } = place;
     let (store, commits) = ObservedStore::new(store);
-    let mut progress = Progress::new(view, instances(&plan.outline)).knowing(ids(snapshot, &plan.outline));
+    let mut progress =
+        Progress::new(view, instances(&plan.outline)).knowing(ids(snapshot, &plan.outline)).placing(places);
     progress.observe(commits);
 
     let (ours, theirs) = pair();

@@ -9,6 +9,7 @@ use weft_coordinator::result::decode_diagnostics;
 use weft_coordinator::{Progress as Step, ProgressKind};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
 
 use super::observed::Commits;
 use super::problems::in_doubt;
@@ -84,6 +85,7 @@ pub struct Progress<'a> {
     commits: Option<Commits>,
     /// Ids of objects before the run, by address, for what is updated or deleted.
     known: BTreeMap<String, (String, String)>,
+    places: BTreeMap<String, SourceRange>,
     running: BTreeMap<u32, (Hook, Instant)>,
     counts: Counts,
     board: Board,
@@ -106,6 +108,7 @@ impl<'a> Progress<'a> {
             view,
             commits: None,
             known: BTreeMap::new(),
+            places: BTreeMap::new(),
             running: BTreeMap::new(),
             counts: Counts::default(),
             board: Board::new(operations),
@@ -125,6 +128,22 @@ impl<'a> Progress<'a> {
     pub fn knowing(mut self, ids: BTreeMap<String, (String, String)>) -> Progress<'a> {
         self.known = ids;
         self
+    }
+
+    /// Also knows where the blocks of resources stand, by their address without keys.
+    #[must_use]
+    pub fn placing(mut self, places: BTreeMap<String, SourceRange>) -> Progress<'a> {
+        self.places = places;
+        self
+    }
+
+    /// Problems of an object point at its block when they say nothing better.
+    fn placed(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for problem in problems.iter_mut().filter(|problem| problem.subject.is_none()) {
+            let address = problem.address.as_ref().and_then(|text| text.parse::<ResourceInstance>().ok());
+            problem.subject = address.and_then(|address| self.places.get(&address.config().to_string()).cloned());
+        }
+        problems
     }
 
     /// Looks at what is committed.
@@ -246,7 +265,7 @@ impl<'a> Progress<'a> {
             let reason = self.doubts.get(address).map(String::as_str).unwrap_or_default();
             problems.push(in_doubt(address, run, reason));
         }
-        self.view.diagnostics(&problems);
+        self.view.diagnostics(&self.placed(problems));
         if self.view.is_json() {
             // Scripts look for the addresses on the standard error, whatever the form of the events.
             in_doubt_now.iter().for_each(|address| self.view.aside(&format!("in doubt: {address}")));
@@ -281,8 +300,8 @@ impl<'a> Progress<'a> {
         let committed = self.commits.as_ref().and_then(|commits| commits.lock().get(&happening.operation)?.id.clone());
         let before = || self.known.get(&happening.address).cloned();
         let id = match (happening.action.as_str(), happening.status.as_str()) {
-            ("delete", "done") | ("create", "started") => None,
-            ("delete" | "update", "started") => before(),
+            ("delete", "done") | ("create", "started" | "failed") => None,
+            ("delete" | "update", "started" | "failed") => before(),
             _ => committed,
         };
         Some(Hook { address, action: happening.action.clone(), id, elapsed_seconds: happening.elapsed_ms / 1000 })

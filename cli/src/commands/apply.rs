@@ -9,7 +9,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{Digest, RunStore, Snapshot};
 
-use super::plan::{Loaded, announce, asks, bytes, show};
+use super::plan::{Loaded, announce, asks, bytes, show, tell_reads};
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -117,7 +117,13 @@ async fn plan_and_apply(
     let one = |problem: Diagnostic| vec![problem];
     let site = Site::open(invocation, &loaded.place).await.map_err(one)?;
     let snapshot = Arc::new(site.snapshot().await.map_err(one)?);
+    if let Site::Here(store) = &site
+        && let Ok(headers) = store.runs().await
+    {
+        super::runs::tell_stalled(view, &headers, store.as_ref()).await;
+    }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
+    tell_reads(view, &made.reads);
     let failed = has_errors(&made.diagnostics);
     let Some(plan) = made.file.filter(|plan| !failed || !plan.changes.is_empty()) else {
         return Err(made.diagnostics);
@@ -314,9 +320,14 @@ fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, d
     view.event(events::change_summary(&ending.counts, operation));
     let line = if destroy { render::destroyed_line(&ending.counts) } else { render::applied_line(&ending.counts) };
     view.line(&format!("\n{}", view.style().paint("1;32", &line)));
-    if destroy {
-        return;
+    if !destroy {
+        show_outputs(invocation, snapshot);
     }
+}
+
+/// The outputs as stored.
+pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
+    let view = &invocation.view;
     let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));
     view.event(events::stored_outputs(outputs.clone()));
     if !snapshot.outputs.is_empty() {

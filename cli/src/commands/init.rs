@@ -1,7 +1,10 @@
 //! `weft init`: everything that the other commands need in this directory.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use serde_json::json;
+use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::Installer;
 use weft_providers::install::{InstallEvent, LockMode, LockOutcome, settle};
@@ -72,6 +75,7 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
         return Ok(Exit::DONE);
     }
+    remember_modules(invocation, &project.root)?;
     tell(invocation, "\nInitializing the backend...");
     let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let snapshot = if arguments.switch("backend", true) {
@@ -128,6 +132,28 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         tell(invocation, "\nTry \"weft plan\" to see what would change.");
     }
     Ok(Exit::DONE)
+}
+
+/// Writes down where modules are, as OpenTofu does and other tools look for it.
+fn remember_modules(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
+    if root.calls.is_empty() {
+        return Ok(());
+    }
+    let mut modules = vec![json!({"Key": "", "Source": "", "Dir": "."})];
+    for module in root.all() {
+        for (name, call) in &module.calls {
+            let Some(child) = module.children.get(name) else { continue };
+            let key = child.path.0.join(".");
+            modules.push(json!({"Key": key, "Source": call.source.as_str(), "Dir": child.dir}));
+        }
+    }
+    let folder = invocation.context.data_directory.join("modules");
+    let text = json!({"Modules": modules}).to_string();
+    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("modules.json"), text));
+    written.map_err(|error| {
+        invocation
+            .fail(&[Diagnostic::error("Cannot write the list of modules", format!("{}: {error}.", folder.display()))])
+    })
 }
 
 fn tell(invocation: &Invocation<'_>, text: &str) {

@@ -93,11 +93,12 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// `OpenTofu`'s words, which scripts look for, with our name.
+/// OpenTofu's words: scripts look for them.
 fn none_found() -> String {
-    "\nWarning: No outputs found\n\nThe state file either has no outputs defined, or all the defined outputs are\nempty. Please \
-     define an output in your configuration with the `output`\nkeyword and run `weft apply` for it to become available. If \
-     you are using\ninterpolation, please verify the interpolated value is not empty.\n"
+    "\nWarning: No outputs found\n\nThe state file either has no outputs defined, or all the defined outputs are\nempty. \
+     Please define an output in your configuration with the `output`\nkeyword and run `tofu refresh` for it to become \
+     available. If you are using\ninterpolation, please verify the interpolated value is not empty. You can use\nthe `tofu \
+     console` command to assist.\n"
         .to_owned()
 }
 

@@ -15,10 +15,10 @@ use crate::packages::Installed;
 use crate::plan::{Basis, Made, Wishes, make};
 use crate::project::Project;
 use crate::prompt::Prompt;
-use crate::render::events::{self, Counts};
+use crate::render::events::{self, Counts, Hook};
 use crate::render::plan as render;
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::{Access, Place};
 use crate::variables::{self, Gathered};
 use crate::view::View;
 
@@ -70,14 +70,19 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
     let outcome = block_on(async {
         let snapshot = loaded.place.snapshot().await.map_err(|problem| vec![problem])?;
+        if let Ok(store) = loaded.place.open(Access::Read).await
+            && let Ok(headers) = store.runs().await
+        {
+            super::runs::tell_stalled(view, &headers, store.as_ref()).await;
+        }
         loaded.plan(invocation, Arc::new(snapshot), &wishes).await
     });
     let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
     if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
         save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
     }
-    let shown = made.file.as_ref().filter(|file| !has_errors(&made.diagnostics) || !file.changes.is_empty());
-    if let Some(file) = shown {
+    tell_reads(view, &made.reads);
+    if let Some(file) = &made.file {
         show(view, file);
     }
     view.diagnostics(&made.diagnostics);
@@ -176,6 +181,14 @@ fn save(file: &PlanFile, path: &str) -> Result<(), Diagnostic> {
     let mut out =
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
     out.write_all(&bytes).map_err(failed)
+}
+
+/// Data sources that were read while planning, as events.
+pub fn tell_reads(view: &View, reads: &[Hook]) {
+    for hook in reads {
+        view.event(events::apply_start(&Hook { id: None, ..hook.clone() }));
+        view.event(events::apply_complete(hook));
+    }
 }
 
 /// Shows a plan: events, and text for people.

@@ -29,12 +29,6 @@ pub const PROVIDERS: Command = Command {
 
 fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
-    if let Some(word @ ("lock" | "mirror" | "schema")) = arguments.positionals.first().map(String::as_str) {
-        return Err(invocation.fail(&[Diagnostic::error(
-            format!("Command \"providers {word}\" not supported yet"),
-            "This version of Weft does not have it; use OpenTofu's, whose files Weft takes as they are.",
-        )]));
-    }
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load_present(view, "The list of providers").map_err(fail)?;

@@ -24,6 +24,7 @@ use crate::plan::PARALLELISM;
 use crate::render::events;
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
+use crate::view::View;
 
 const PLACE: &[Flag] = &[text("state", "FILE", "The state file whose runs are meant.")];
 
@@ -150,7 +151,9 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
         None => match readable(invocation).await? {
             Some(store) => {
                 let headers = store.runs().await.map_err(said)?;
-                tell_stalled(invocation, &headers, store.as_ref()).await;
+                if !arguments.switch("json", false) {
+                    tell_stalled(view, &headers, store.as_ref()).await;
+                }
                 headers.iter().map(RunListing::new).collect()
             }
             None => Vec::new(),
@@ -170,10 +173,7 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
 }
 
 /// Runs that stand still, with the two ways on.
-async fn tell_stalled(invocation: &Invocation<'_>, headers: &[RunHeader], store: &dyn RunStore) {
-    if invocation.arguments.switch("json", false) {
-        return;
-    }
+pub async fn tell_stalled(view: &View, headers: &[RunHeader], store: &dyn RunStore) {
     let stuck = |header: &&RunHeader| matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt);
     if !headers.iter().any(|header| stuck(&header)) {
         return;
@@ -181,7 +181,7 @@ async fn tell_stalled(invocation: &Invocation<'_>, headers: &[RunHeader], store:
     let doubts = store.snapshot().await.map(|snapshot| snapshot.doubts).unwrap_or_default();
     for header in headers.iter().filter(stuck) {
         let of_run: Vec<_> = doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
-        invocation.view.aside(&stalled(header, &of_run));
+        view.aside(&stalled(header, &of_run));
     }
 }
 
@@ -295,8 +295,13 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     drop(looked);
     let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
     view.line(&format!("Going on with run {}.", header.id));
-    let ending = go_on(invocation, store, &header.id, RunOptions::in_process(), parallelism).await?;
-    Ok(told(invocation, &ending))
+    let ending = go_on(invocation, store.clone(), &header.id, RunOptions::in_process(), parallelism).await?;
+    let exit = told(invocation, &ending);
+    if ending.code == 0 {
+        let snapshot = store.snapshot().await.map_err(said)?;
+        super::apply::show_outputs(invocation, &snapshot);
+    }
+    Ok(exit)
 }
 
 fn nothing(invocation: &Invocation<'_>) -> Exit {

@@ -76,11 +76,18 @@ fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let selected = selected(invocation)?;
-    let lines: Vec<String> = names(&folder(invocation)?)
-        .iter()
-        .map(|name| format!("{} {name}\n", if *name == selected { "*" } else { " " }))
-        .collect();
-    invocation.view.document(&(lines.concat() + "\n"));
+    let mut names = names(&folder(invocation)?);
+    if !names.contains(&selected) {
+        names.push(selected.clone());
+        names[1..].sort();
+    }
+    let lines: Vec<String> =
+        names.iter().map(|name| format!("{} {name}\n", if *name == selected { "*" } else { " " })).collect();
+    let overridden = match environment("TF_WORKSPACE") {
+        Some(_) => "\n\n\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n",
+        None => "",
+    };
+    invocation.view.document(&(lines.concat() + overridden + "\n"));
     Ok(Exit::DONE)
 }
 
@@ -138,8 +145,9 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     remember(invocation, name)?;
     let style = invocation.view.style();
     invocation.view.line(&format!(
-        "{}\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"weft plan\" Weft will not \
-         see any existing state\nfor this configuration.",
+        // OpenTofu's words: scripts look for them.
+        "{}\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" OpenTofu will \
+         not see any existing state\nfor this configuration.",
         style.paint("1;32", &format!("Created and switched to workspace \"{name}\"!"))
     ));
     Ok(Exit::DONE)

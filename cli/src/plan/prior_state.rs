@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
@@ -15,12 +15,13 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceObject, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
+use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
 
 /// The state as a file of version 4. Outputs whose new value is known have it already, as in OpenTofu.
 pub fn text(
     snapshot: &Snapshot,
     refreshed: &BTreeMap<ResourceInstance, Prior>,
+    read: &BTreeMap<ResourceInstance, ProviderInstance>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
     outputs: Option<&BTreeMap<SmolStr, OutputChange>>,
 ) -> Option<String> {
@@ -34,6 +35,10 @@ pub fn text(
     };
     for (address, prior) in refreshed {
         let text = address.to_string();
+        if let Some(provider) = read.get(address) {
+            let known = state.instances.entry(text.clone()).or_insert_with(|| new_record(address));
+            known.provider = provider.to_string();
+        }
         let Some(record) = state.instances.get_mut(&text) else { continue };
         if prior.value.is_null() {
             record.current = None;
@@ -57,6 +62,20 @@ pub fn text(
         }
     }
     String::from_utf8(state.to_bytes()).ok()
+}
+
+fn new_record(address: &ResourceInstance) -> InstanceRecord {
+    let mode = match address.resource.mode {
+        ResourceMode::Managed => weft_state::ResourceMode::Managed,
+        ResourceMode::Data | ResourceMode::Ephemeral => weft_state::ResourceMode::Data,
+    };
+    let key = match &address.key {
+        InstanceKey::None => weft_state::InstanceKey::None,
+        InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
+        InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
+    };
+    let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
+    InstanceRecord::new(address.module.to_string(), mode, type_name, name, key, String::new())
 }
 
 /// An output as state keeps it; none while it is not known.

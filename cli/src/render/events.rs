@@ -212,15 +212,6 @@ impl Hook {
         }
         Json::Object(object)
     }
-
-    /// Refreshing has neither an action nor a duration.
-    fn read_object(&self) -> Json {
-        let mut object = self.object(false);
-        if let Json::Object(fields) = &mut object {
-            fields.shift_remove("action");
-        }
-        object
-    }
 }
 
 /// An operation begins.
@@ -243,12 +234,119 @@ pub fn apply_errored(hook: &Hook) -> Json {
     event("apply_errored", "info", super::plan::failed_line(hook), &[("hook", hook.object(true))])
 }
 
-/// A real object is being looked at.
-pub fn refresh_start(hook: &Hook) -> Json {
-    event("refresh_start", "info", super::plan::refreshing_line(hook), &[("hook", hook.read_object())])
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
+    use weft_graph_format::changes::Reason;
+    use weft_graph_format::types::Type;
+    use weft_graph_format::value::Value;
 
-/// A real object was looked at.
-pub fn refresh_complete(hook: &Hook) -> Json {
-    event("refresh_complete", "info", super::plan::refreshed_line(hook), &[("hook", hook.read_object())])
+    fn address(text: &str) -> ResourceInstance {
+        let Ok(address) = text.parse() else { panic!("no address: {text}") };
+        address
+    }
+
+    fn change(action: ChangeAction, reason: Reason, previous: Option<&str>) -> ResourceChange {
+        ResourceChange {
+            address: address("module.m[\"k\"].aws_x.y[0]"),
+            previous_address: previous.map(address),
+            deposed: None,
+            provider: ProviderInstance {
+                module: ModuleInstance::root(),
+                source: ProviderSource::default_for("aws"),
+                alias: None,
+                key: InstanceKey::None,
+            },
+            action,
+            reason,
+            before: Value::null(Type::Dynamic),
+            after: Value::null(Type::Dynamic),
+            replace_paths: Vec::new(),
+            before_record: None,
+            schema_version: 0,
+        }
+    }
+
+    #[test]
+    fn changes() {
+        let event = planned_change(&change(ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted, None));
+        assert_eq!(
+            event,
+            json!({
+                "@level": "info", "@message": "module.m[\"k\"].aws_x.y[0]: Plan to replace", "@module": "tofu.ui",
+                "change": {
+                    "resource": {
+                        "addr": "module.m[\"k\"].aws_x.y[0]", "module": "module.m[\"k\"]", "resource": "aws_x.y[0]",
+                        "implied_provider": "aws", "resource_type": "aws_x", "resource_name": "y", "resource_key": 0,
+                    },
+                    "action": "replace", "reason": "tainted",
+                },
+                "type": "planned_change",
+            })
+        );
+        let moved = planned_change(&change(ChangeAction::Only(Action::NoOp), Reason::None, Some("aws_x.old")));
+        assert_eq!(moved["change"]["action"], "move");
+        assert_eq!(moved["change"]["previous_resource"]["addr"], "aws_x.old");
+        let drift = resource_drift(&change(ChangeAction::Only(Action::Update), Reason::None, None));
+        assert_eq!(drift["@message"], "module.m[\"k\"].aws_x.y[0]: Drift detected (update)");
+        assert_eq!(
+            planned_change(&change(ChangeAction::Only(Action::Forget), Reason::None, None))["change"]["action"],
+            "remove"
+        );
+    }
+
+    #[test]
+    fn operations_and_sums() {
+        let hook = Hook {
+            address: address("aws_x.y"),
+            action: "create".into(),
+            id: Some(("id".into(), "i-1".into())),
+            elapsed_seconds: 2,
+        };
+        let done = apply_complete(&hook);
+        assert_eq!(done["@message"], "aws_x.y: Creation complete after 2s [id=i-1]");
+        assert_eq!(done["hook"]["id_value"], "i-1");
+        assert_eq!(done["hook"]["elapsed_seconds"], 2);
+        assert_eq!(apply_start(&hook)["hook"].get("elapsed_seconds"), None);
+        assert_eq!(apply_errored(&hook)["@message"], "aws_x.y: Creation errored after 2s");
+        let counts = Counts { add: 1, ..Counts::default() };
+        let sums = change_summary(&counts, "apply");
+        assert_eq!(sums["@message"], "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.");
+        assert_eq!(
+            sums["changes"],
+            json!({"add": 1, "change": 0, "import": 0, "remove": 0, "forget": 0, "operation": "apply"})
+        );
+    }
+
+    #[test]
+    fn outputs_without_what_is_sensitive() {
+        let record = |sensitive| OutputRecord {
+            value: weft_state::RawJson::new("\"v\""),
+            value_type: weft_state::RawJson::new("\"string\""),
+            sensitive,
+            deprecated: None,
+        };
+        let (open, secret) = (record(false), record(true));
+        let event = stored_outputs([("a", &open), ("b", &secret)]);
+        assert_eq!(
+            event["outputs"],
+            json!({"a": {"sensitive": false, "type": "string", "value": "v"}, "b": {"sensitive": true, "type": "string"}})
+        );
+        let change = OutputChange {
+            action: Action::NoOp,
+            before: Value::int(1),
+            after: Value::int(1),
+            sensitive_before: false,
+            sensitive_after: false,
+        };
+        let event = planned_outputs([("a", &change)]);
+        assert_eq!(event["outputs"], json!({"a": {"sensitive": false, "action": "noop"}}));
+    }
+
+    #[test]
+    fn diagnostics_by_severity() {
+        let event = diagnostic(json!({"severity": "warning", "summary": "Look"}));
+        assert_eq!((&event["@level"], &event["@message"]), (&json!("warn"), &json!("Warning: Look")));
+    }
 }

@@ -91,3 +91,63 @@ pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> St
     }
     texts.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_state::tfstate::StateFile;
+
+    #[test]
+    fn objects_modules_and_outputs() {
+        let text = serde_json::json!({"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l",
+            "check_results": null,
+            "outputs": {"o": {"value": {"id": "i", "n": 1}, "type": ["object", {"id": "string", "n": "number"}]},
+                        "s": {"value": "hush", "type": "string", "sensitive": true}},
+            "resources": [
+                {"mode": "managed", "type": "terraform_data", "name": "b",
+                 "provider": "provider[\"terraform.io/builtin/terraform\"]",
+                 "instances": [{"index_key": 0, "schema_version": 0, "status": "tainted", "attributes": {
+                     "id": "i", "output": null, "triggers_replace": null,
+                     "input": {"value": {"list": [0, "x"], "text": "a\nb"},
+                               "type": ["object", {"list": ["tuple", ["number", "string"]], "text": "string"}]}}}]},
+                {"module": "module.m", "mode": "data", "type": "other_thing", "name": "d",
+                 "provider": "provider[\"weft.test/other/other\"]",
+                 "instances": [{"schema_version": 3, "attributes": {"token": "hush", "gone": null, "tags": {"a b": "1"}},
+                                "sensitive_attributes": [[{"type": "get_attr", "value": "token"}]]}]}]});
+        let Ok(state) = StateFile::parse(text.to_string().as_bytes(), "test") else { panic!("a state") };
+        let expected = r#"# terraform_data.b[0]: (tainted)
+resource "terraform_data" "b" {
+    id    = "i"
+    input = {
+        list = [
+            0,
+            "x",
+        ]
+        text = <<-EOT
+            a
+            b
+        EOT
+    }
+}
+
+
+# module.m.data.other_thing.d:
+data "other_thing" "d" {
+    tags  = {
+        "a b" = "1"
+    }
+    token = (sensitive value)
+}
+
+
+Outputs:
+
+o = {
+    id = "i"
+    n  = 1
+}
+s = (sensitive value)
+"#;
+        assert_eq!(human(&state, &Schemas::new(), &Style::default()), expected);
+    }
+}

@@ -4,17 +4,24 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_state::RunView;
+use weft_state::{OpRecord, RunView};
 
 use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::worker::Order;
 
+/// Whether the user gave the operation up (`-forget`): nothing went wrong, so nothing is said about it. It is not tried
+/// again in this run.
+fn is_given_up(record: &OpRecord) -> bool {
+    record.failure.as_ref().is_some_and(|failure| failure.intended && failure.diagnostics.0.is_empty())
+}
+
 impl Coordinator {
     /// Takes over what the store knows.
     pub(super) fn recover(&mut self, view: RunView) {
         let mut results: BTreeMap<Position, JournalledResult> = BTreeMap::new();
+        let mut given_up: Vec<Position> = Vec::new();
         for (index, record) in view.ops {
             let Some(position) = self.outline.position(index.0).map(|position| position as u32) else { continue };
             let holder = (!record.worker.0.is_empty()).then(|| self.absent_worker(&record.worker));
@@ -45,6 +52,7 @@ impl Coordinator {
                     // Its worker may have been told to forget it.
                     op.reported = true;
                 }
+                Status::Failed if is_given_up(&record) => given_up.push(position),
                 Status::Failed | Status::Skipped if !self.options.only_resolve => {
                     self.ops[position as usize].tried = status == Status::Failed;
                     self.reopen(position);
@@ -68,6 +76,9 @@ impl Coordinator {
                 (Status::InDoubt, _) => self.seek_evidence(position, "a worker that is gone held it".to_owned()),
                 _ => {}
             }
+        }
+        if !self.options.only_resolve {
+            given_up.into_iter().for_each(|position| self.spoil(position));
         }
         for position in 0..self.ops.len() as u32 {
             self.ready_if_free(position);

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
+use weft_expressions::convert::convert_with_defaults;
 use weft_expressions::type_constraint::variable_type;
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::types::Type;
 use weft_syntax::{ExprKind, Expression, Literal};
@@ -64,7 +66,8 @@ const MODULE: ContentRules = ContentRules {
     open: true,
 };
 
-const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
+/// Arguments of a call that are not variables of the module.
+pub(super) const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
 
 const RESOURCE: ContentRules = ContentRules {
     attributes: &[optional("count"), optional("for_each"), optional("provider"), optional("depends_on")],
@@ -165,6 +168,15 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         },
         None => (Type::Dynamic, TypeDefaults::default(), false),
     };
+    if let Some(default) = content.get("default") {
+        check_default(compiling, default, &ty, &defaults);
+    }
+    let validations: Vec<_> = content.blocks.iter().filter_map(|b| compiling.condition(b)).collect();
+    let mut references = Vec::new();
+    for validation in &validations {
+        references.extend(compiling.references(&validation.condition));
+        references.extend(compiling.references(&validation.error_message));
+    }
     let variable = Variable {
         name: name.clone(),
         ty,
@@ -176,11 +188,28 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         ephemeral: flag(compiling, content.get("ephemeral"), false),
         nullable: flag(compiling, content.get("nullable"), true),
         deprecated: text(compiling, content.get("deprecated")),
-        validations: content.blocks.iter().filter_map(|b| compiling.condition(b)).collect(),
+        validations,
+        references,
         range: block.range.clone(),
     };
     if valid {
         compiling.module.variables.insert(name, Arc::new(variable));
+    }
+}
+
+/// A default is written out and fits its type.
+fn check_default(compiling: &mut Compiling<'_>, default: &Expression, ty: &Type, defaults: &TypeDefaults) {
+    let (value, problems) = evaluate_constant(default);
+    if has_errors(&problems) {
+        compiling.diagnostics.extend(problems);
+        return;
+    }
+    if let Err(problem) = convert_with_defaults(&value, ty, defaults) {
+        compiling.error(
+            "Invalid default value for variable",
+            format!("This default value is not compatible with the type of the variable: {}.", problem.with_path()),
+            &default.range(),
+        );
     }
 }
 
@@ -202,7 +231,6 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(&condition.condition));
         references.extend(compiling.references(&condition.error_message));
     }
-    references.extend(depends_on.iter().cloned());
     let output = Output {
         name: name.clone(),
         value,
@@ -269,7 +297,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let repetition = compiling.repetition(&content, enabled);
     let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
-    let mut references = depends_on.clone();
+    let mut references = Vec::new();
     if let Some(expression) = repetition.expression() {
         references.extend(compiling.references(expression));
     }
@@ -325,14 +353,14 @@ fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> V
         });
         let Some((child_name, child_alias, None)) = child else {
             compiling.error(
-                "Invalid provider configuration reference",
-                "The left side is a provider's local name in the child module, and perhaps an alias.",
+                "Invalid module provider configuration",
+                "The left side is a provider's local name in the child module, and perhaps an alias; it has no keys.",
                 &key.range(),
             );
             continue;
         };
         if let Some(parent) = compiling.provider_reference(&value) {
-            passed.push(PassedProvider { child_name, child_alias, parent });
+            passed.push(PassedProvider { child_name, child_alias, child_range: key.range(), parent });
         }
     }
     passed
@@ -480,7 +508,6 @@ pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let tree = compiling.tree.clone();
     let mut references =
         references_of_body(&tree, block.body, RESOURCE_ARGUMENTS, RESOURCE_BLOCKS, compiling.diagnostics);
-    references.extend(depends_on.iter().cloned());
     if let Some(expression) = repetition.expression() {
         references.extend(compiling.references(expression));
     }
@@ -491,8 +518,9 @@ pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(&condition.condition));
         references.extend(compiling.references(&condition.error_message));
     }
+    let mut trigger_references = Vec::new();
     for trigger in &lifecycle.replace_triggered_by {
-        references.extend(compiling.references(trigger));
+        trigger_references.extend(compiling.references(trigger));
     }
     if let Some(expression) = &lifecycle.prevent_destroy {
         references.extend(compiling.references(expression));
@@ -505,6 +533,7 @@ pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         lifecycle,
         body: compiling.body_source(block, RESOURCE_ARGUMENTS, RESOURCE_BLOCKS),
         references,
+        trigger_references,
         range: block.range.clone(),
     };
     if valid {

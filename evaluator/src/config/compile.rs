@@ -12,7 +12,6 @@ use weft_syntax::{Expression, Tree};
 use super::blocks;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, read_content};
 use super::meta::{literal_string, references_of};
-use super::static_check::check_module;
 use super::{BodySource, CompiledModule, Local, RequiredProvider};
 
 const fn rule(name: &'static str, labels: &'static [&'static str]) -> BlockRule {
@@ -152,7 +151,6 @@ pub(super) fn compile_module(
             compiling.block(block);
         }
     }
-    check_module(&compiling.module, compiling.diagnostics);
     compiling.module
 }
 
@@ -180,7 +178,7 @@ impl Compiling<'_> {
         let body = tree.body(block.body);
         for inner in &body.blocks {
             self.error(
-                "Unsupported block type",
+                &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
                 "A locals block has no nested blocks: each local value is an argument.",
                 &tree.range(inner.block_type.span),
             );

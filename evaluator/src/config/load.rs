@@ -8,10 +8,14 @@ use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::Tree;
+use weft_graph_format::types::Type;
+use weft_syntax::{Expression, Tree};
 
+use super::blocks::MODULE_ARGUMENTS;
 use super::compile::compile_module;
 use super::content::did_you_mean;
+use super::provider_links::check_providers;
+use super::static_values::check_static;
 use super::{CompiledModule, ModuleCall};
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
@@ -44,9 +48,11 @@ pub enum LoadError {
 /// wrong comes back beside it.
 pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     let mut loader = Loader { root, installed, sources: Sources::new(), diagnostics: Vec::new() };
-    let module = loader.module(".", Module::root());
-    let Loader { sources, diagnostics, .. } = loader;
-    (Arc::new(module), sources, diagnostics)
+    let module = Arc::new(loader.module(".", Module::root()));
+    let Loader { sources, mut diagnostics, .. } = loader;
+    check_providers(&module, &mut diagnostics);
+    check_static(&module, &mut diagnostics);
+    (module, sources, diagnostics)
 }
 
 /// Whether a directory holds configuration files.
@@ -126,13 +132,13 @@ impl Loader<'_> {
                 }
                 Some(child_dir) => self.diagnostics.push(
                     Diagnostic::error(
-                        "Unreadable module directory",
+                        "Module not installed",
                         format!(
                             "The directory {child_dir} of module {:?} cannot be read: it is not there.",
                             call.name.as_str()
                         ),
                     )
-                    .at(call.source_range.clone()),
+                    .at(call.range.clone()),
                 ),
                 None => self.diagnostics.push(
                     Diagnostic::error(
@@ -228,9 +234,50 @@ impl Loader<'_> {
     }
 }
 
+/// Attributes of an object that is written out for a variable, and that the type of the variable does not have.
+fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
+    let mut pending = vec![(value.without_parentheses(), ty.clone())];
+    while let Some((value, ty)) = pending.pop() {
+        match &ty {
+            Type::Object(object) => {
+                for (key, inner) in value.as_map().unwrap_or_default() {
+                    let text = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal());
+                    let Some(text) = text else { continue };
+                    match object.attributes.get(&text) {
+                        Some(ty) => pending.push((inner.without_parentheses(), ty.clone())),
+                        None => diagnostics.push(
+                            Diagnostic::warning(
+                                "Object attribute is ignored",
+                                format!(
+                                    "The object type of input variable {name:?} has no attribute {:?}, so what is given \
+                                     here is not used.",
+                                    text.as_str()
+                                ),
+                            )
+                            .at(key.range()),
+                        ),
+                    }
+                }
+            }
+            Type::List(element) | Type::Set(element) => {
+                let items = value.as_list().unwrap_or_default();
+                pending.extend(items.into_iter().map(|item| (item.without_parentheses(), (**element).clone())));
+            }
+            Type::Map(element) => {
+                let items = value.as_map().unwrap_or_default();
+                pending.extend(items.into_iter().map(|(_, item)| (item.without_parentheses(), (**element).clone())));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Arguments of a call that the module has no variable for, and variables that need one.
 fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    for (name, (_, range)) in &call.arguments {
+    for (name, (value, range)) in &call.arguments {
+        if let Some(variable) = child.variables.get(name) {
+            check_ignored(name, value, &variable.ty, diagnostics);
+        }
         if !child.variables.contains_key(name) {
             let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
             diagnostics.push(
@@ -246,7 +293,8 @@ fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut 
         }
     }
     for variable in child.variables.values() {
-        if variable.default.is_none() && !call.arguments.contains_key(&variable.name) {
+        let reserved = MODULE_ARGUMENTS.contains(&variable.name.as_str());
+        if variable.default.is_none() && !reserved && !call.arguments.contains_key(&variable.name) {
             diagnostics.push(
                 Diagnostic::error(
                     "Missing required argument",

@@ -9,7 +9,7 @@ use weft_syntax::{BodyId, ExprKind, Expression, Key, Literal, StepKind, Traversa
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
 use super::{Condition, Lifecycle, ProviderReference, Repetition};
-use crate::reference::{Reference, Subject, resolve};
+use crate::reference::{Reference, resolve};
 
 /// The text of a string without interpolation.
 pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
@@ -160,7 +160,9 @@ impl Compiling<'_> {
         .collect();
         if let [first, second, ..] = given.as_slice() {
             let (a, b) = (first.0, second.0);
-            let at = content.attributes.get(b).map_or(second.2.clone(), |found| found.name_range.clone());
+            // `enabled` stands in a block of its own: the other argument is pointed at.
+            let at = [b, a].iter().find_map(|name| content.attributes.get(*name));
+            let at = at.map_or(second.2.clone(), |found| found.name_range.clone());
             self.error(
                 &format!("Invalid combination of \"{a}\" and \"{b}\""),
                 format!(
@@ -216,44 +218,56 @@ impl Compiling<'_> {
         };
         let mut found = Vec::new();
         for item in items {
-            let Some(traversal) = item.as_traversal() else {
+            if let Some(reference) = self.depended_on(&item) {
+                found.push(reference);
+            }
+        }
+        found
+    }
+
+    /// One entry of `depends_on`. What follows the name of an object is looked at when the reference is checked.
+    fn depended_on(&mut self, item: &Expression) -> Option<Reference> {
+        let resolved = match (item.as_traversal(), item.as_string_literal()) {
+            (Some(traversal), _) => resolve(&item.tree, &traversal),
+            (None, Some(text)) => {
+                self.diagnostics.push(
+                    Diagnostic::warning("Quoted references are deprecated", "Write the reference without quotes here.")
+                        .at(item.range()),
+                );
+                let (parsed, problems) = weft_syntax::parse_traversal("", text.as_str().into(), item.range().start);
+                match parsed.as_traversal().filter(|_| problems.is_empty()) {
+                    Some(traversal) => {
+                        resolve(&parsed.tree, &traversal).map(|found| Reference { range: item.range(), ..found })
+                    }
+                    None => {
+                        Err(Diagnostic::error("Invalid expression", format!("{text:?} is no reference to an object."))
+                            .at(item.range()))
+                    }
+                }
+            }
+            (None, None) => {
                 self.error(
                     "Invalid expression",
                     "A single static reference is needed here: only attribute access and indexing with constant keys.",
                     &item.range(),
                 );
-                continue;
-            };
-            match resolve(&item.tree, &traversal) {
-                Ok(reference) => {
-                    let rest = traversal.steps.get(reference.steps..).unwrap_or_default();
-                    let whole = match &reference.subject {
-                        Subject::Resource(_) | Subject::Module(..) => {
-                            rest.iter().all(|s| matches!(s.kind, StepKind::Index(_) | StepKind::LegacyIndex(_)))
-                                && rest.len() <= 1
-                        }
-                        _ => rest.is_empty(),
-                    };
-                    if whole {
-                        found.push(reference);
-                    } else {
-                        self.error(
-                            "Invalid depends_on reference",
-                            "depends_on names whole objects (a resource, a module), not parts of them.",
-                            &item.range(),
-                        );
-                    }
-                }
-                Err(problem) => self.diagnostics.push(problem),
+                return None;
             }
-        }
-        found
+        };
+        resolved.map_err(|problem| self.diagnostics.push(problem)).ok()
     }
 
     /// A `precondition`, `postcondition` or `validation` block.
     pub(super) fn condition(&mut self, block: &FoundBlock) -> Option<Condition> {
         let content = self.content(block, &CONDITION);
         let (condition, error_message) = (content.get("condition")?.clone(), content.get("error_message")?.clone());
+        if block.block_type != "validation" && references(&condition).is_empty() {
+            self.error(
+                &format!("Invalid {} expression", block.block_type),
+                "The condition names nothing from elsewhere in the configuration, so it checks nothing.",
+                &condition.range(),
+            );
+        }
         Some(Condition { condition, error_message, range: block.range.clone() })
     }
 

@@ -93,16 +93,28 @@ impl StaticGraph {
             self.edges(Node::Local(here.clone(), local.name.clone()), targets(module, &local.references));
         }
         for output in module.outputs.values() {
-            let to = targets(module, &output.references).into_iter().chain(common.clone());
+            let mut to = targets(module, &output.references);
+            to.extend(targets(module, &output.depends_on));
+            to.extend(common.clone());
             self.edges(Node::Output(here.clone(), output.name.clone()), to);
         }
         for resource in module.resources.values() {
-            let mut to = targets(module, &resource.references);
+            let named = [&resource.references, &resource.depends_on, &resource.trigger_references];
+            let mut to: Vec<Node> = named.into_iter().flat_map(|references| targets(module, references)).collect();
+            // What refers to itself is found when it is evaluated, where the place is known.
+            let own = Node::Resource(here.clone(), resource.resource.clone());
+            to.retain(|node| *node != own);
             to.extend(common.clone());
             let local_name = resource.provider_local_name();
             let alias = resource.provider.as_ref().and_then(|p| p.alias.clone());
             to.push(Node::Provider(here.clone(), local_name, alias));
             self.edges(Node::Resource(here.clone(), resource.resource.clone()), to);
+        }
+        for variable in module.variables.values() {
+            let own = Node::Variable(here.clone(), variable.name.clone());
+            let mut to = targets(module, &variable.references);
+            to.retain(|node| *node != own);
+            self.edges(own, to);
         }
         for provider in module.providers.values() {
             let from = Node::Provider(here.clone(), provider.local_name.clone(), provider.alias.clone());
@@ -135,24 +147,23 @@ impl StaticGraph {
 
     /// A provider name in a child is what the call passes for it, or the caller's configuration of the same name.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
-        let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
-        for resource in child.resources.values() {
-            names.insert((resource.provider_local_name(), resource.provider.as_ref().and_then(|p| p.alias.clone())));
-        }
-        for nested in child.calls.values() {
-            names.extend(nested.providers.iter().map(|p| (p.parent.local_name.clone(), p.parent.alias.clone())));
-        }
-        for (name, alias) in names {
-            if child.providers.get(&(name.clone(), alias.clone())).is_some_and(|p| !p.is_empty || p.alias.is_some()) {
+        for (name, alias) in provider_names(child) {
+            let block = child.providers.get(&(name.clone(), alias.clone()));
+            let passed = call.providers.iter().find(|p| p.child_name == name && p.child_alias == alias);
+            if block.is_some_and(|b| b.is_configured() || passed.is_none()) {
                 continue;
             }
-            let passed = call.providers.iter().find(|p| p.child_name == name && p.child_alias == alias);
             let to = match passed {
                 Some(passed) => {
                     let ProviderReference { local_name, alias, .. } = &passed.parent;
                     Node::Provider(module.path.clone(), local_name.clone(), alias.clone())
                 }
-                None if alias.is_none() => Node::Provider(module.path.clone(), name.clone(), None),
+                None if alias.is_none() => {
+                    let source = child.provider_source(&name);
+                    let known = module.required_providers.iter().find(|(_, required)| required.source == source);
+                    let name = known.map_or_else(|| name.clone(), |(name, _)| name.clone());
+                    Node::Provider(module.path.clone(), name, None)
+                }
                 None => continue,
             };
             self.edges(Node::Provider(child.path.clone(), name, alias), [to]);
@@ -160,18 +171,23 @@ impl StaticGraph {
     }
 
     /// Circles: one diagnostic each, every step named.
-    pub(crate) fn cycles(&self) -> Vec<Diagnostic> {
+    pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
         components(&self.next)
             .into_iter()
             .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
             .map(|members| {
                 let steps: BTreeSet<String> = members.iter().map(|i| self.nodes[*i].name()).collect();
                 let steps: Vec<String> = steps.into_iter().collect();
-                if let ([one], Node::Resource(..)) = (steps.as_slice(), &self.nodes[members[0]]) {
-                    return Diagnostic::error(
-                        "Self-referential block",
+                if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
+                    let problem = Diagnostic::error(
+                        "Self-referencing local value",
                         format!("{one} refers to itself, so its value can never be known."),
                     );
+                    let found = root.all().into_iter().find(|m| m.path == *module);
+                    return match found.as_ref().and_then(|m| m.locals.get(name)) {
+                        Some(local) => problem.at(local.range.clone()),
+                        None => problem,
+                    };
                 }
                 Diagnostic::error(
                     format!("Cycle: {}", steps.join(", ")),
@@ -216,10 +232,6 @@ impl StaticGraph {
     fn needs(&self, node: usize, sets: &[Option<Arc<BTreeSet<SmolStr>>>]) -> Arc<BTreeSet<SmolStr>> {
         let mut found: Option<Arc<BTreeSet<SmolStr>>> = None;
         for next in &self.next[node] {
-            // Providers do not count: what they are configured from is not what the resource depends on.
-            if matches!(self.nodes[*next], Node::Provider(..)) {
-                continue;
-            }
             let below = sets[*next].clone().unwrap_or_default();
             let own = match &self.nodes[*next] {
                 Node::Resource(module, resource) => Some(SmolStr::from(
@@ -238,6 +250,26 @@ impl StaticGraph {
         }
         found.unwrap_or_default()
     }
+}
+
+/// The names of providers that a module, or a module below that is handed them by itself, may use.
+fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>)> {
+    let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
+    let mut pending = vec![module];
+    while let Some(here) = pending.pop() {
+        let outermost = std::ptr::eq(here, module);
+        let used = here
+            .resources
+            .values()
+            .map(|resource| (resource.provider_local_name(), resource.provider.as_ref().and_then(|p| p.alias.clone())));
+        // Only default configurations are handed down without a word.
+        names.extend(used.filter(|(_, alias)| outermost || alias.is_none()));
+        let passed = here.calls.values().flat_map(|nested| &nested.providers);
+        let passed = passed.map(|p| (p.parent.local_name.clone(), p.parent.alias.clone()));
+        names.extend(passed.filter(|(_, alias)| outermost || alias.is_none()));
+        pending.extend(here.children.values().map(|child| &**child));
+    }
+    names
 }
 
 /// What references of a module lead to.

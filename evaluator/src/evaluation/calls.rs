@@ -8,6 +8,7 @@ use futures::{FutureExt, future::join_all};
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, ModuleInstance, Resource};
 use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::Evaluation;
@@ -111,13 +112,14 @@ impl ModuleNode {
             let child = node.config.children.get(&key).ok_or(Failed)?.clone();
             let expanded = expand(&node, &call.repetition).await?;
             node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
-            let depends = node.depends_on_origin(&call.depends_on).await?;
+            let depends = node.depends_on_origin(&call.depends_on, None).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let kind = expanded.kind;
             let nodes = expanded
                 .instances
                 .into_iter()
                 .map(|(instance_key, repeated)| {
+                    let repeated = if node.evaluation.is_validation() { Repeated::anything() } else { repeated };
                     let address = node.address.child(&key, instance_key.clone());
                     let caller = Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
                     let child = ModuleNode::new(node.evaluation.clone(), address, child.clone(), Some(caller));
@@ -157,7 +159,17 @@ impl ModuleNode {
                 }
                 objects.push((key.clone(), Value::object(fields)));
             }
-            Ok(super::instances::assemble(instances.kind, objects, node.evaluation.is_validation()))
+            if node.evaluation.is_validation() {
+                // Names that are no outputs are found missing when references are checked.
+                let named = named.into_iter().flatten().chain(names);
+                let object = Type::object(named.map(|name| (name, Type::Dynamic)));
+                return Ok(Value::unknown(match instances.kind {
+                    ExpansionKind::Single | ExpansionKind::Enabled => object,
+                    ExpansionKind::Count => Type::list(object),
+                    ExpansionKind::ForEach => Type::map(object),
+                }));
+            }
+            Ok(super::instances::assemble(instances.kind, objects))
         }
         .boxed()
     }
@@ -175,11 +187,6 @@ impl ModuleNode {
                 pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
             }
             pending.extend(node.config.outputs.keys().map(|name| ignore(node.output(name))));
-            if node.evaluation.is_validation() {
-                for (name, alias) in node.config.providers.keys() {
-                    pending.push(node.provider(name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
-                }
-            }
             for (name, alias) in node.wanted_providers() {
                 pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
             }
@@ -215,18 +222,23 @@ impl ModuleNode {
         .collect()
     }
 
-    /// What everything that `depends_on` names must have come to.
+    /// What everything that `depends_on` names must have come to; `own` is the resource that says so, which need not
+    /// wait for itself. What is not there is let pass.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],
+        own: Option<&Resource>,
     ) -> Result<Option<Origin>, Failed> {
         use crate::reference::Subject;
         let mut origins = Vec::new();
         for reference in references {
             match &reference.subject {
+                Subject::Resource(resource) if Some(resource) == own => {}
                 Subject::Resource(resource) => {
                     origins.extend(self.resource(resource).await?.whole.deep_origin());
                 }
+                Subject::Module(name, _) if !self.config.children.contains_key(name) => {}
+                Subject::Local(name) if !self.config.locals.contains_key(name) => {}
                 Subject::Module(name, _) => {
                     for child in self.call(name).await?.nodes.values() {
                         origins.extend(child.whole_origin().await?);

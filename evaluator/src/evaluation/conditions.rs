@@ -100,11 +100,13 @@ impl ModuleNode {
         };
         match value.as_bool() {
             Some(true) => Ok(value.deep_origin()),
+            // Whether conditions of resources hold is not asked while validating.
+            Some(false) if self.evaluation.is_validation() && !address.contains("output.") => Ok(None),
             Some(false) => {
                 if message_problems.iter().any(Diagnostic::is_error) {
                     message_problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
                 }
-                self.fail(Diagnostic::error(summary, message_text(&message)).at(at).about(address.as_str()))
+                self.fail(Diagnostic::error(summary, message_text(&message)).at(at))
             }
             None if self.evaluation.is_validation() => Ok(None),
             None => Ok(self.evaluation.glue.open_check(OpenCheck {

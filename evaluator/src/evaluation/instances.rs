@@ -14,7 +14,7 @@ use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
 use super::scope::Repeated;
-use crate::config::Repetition;
+use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
 
 /// Largest `count`: more instances of one block than any plan could hold.
@@ -39,6 +39,28 @@ impl Expanded {
     pub(crate) fn expansion(&self) -> Expansion {
         Expansion { kind: self.kind, keys: self.instances.keys().cloned().collect() }
     }
+}
+
+/// Evaluates the `for_each` of a provider, which is carried out whatever the evaluation is for.
+pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Expression) -> Result<Expanded, Failed> {
+    let value = node.evaluate(expression, &Repeated::default()).await?;
+    if let Some(detail) = unsuitable(&value) {
+        return node.fail(problem("Invalid for_each argument", detail, expression));
+    }
+    if node.evaluation.is_validation() && !value.is_wholly_known() {
+        let instances = BTreeMap::from([(InstanceKey::None, Repeated::unknown(false))]);
+        return Ok(Expanded { kind: ExpansionKind::ForEach, instances, origin: None });
+    }
+    let elements = match for_each(&value, expression) {
+        Ok(elements) => elements,
+        Err(problem) => return node.fail(problem),
+    };
+    let instances = elements.into_iter().map(|(key, element)| {
+        let key = InstanceKey::String(key);
+        let repeated = Repeated::of(&key, element);
+        (key, repeated)
+    });
+    Ok(Expanded { kind: ExpansionKind::ForEach, instances: instances.collect(), origin: value.origin().cloned() })
 }
 
 /// Evaluates a repetition. While validating, nothing is repeated: one instance stands for all.
@@ -215,17 +237,11 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 }
 
 /// What a reference to all instances yields: one value, a tuple, or an object by key.
-pub(crate) fn assemble(kind: ExpansionKind, mut instances: Vec<(InstanceKey, Value)>, validating: bool) -> Value {
+pub(crate) fn assemble(kind: ExpansionKind, mut instances: Vec<(InstanceKey, Value)>) -> Value {
     match kind {
         ExpansionKind::Single | ExpansionKind::Enabled => {
             instances.pop().map_or_else(|| Value::null(Type::Dynamic), |(_, value)| value)
         }
-        // How many there will be is not known while validating.
-        ExpansionKind::Count if validating => {
-            let element = instances.pop().map_or(Type::Dynamic, |(_, v)| v.ty());
-            Value::unknown(Type::list(element))
-        }
-        ExpansionKind::ForEach if validating => Value::unknown(Type::Dynamic),
         ExpansionKind::Count => Value::tuple(instances.into_iter().map(|(_, v)| v).collect()),
         ExpansionKind::ForEach => Value::object(instances.into_iter().filter_map(|(key, v)| match key {
             InstanceKey::String(key) => Some((key, v)),

@@ -86,16 +86,16 @@ impl ModuleNode {
             Ok(value) => Ok(value),
             Err(problem) => self.fail(
                 Diagnostic::error(
-                    "Invalid value for module argument",
+                    "Invalid value for input variable",
                     format!(
-                        "The given value is not suitable for child module variable {:?} defined at {}:{}: {}.",
-                        variable.name.as_str(),
+                        "The given value is not suitable for {} declared at {}:{}: {}.",
+                        self.name_of(&format!("var.{}", variable.name)),
                         variable.range.file,
                         variable.range.start.line,
                         problem.with_path()
                     ),
                 )
-                .at(expression.range()),
+                .at(variable.range.clone()),
             ),
         }
     }
@@ -190,7 +190,7 @@ impl ModuleNode {
         let (node, key) = (self.clone(), name.clone());
         self.outputs.get(name.clone(), move || async move {
             let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
-            let waits = node.depends_on_origin(&output.depends_on).await?;
+            let waits = node.depends_on_origin(&output.depends_on, None).await?;
             let address = node.name_of(&format!("output.{key}"));
             let checked = node
                 .conditions(
@@ -233,7 +233,7 @@ impl ModuleNode {
         if value.deep().ephemeral && (is_root || !output.ephemeral) {
             return self.fail(
                 Diagnostic::error(
-                    "Output refers to ephemeral values",
+                    "Output does not allow ephemeral value",
                     "This output holds values that must not be stored. An output of a child module may say ephemeral = true.",
                 )
                 .at(output.range.clone()),
@@ -259,7 +259,7 @@ impl ModuleNode {
 
     /// Checks the `validation` blocks of a variable.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<(), Failed> {
-        if variable.validations.is_empty() || self.evaluation.is_validation() {
+        if variable.validations.is_empty() || (self.evaluation.is_validation() && self.caller.is_none()) {
             return Ok(());
         }
         let name = self.name_of(&format!("var.{}", variable.name));
@@ -293,6 +293,7 @@ impl ModuleNode {
                             .at(at),
                         );
                     }
+                    None if self.evaluation.is_validation() => {}
                     None => {
                         self.evaluation.glue.open_check(crate::glue::OpenCheck {
                             address: SmolStr::from(&name),

@@ -17,7 +17,7 @@ use weft_graph_format::value::Kind;
 use weft_syntax::{Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
-use super::instances::expand;
+use super::instances::{expand, expand_provider};
 use super::scope::Repeated;
 use crate::config::{ProviderBlock, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
@@ -94,16 +94,13 @@ impl ModuleNode {
                     );
                 }
                 if !found.blocks.instances.contains_key(&key) && !self.evaluation.is_validation() {
-                    return self.fail(
-                        Diagnostic::error(
-                            "Provider instance not present",
-                            format!(
-                                "The provider configuration has no instance {key}. Its instances are: {}.",
-                                found.blocks.instances.keys().map(|k| k.to_string()).collect::<Vec<_>>().join(", ")
-                            ),
-                        )
-                        .at(range),
-                    );
+                    return self.fail(Diagnostic::error(
+                        "Provider instance not present",
+                        format!(
+                            "The provider configuration has no instance {key}. Its instances are: {}.",
+                            found.blocks.instances.keys().map(|k| k.to_string()).collect::<Vec<_>>().join(", ")
+                        ),
+                    ));
                 }
                 key
             }
@@ -187,9 +184,13 @@ impl ModuleNode {
         async move {
             let source = node.config.provider_source(&local_name);
             let block = node.config.providers.get(&(local_name.clone(), alias.clone()));
+            let passed = node.caller.as_ref().and_then(|caller| {
+                let name = (&local_name, &alias);
+                caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name).cloned()
+            });
             let own = match block {
-                // An empty block without alias in a child only names what the caller passes.
-                Some(block) => !block.is_empty || node.caller.is_none() || block.alias.is_some(),
+                // An empty block in a child stands for what the caller passes, if it does.
+                Some(block) => block.is_configured() || passed.is_none(),
                 None => false,
             };
             if own || (node.caller.is_none() && alias.is_none()) {
@@ -200,7 +201,6 @@ impl ModuleNode {
             let Some(caller) = &node.caller else {
                 return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
             };
-            let passed = caller.call.providers.iter().find(|p| p.child_name == local_name && p.child_alias == alias);
             match passed {
                 Some(passed) => {
                     let parent = &caller.parent;
@@ -233,6 +233,28 @@ impl ModuleNode {
         .boxed()
     }
 
+    /// Finds out which instances the providers of the root module have, and of modules below whose calls are not
+    /// repeated.
+    pub(crate) async fn provider_keys(self: &Arc<Self>) -> Result<(), Failed> {
+        let mut failed = false;
+        let mut pending = vec![self.clone()];
+        while let Some(node) = pending.pop() {
+            for expression in node.config.providers.values().filter_map(|block| block.for_each.as_ref()) {
+                failed |= expand_provider(&node, expression).await.is_err();
+            }
+            for (name, call) in &node.config.calls {
+                if matches!(call.repetition, Repetition::Single)
+                    && call.depends_on.is_empty()
+                    && node.config.children.contains_key(name)
+                    && let Ok(instances) = node.call(name).await
+                {
+                    pending.extend(instances.nodes.values().cloned());
+                }
+            }
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
     /// The instances of a provider block of this module, or of the empty one that stands for a missing block.
     pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> Waiting {
         let node = self.clone();
@@ -240,12 +262,12 @@ impl ModuleNode {
         self.providers.get(key.clone(), move || async move {
             let source = node.config.provider_source(&key.0);
             let block = node.config.providers.get(&key).cloned();
-            let repetition = match block.as_ref().and_then(|b| b.for_each.clone()) {
-                Some(expression) => Repetition::ForEach(expression),
-                None => Repetition::Single,
+            let repeated = block.as_ref().and_then(|b| b.for_each.clone());
+            let keyed = repeated.is_some();
+            let expanded = match &repeated {
+                Some(expression) => expand_provider(&node, expression).await?,
+                None => expand(&node, &Repetition::Single).await?,
             };
-            let keyed = !matches!(repetition, Repetition::Single);
-            let expanded = expand(&node, &repetition).await?;
             let schema = match node.evaluation.glue.provider_schema(&source).await {
                 Ok(schema) => schema,
                 Err(mut problem) => {

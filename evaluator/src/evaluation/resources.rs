@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_expressions::convert::convert;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -18,10 +17,10 @@ use weft_syntax::{ExprKind, Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
 use super::instances::{Expanded, Instances, assemble, expand};
-use super::scope::Repeated;
+use super::scope::{ReadyScope, Repeated};
 use crate::config::{ResourceBlock, did_you_mean};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, Failed, Trigger};
+use crate::glue::{DesiredInstance, Failed, Protection, Trigger};
 use crate::reference::Subject;
 
 type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
@@ -34,9 +33,16 @@ impl ModuleNode {
             let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
             let expanded = expand(&node, &block.repetition).await?;
             let absolute = node.absolute(&key);
-            node.evaluation.glue.expanded(&absolute, &expanded.expansion());
+            let protection = match &block.lifecycle.prevent_destroy {
+                Some(expression) => {
+                    let value = node.evaluate(expression, &Repeated::default()).await?;
+                    Some(Protection { value, range: block.range.clone() })
+                }
+                None => None,
+            };
+            node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
             let schema = node.schema_of(&block).await?;
-            let depends = node.depends_on_origin(&block.depends_on).await?;
+            let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let common = Arc::new(Common { block, schema, waits, direct });
@@ -60,7 +66,7 @@ impl ModuleNode {
             if failed {
                 return Err(Failed);
             }
-            let whole = assemble(kind, values, node.evaluation.is_validation());
+            let whole = assemble(kind, values);
             Ok(Arc::new(Instances { whole }))
         })
     }
@@ -138,20 +144,16 @@ impl ModuleNode {
                 common.waits.clone(),
             )
             .await?;
-        let scope = self.scope(&block.references, &repeated).await?;
+        let scope = self.block_scope(block, &repeated).await?;
         let (config, problems) = decode(&block.body, &common.schema.block, &scope);
         let failed = problems.iter().any(Diagnostic::is_error);
-        problems.into_iter().for_each(|p| self.evaluation.glue.report(p.about(text.as_str())));
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
             return Err(Failed);
         }
         if let Some(problem) = ephemeral_problem(&config, &common.schema, block) {
-            return self.fail(problem.about(text.as_str()));
+            return self.fail(problem);
         }
-        let prevent_destroy = match &block.lifecycle.prevent_destroy {
-            Some(expression) => self.prevent_destroy(expression).await?,
-            None => false,
-        };
         let triggers = self.triggers(block, &repeated).await?;
         let dependencies =
             self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
@@ -166,7 +168,6 @@ impl ModuleNode {
             dependencies,
             direct: common.direct.clone(),
             triggers,
-            prevent_destroy,
         };
         let value = match block.resource.mode {
             ResourceMode::Managed => self.evaluation.glue.managed(desired).await?,
@@ -175,33 +176,37 @@ impl ModuleNode {
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
+        let own = if self.evaluation.is_validation() { Value::unknown(Type::Dynamic) } else { value.clone() };
         let settled = self
             .conditions(
                 &block.lifecycle.postconditions,
                 &text,
                 CheckKind::Postcondition,
                 "Resource postcondition failed",
-                &repeated.with_self(value.clone()),
+                &repeated.with_self(own),
                 value.deep_origin(),
             )
             .await?;
         Ok(value.add_origin(settled.as_ref()))
     }
 
-    async fn prevent_destroy(self: &Arc<Self>, expression: &Expression) -> Result<bool, Failed> {
-        let value = self.evaluate(expression, &Repeated::default()).await?;
-        let value = convert(&value, &Type::Bool).ok().and_then(|v| v.as_bool());
-        match value {
-            Some(value) => Ok(value),
-            None if self.evaluation.is_validation() => Ok(false),
-            None => self.fail(
-                Diagnostic::error(
-                    "Invalid prevent_destroy argument",
-                    "prevent_destroy must be true or false and known when planning.",
-                )
-                .at(expression.range()),
-            ),
+    /// What the arguments of a block name. A block that names itself has no value that it could take.
+    async fn block_scope(self: &Arc<Self>, block: &ResourceBlock, repeated: &Repeated) -> Result<ReadyScope, Failed> {
+        let own = Subject::Resource(block.resource.clone());
+        let Some(circle) = block.references.iter().find(|r| r.subject == own) else {
+            return self.scope(&block.references, repeated).await;
+        };
+        if !self.evaluation.is_validation() {
+            let problem = Diagnostic::error(
+                "Self-referential block",
+                format!("The configuration of {} cannot refer to itself.", block.resource),
+            );
+            return self.fail(problem.at(circle.range.clone()));
         }
+        let others: Vec<_> = block.references.iter().filter(|r| r.subject != own).cloned().collect();
+        let mut scope = self.scope(&others, repeated).await?;
+        scope.insert(own, Value::unknown(Type::Dynamic));
+        Ok(scope)
     }
 
     /// What `replace_triggered_by` names for this instance.
@@ -209,6 +214,8 @@ impl ModuleNode {
         let mut found = Vec::new();
         for expression in &block.lifecycle.replace_triggered_by {
             match self.trigger(expression, repeated).await? {
+                // What happens to the block itself cannot be its own cause.
+                Some(trigger) if trigger.resource.resource == block.resource => {}
                 Some(trigger) => {
                     // Whoever is named has to be planned first.
                     self.resource(&trigger.resource.resource).await?;

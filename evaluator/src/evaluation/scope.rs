@@ -12,6 +12,7 @@ use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{InstanceKey, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
+use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -63,6 +64,11 @@ impl Repeated {
         }
     }
 
+    /// What validation knows of an instance of a module, whatever its call says: that is looked at when planning.
+    pub(crate) fn anything() -> Repeated {
+        Repeated { index: Repeated::unknown(true).index, ..Repeated::unknown(false) }
+    }
+
     /// What validation knows of an instance: nothing.
     pub(crate) fn unknown(count: bool) -> Repeated {
         use weft_graph_format::value::Refinement;
@@ -109,9 +115,14 @@ impl ReadyScope {
                 "root" => Value::string("."),
                 _ => text(&self.evaluation.environment.cwd),
             }),
-            Subject::Terraform(name) if name == "workspace" => {
+            Subject::Terraform(_, name) if name == "workspace" => {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
+            Subject::Terraform(_, name) if self.evaluation.is_validation() => Some(match name.as_str() {
+                "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
+                // That there is no such thing is said when references are checked.
+                _ => Value::unknown(Type::Dynamic),
+            }),
             Subject::Module(name, _) => self.values.get(&Subject::Module(name.clone(), None)).cloned(),
             subject => self.values.get(subject).cloned(),
         }
@@ -153,13 +164,18 @@ impl Scope for ReadyScope {
     }
 }
 
-fn out_of_scope(reference: &Reference) -> Diagnostic {
+/// What is named in a place where it has no value.
+pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let (summary, detail) = match &reference.subject {
         Subject::CountIndex => (
             "Reference to \"count\" in non-counted context",
             "count.index has a value only inside resource, data and module blocks that set count.",
         ),
-        Subject::EachKey | Subject::EachValue => (
+        Subject::EachValue => (
+            "each.value cannot be used in this context",
+            "each.value has a value only inside blocks that set for_each.",
+        ),
+        Subject::EachKey => (
             "Reference to \"each\" in context without for_each",
             "each.key and each.value have values only inside blocks that set for_each.",
         ),
@@ -167,7 +183,7 @@ fn out_of_scope(reference: &Reference) -> Diagnostic {
             "Invalid \"self\" reference",
             "self has a value only in provisioner, connection and postcondition blocks of a resource.",
         ),
-        Subject::Terraform(_) => (
+        Subject::Terraform(..) => (
             "Reference not supported yet",
             "This name is part of the language, but this version of Weft has no value for it yet.",
         ),
@@ -242,7 +258,13 @@ impl ModuleNode {
             Subject::Local(name) => self.local(name).boxed(),
             Subject::Resource(resource) => {
                 let instances = self.resource(resource);
-                async move { instances.await.map(|i: Arc<Instances>| i.whole.clone()) }.boxed()
+                let validating = self.evaluation.is_validation();
+                async move {
+                    let instances: Arc<Instances> = instances.await?;
+                    // Validation knows nothing of objects, not even their types.
+                    Ok(if validating { Value::unknown(Type::Dynamic) } else { instances.whole.clone() })
+                }
+                .boxed()
             }
             _ => futures::future::ready(Err(Failed)).boxed(),
         }

@@ -9,6 +9,7 @@ use super::FORMAT_VERSION;
 use crate::address::ProviderSource;
 use crate::formula::TypeDefaults;
 use crate::graph::Claim;
+use crate::source::SourceRange;
 use crate::types::Type;
 use crate::value::PlainValue;
 
@@ -172,6 +173,9 @@ pub struct Manifest {
     pub checks: Vec<CheckResult>,
     /// What `plantimestamp()` gave: RFC 3339, UTC.
     pub timestamp: String,
+    /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
+    /// the apply point at.
+    pub places: BTreeMap<String, SourceRange>,
     /// The state that was planned from, after refreshing: tfstate v4 as JSON text.
     #[serde(skip)]
     pub prior_state: Option<String>,
@@ -203,6 +207,7 @@ impl Default for Manifest {
             claims: Vec::new(),
             checks: Vec::new(),
             timestamp: String::new(),
+            places: BTreeMap::new(),
             prior_state: None,
             configuration: None,
         }
@@ -234,6 +239,7 @@ impl Manifest {
             claims: Vec::new(),
             checks: Vec::new(),
             timestamp: self.timestamp.clone(),
+            places: BTreeMap::new(),
             prior_state: None,
             configuration: None,
         }

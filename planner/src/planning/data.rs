@@ -134,6 +134,7 @@ impl Planning {
             record,
         };
         self.refreshed.lock().insert(desired.address.clone(), prior);
+        self.read.lock().insert(desired.address.clone(), desired.provider.clone());
         self.records.lock().push(PendingRecord::new(desired.address.clone(), Some(object), desired.provider.clone()));
     }
 }

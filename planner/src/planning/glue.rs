@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
-use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, Glue, OpenCheck, Purpose, RootOutput};
+use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput};
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
@@ -67,7 +67,10 @@ impl Glue for Planning {
         })
     }
 
-    fn expanded(&self, resource: &AbsResource, expansion: &Expansion) {
+    fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
+        if let Some(protection) = protection {
+            self.protected.lock().insert(resource.clone(), protection);
+        }
         self.resources.lock().insert(resource.clone(), expansion.clone());
     }
 

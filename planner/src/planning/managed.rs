@@ -99,8 +99,8 @@ impl Planning {
             || prior.as_ref().is_some_and(|p| p.record.create_before_destroy)
                 && lifecycle.create_before_destroy.is_none();
         let (action, reason) = decide::action(&before, &after, &proposal.replace, pressure, create_first);
-        if action.is_replace() && desired.prevent_destroy {
-            return Err(vec![prevented(&desired, "replaced")]);
+        if action.is_replace() {
+            self.heed_protection(&desired.address, "replaced");
         }
         let full =
             if ignoring && !action.is_replace() { ignored(&desired.config.unmark_deep().0) } else { config.clone() };
@@ -198,9 +198,6 @@ impl Planning {
             // Configurations of providers may still speak of it; nothing else is carried out.
             return Ok(unknown());
         };
-        if desired.prevent_destroy {
-            return Err(vec![prevented(&desired, "destroyed")]);
-        }
         self.plan_deposed(&desired).await?;
         let operation = self
             .plan_delete(
@@ -484,6 +481,9 @@ impl Planning {
             self.claim(text, true);
             return Ok(None);
         }
+        if deposed.is_none() {
+            self.heed_protection(address, "destroyed");
+        }
         let null = Value::null(schema.block.implied_type());
         let mut private = prior.private.clone();
         let plan_destroy = provider.schema().await.map_err(|e| vec![call_failed(&e, None, &text)])?.plan_destroy;
@@ -632,19 +632,6 @@ pub(crate) fn planned_result(after: &Value, operation: OperationId, legacy: bool
     let result = Formula::result(operation, Path::ROOT, after.ty());
     let value = if legacy { replace_formulas(after, &result) } else { explain(after, &result) };
     value.add_origin(Some(&Origin::after(operation)))
-}
-
-fn prevented(desired: &DesiredInstance, what: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Instance cannot be destroyed",
-        format!(
-            "Resource {} has lifecycle.prevent_destroy set, but the plan calls for it to be {what}. Take prevent_destroy \
-             out, or leave the object as it is.",
-            desired.address
-        ),
-    )
-    .at(desired.block.range.clone())
-    .about(desired.address.to_string())
 }
 
 /// How objects of a type are looked up, when its description says so.

@@ -104,16 +104,6 @@ pub fn failed_line(hook: &Hook) -> String {
     format!("{}: {} errored after {}", hook.address, noun(hook), duration(hook.elapsed_seconds))
 }
 
-/// A real object is being looked at.
-pub fn refreshing_line(hook: &Hook) -> String {
-    format!("{}: Refreshing state...{}", hook.address, with_id(hook))
-}
-
-/// A real object was looked at.
-pub fn refreshed_line(hook: &Hook) -> String {
-    format!("{}: Refresh complete{}", hook.address, with_id(hook))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::tfstate::StateFile;
 use weft_state::{OutputRecord, RawJson};
@@ -178,7 +179,9 @@ fn planned_values(plan: &PlanFile) -> Json {
             let mut object = Map::new();
             object.insert("sensitive".into(), is_sensitive(output).into());
             if output.after.is_wholly_known() {
-                object.insert("type".into(), type_form(&output.after.ty()));
+                // A null is not stored, so it has no type.
+                let ty = if output.after.is_null() { Type::Dynamic } else { output.after.ty() };
+                object.insert("type".into(), type_form(&ty));
                 object.insert("value".into(), known(&output.after));
             }
             (name.to_string(), Json::Object(object))

@@ -1,0 +1,105 @@
+//! Commands of OpenTofu that Weft does not have yet: named as such, rather than unknown.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{Flag, switch, text};
+
+/// Options that these have in OpenTofu, so that what is missing is said to be the command and not an option.
+const OPTIONS: &[Flag] = &[
+    switch("json", ""),
+    switch("force", ""),
+    switch("auto-approve", ""),
+    switch("allow-missing", ""),
+    switch("dry-run", ""),
+    switch("update", ""),
+    switch("verbose", ""),
+    switch("draw-cycles", ""),
+    text("type", "", ""),
+    text("plan", "", ""),
+    text("id", "", ""),
+    text("filter", "", ""),
+    text("config", "", ""),
+    text("platform", "", ""),
+    text("fs-mirror", "", ""),
+    text("net-mirror", "", ""),
+    text("test-directory", "", ""),
+];
+
+const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&Invocation<'_>) -> Exit) -> Command {
+    Command {
+        words,
+        alias: None,
+        operands,
+        about: "Not supported yet",
+        main: false,
+        flags: &[
+            command::VIEW,
+            command::INPUT,
+            command::SENSITIVE,
+            command::VARIABLES,
+            command::LOCK,
+            command::STATE,
+            command::STORE,
+            OPTIONS,
+        ],
+        mixed: false,
+        on_mistake: OnMistake::Usage,
+        events: false,
+        run,
+    }
+}
+
+/// The commands.
+pub const LATER: &[Command] = &[
+    later(&["force-unlock"], "LOCK_ID", |i| with(i, 1, 1)),
+    later(&["get"], "[DIR]", |i| with(i, 0, 1)),
+    later(&["graph"], "", |i| with(i, 0, 0)),
+    later(&["import"], "ADDRESS ID", |i| with(i, 2, 2)),
+    later(&["login"], "HOST", |i| with(i, 1, 1)),
+    later(&["logout"], "[HOST]", |i| with(i, 0, 1)),
+    later(&["metadata", "functions"], "", json_only),
+    later(&["providers", "lock"], "[PROVIDER...]", |i| with(i, 0, usize::MAX)),
+    later(&["providers", "mirror"], "DIR", |i| with(i, 1, 1)),
+    later(&["providers", "schema"], "", json_only),
+    later(&["refresh"], "", |i| with(i, 0, 0)),
+    later(&["state", "mv"], "FROM TO", |i| with(i, 2, 2)),
+    later(&["state", "push"], "FILE", |i| with(i, 1, 1)),
+    later(&["state", "replace-provider"], "FROM TO", |i| with(i, 2, 2)),
+    later(&["state", "rm"], "ADDRESS...", |i| with(i, 1, usize::MAX)),
+    later(&["taint"], "ADDRESS", |i| with(i, 1, 1)),
+    later(&["test"], "", |i| with(i, 0, 0)),
+    later(&["untaint"], "ADDRESS", |i| with(i, 1, 1)),
+    later(&["workspace", "delete"], "NAME", |i| with(i, 1, 1)),
+];
+
+fn with(invocation: &Invocation<'_>, least: usize, most: usize) -> Exit {
+    let given = invocation.arguments.positionals.len();
+    if given < least || given > most {
+        let wanted = if least == most { format!("{least}") } else { format!("at least {least}") };
+        return invocation.mistake(&Diagnostic::error(
+            "Wrong number of arguments",
+            format!("Expected {wanted} positional arguments, and found {given}. Did you mean to use -chdir?"),
+        ));
+    }
+    refuse(invocation)
+}
+
+fn json_only(invocation: &Invocation<'_>) -> Exit {
+    if !invocation.arguments.switch("json", false) {
+        return invocation.mistake(&Diagnostic::error(
+            "Output only in json is allowed",
+            format!("The command `weft {}` requires the `-json` flag.", invocation.command.name()),
+        ));
+    }
+    refuse(invocation)
+}
+
+fn refuse(invocation: &Invocation<'_>) -> Exit {
+    let name = invocation.command.name();
+    invocation.fail(&[Diagnostic::error(
+        format!("Command \"{name}\" not supported yet"),
+        format!("This version of Weft does not have {name:?}. OpenTofu has it, and both work on the same files."),
+    )])
+}

@@ -1,0 +1,323 @@
+//! What can be said of references without values, once schemas are at hand: do they lead to something, and do they
+//! name it rightly?
+//!
+//! Done for each module of the configuration once, before anything is evaluated. What is wrong here fails without
+//! another word when it is evaluated.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use weft_graph_format::address::{Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::Block;
+
+use super::Evaluation;
+use super::scope::out_of_scope;
+use crate::config::{CompiledModule, Repetition, ResourceBlock, did_you_mean};
+use crate::glue::Failed;
+use crate::reference::{Reference, Subject};
+
+/// Where references stand decides what else may be named there.
+#[derive(Clone, Copy)]
+struct Allowed {
+    count: bool,
+    each: bool,
+    self_object: bool,
+}
+
+const NOTHING: Allowed = Allowed { count: false, each: false, self_object: false };
+const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
+
+/// Reports references that lead nowhere, in the whole tree of modules.
+pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Result<(), Failed> {
+    let mut found = Vec::new();
+    for module in root.all() {
+        let schemas = Schemas::of(evaluation, &module).await;
+        Checking { module: &module, schemas, found: &mut found }.module();
+    }
+    let failed = found.iter().any(Diagnostic::is_error);
+    found.into_iter().for_each(|problem| evaluation.glue.report(problem));
+    if failed { Err(Failed) } else { Ok(()) }
+}
+
+/// The blocks of all resources of a module that are referred to with an attribute.
+struct Schemas {
+    blocks: BTreeMap<Resource, Arc<Block>>,
+}
+
+impl Schemas {
+    async fn of(evaluation: &Evaluation, module: &CompiledModule) -> Schemas {
+        let mut wanted: BTreeSet<&Resource> = BTreeSet::new();
+        for reference in all_references(module) {
+            if let (Subject::Resource(resource), Some(_)) = (&reference.subject, &reference.attribute) {
+                wanted.insert(resource);
+            }
+        }
+        wanted
+            .extend(module.resources.values().filter(|r| !r.lifecycle.ignore_changes.is_empty()).map(|r| &r.resource));
+        let mut blocks = BTreeMap::new();
+        for resource in wanted {
+            let Some(block) = module.resources.get(resource) else { continue };
+            let source = module.provider_source(&block.provider_local_name());
+            // A provider that cannot be asked is reported where its resources are evaluated.
+            let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
+            let types = match resource.mode {
+                ResourceMode::Managed => &schema.resources,
+                _ => &schema.data_sources,
+            };
+            if let Some(schema) = types.get(&resource.type_name) {
+                blocks.insert(resource.clone(), Arc::new(schema.block.clone()));
+            }
+        }
+        Schemas { blocks }
+    }
+}
+
+fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
+    let locals = module.locals.values().flat_map(|l| &l.references);
+    let outputs = module.outputs.values().flat_map(|o| &o.references);
+    let providers = module.providers.values().flat_map(|p| &p.references);
+    let resources = module.resources.values().flat_map(|r| r.references.iter().chain(&r.trigger_references));
+    let calls = module.calls.values().flat_map(|c| &c.references);
+    locals.chain(outputs).chain(providers).chain(resources).chain(calls)
+}
+
+struct Checking<'a> {
+    module: &'a CompiledModule,
+    schemas: Schemas,
+    found: &'a mut Vec<Diagnostic>,
+}
+
+impl Checking<'_> {
+    fn module(mut self) {
+        let module = self.module;
+        for variable in module.variables.values() {
+            self.all(&variable.references, NOTHING);
+        }
+        for local in module.locals.values() {
+            self.all(&local.references, NOTHING);
+        }
+        for output in module.outputs.values() {
+            self.all(&output.references, NOTHING);
+            self.depends_on(&output.depends_on, false);
+        }
+        for provider in module.providers.values() {
+            self.all(&provider.references, Allowed { each: true, ..NOTHING });
+        }
+        for resource in module.resources.values() {
+            self.all(&resource.references, ANYTHING);
+            self.depends_on(&resource.depends_on, true);
+            self.triggers(resource);
+            self.ignored(resource);
+        }
+        for call in module.calls.values() {
+            self.all(&call.references, Allowed { self_object: false, ..ANYTHING });
+        }
+    }
+
+    fn all(&mut self, references: &[Reference], allowed: Allowed) {
+        for reference in references {
+            let problem = undeclared(self.module, reference)
+                .or_else(|| out_of_place(reference, allowed))
+                .or_else(|| self.wrongly_keyed(reference))
+                .or_else(|| self.no_attribute(reference));
+            self.found.extend(problem);
+        }
+    }
+
+    /// `depends_on` of modules and locals that are not there is let pass, as OpenTofu does.
+    fn depends_on(&mut self, references: &[Reference], whole: bool) {
+        for reference in references {
+            if whole && reference.leads_on {
+                let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
+                self.found.push(
+                    Diagnostic::error(
+                        "Invalid depends_on reference",
+                        "depends_on names whole objects (a resource, a module), not parts of them.",
+                    )
+                    .at(at),
+                );
+            } else if matches!(reference.subject, Subject::Resource(_) | Subject::Variable(_)) {
+                self.found.extend(undeclared(self.module, reference));
+            }
+        }
+    }
+
+    fn triggers(&mut self, block: &ResourceBlock) {
+        for reference in &block.trigger_references {
+            let problem = match &reference.subject {
+                Subject::Resource(resource) if resource.mode == ResourceMode::Managed => {
+                    if self.module.resources.contains_key(resource) {
+                        self.no_attribute(reference)
+                    } else {
+                        Some(Diagnostic::error(
+                            "Undeclared resource in replace_triggered_by",
+                            format!(
+                                "{} names {resource} in replace_triggered_by, which this module does not declare.",
+                                block.resource
+                            ),
+                        ))
+                    }
+                }
+                Subject::CountIndex | Subject::EachKey => None,
+                _ => Some(Diagnostic::error(
+                    "Invalid reference in replace_triggered_by expression",
+                    "Only managed resources, count.index and each.key may be named in replace_triggered_by.",
+                )),
+            };
+            self.found.extend(problem.map(|p| match p.subject {
+                Some(_) => p,
+                None => p.at(reference.range.clone()),
+            }));
+        }
+    }
+
+    /// Attributes that `ignore_changes` names exist, and are not only computed.
+    fn ignored(&mut self, block: &ResourceBlock) {
+        let Some(schema) = self.schemas.blocks.get(&block.resource).cloned() else { return };
+        for (path, range) in &block.lifecycle.ignore_changes {
+            let Some(weft_graph_format::path::Step::Attribute(name)) = path.0.first() else { continue };
+            match schema.attributes.get(name) {
+                Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
+                    self.found.push(
+                        Diagnostic::warning(
+                            "Redundant ignore_changes element",
+                            format!(
+                                "The attribute {name:?} is decided by the provider alone, so there is nothing in the \
+                                 configuration whose changes could be ignored. The entry does nothing."
+                            ),
+                        )
+                        .at(block.range.clone()),
+                    );
+                }
+                Some(_) => {}
+                None if schema.blocks.contains_key(name) => {}
+                None => self.found.push(missing_attribute(&schema, name).at(range.clone())),
+            }
+        }
+    }
+
+    /// A resource that is repeated is referred to by instance, and only such a one.
+    fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
+        let Subject::Resource(resource) = &reference.subject else { return None };
+        let block = self.module.resources.get(resource)?;
+        let what = match &block.repetition {
+            Repetition::Count(_) => Some("count"),
+            Repetition::ForEach(_) => Some("for_each"),
+            Repetition::Single | Repetition::Enabled(_) => None,
+        };
+        match (what, reference.keyed) {
+            (Some(what), false) if reference.attribute.is_some() => Some(
+                Diagnostic::error(
+                    "Missing resource instance key",
+                    format!(
+                        "{resource} sets {what:?}, so its attributes are those of its instances: name one, such as \
+                         {resource}[{}].",
+                        if what == "count" { "count.index" } else { "each.key" }
+                    ),
+                )
+                .at(reference.range.clone()),
+            ),
+            (None, true) => Some(
+                Diagnostic::error(
+                    "Unexpected resource instance key",
+                    format!("{resource} sets neither \"count\" nor \"for_each\", so it has no instances with keys."),
+                )
+                .at(reference.range.clone()),
+            ),
+            _ => None,
+        }
+    }
+
+    fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
+        let (Subject::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else { return None };
+        let schema = self.schemas.blocks.get(resource)?;
+        if schema.attributes.contains_key(name) || schema.blocks.contains_key(name) {
+            return None;
+        }
+        let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
+        Some(missing_attribute(schema, name).at(at))
+    }
+}
+
+fn missing_attribute(schema: &Block, name: &str) -> Diagnostic {
+    let names = schema.attributes.keys().chain(schema.blocks.keys()).map(|n| n.as_str());
+    let hint = did_you_mean(name, names);
+    Diagnostic::error(
+        "Unsupported attribute",
+        format!("This object has no argument, nested block or exported attribute named {name:?}.{hint}"),
+    )
+}
+
+fn place(module: &CompiledModule) -> String {
+    if module.path.is_root() { String::from("the root module") } else { module.path.to_string() }
+}
+
+/// A name that the module does not declare.
+fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnostic> {
+    let error = |summary: &str, detail: String| Some(Diagnostic::error(summary, detail).at(reference.range.clone()));
+    match &reference.subject {
+        Subject::Variable(name) if !module.variables.contains_key(name) => {
+            let hint = did_you_mean(name, module.variables.keys().map(|n| n.as_str()));
+            let hint = if hint.is_empty() { format!(" Declare it with a variable {name:?} {{}} block.") } else { hint };
+            error(
+                "Reference to undeclared input variable",
+                format!("{} has no input variable named {name:?}.{hint}", place(module)),
+            )
+        }
+        Subject::Local(name) if !module.locals.contains_key(name) => {
+            let hint = did_you_mean(name, module.locals.keys().map(|n| n.as_str()));
+            error(
+                "Reference to undeclared local value",
+                format!("{} has no local value named {name:?}.{hint}", place(module)),
+            )
+        }
+        Subject::Resource(resource) if !module.resources.contains_key(resource) => {
+            let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
+            let hint = did_you_mean(&resource.name, same_type.map(|r| r.name.as_str()));
+            error("Reference to undeclared resource", format!("{resource} is not declared in {}.{hint}", place(module)))
+        }
+        Subject::Module(name, _) if !module.calls.contains_key(name) => {
+            let hint = did_you_mean(name, module.calls.keys().map(|n| n.as_str()));
+            error(
+                "Reference to undeclared module",
+                format!("No module call named {name:?} is declared in {}.{hint}", place(module)),
+            )
+        }
+        Subject::Module(name, Some(output)) => {
+            let child = module.children.get(name)?;
+            if child.outputs.contains_key(output) {
+                return None;
+            }
+            let hint = did_you_mean(output, child.outputs.keys().map(|n| n.as_str()));
+            let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
+            Some(
+                Diagnostic::error(
+                    "Unsupported attribute",
+                    format!("This object does not have an attribute named {output:?}.{hint}"),
+                )
+                .at(at),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// Something that has no value where it is named.
+fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
+    let (summary, detail) = match &reference.subject {
+        Subject::CountIndex if !allowed.count => return Some(out_of_scope(reference)),
+        Subject::EachKey | Subject::EachValue if !allowed.each => return Some(out_of_scope(reference)),
+        Subject::SelfObject if !allowed.self_object => return Some(out_of_scope(reference)),
+        Subject::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => (
+            String::from("Invalid \"path\" attribute"),
+            format!("path has no attribute {name:?}; there are path.module, path.root and path.cwd."),
+        ),
+        Subject::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => (
+            format!("Invalid \"{root}\" attribute"),
+            format!("{root} has no attribute {name:?}; there is {root}.workspace."),
+        ),
+        _ => return None,
+    };
+    Some(Diagnostic::error(summary, detail).at(reference.range.clone()))
+}

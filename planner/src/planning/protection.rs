@@ -1,0 +1,44 @@
+//! `prevent_destroy`: objects that must stay.
+
+use weft_evaluator::glue::Protection;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+
+use super::Planning;
+
+impl Planning {
+    /// Reports an error when the resource of an object that is to go says that it must stay, or does not say it
+    /// clearly. The change stays in the plan, which shows what would have happened.
+    pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
+        let Some(protection) = self.protected.lock().get(&address.all()).cloned() else { return };
+        let problem = match prevents(&protection) {
+            Ok(false) => return,
+            Ok(true) => Diagnostic::error(
+                "Resource instance cannot be destroyed",
+                format!(
+                    "Resource instance {address} has prevent_destroy set, but the plan calls for it to be {what}. Take \
+                     prevent_destroy out of its lifecycle block, or leave the object as it is."
+                ),
+            ),
+            Err(found) => Diagnostic::error(
+                "Invalid value for prevent_destroy",
+                format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}."),
+            ),
+        };
+        self.report_all(vec![problem.at(protection.range)]);
+    }
+}
+
+fn prevents(protection: &Protection) -> Result<bool, &'static str> {
+    let (marks, _) = protection.value.open();
+    if !marks.is_empty() {
+        return Err("is sensitive or ephemeral, which would show in whether the object stays");
+    }
+    if !protection.value.is_wholly_known() {
+        return Err("is not known yet. Give it a value that is known when planning");
+    }
+    let value = convert(&protection.value, &Type::Bool).map_err(|_| "is neither true nor false")?;
+    value.as_bool().ok_or("is null, and must be true or false")
+}
