@@ -204,6 +204,17 @@ class Round:
         if plan.returncode != 0:
             raise Broken(f"the next plan ended with {plan.returncode}:\n{plan.stdout[-2000:]}{plan.stderr[-2000:]}")
 
+    def apply_again_without_run(self, earlier):
+        """What was killed before there was a run did nothing, and is to be done again from the start."""
+        if self.newest() != earlier:
+            return
+        if self.effects():
+            raise Broken("there are effects without a run")
+        self.story.append("before the run")
+        again = self.start("apply", "-input=false", "-no-color", "plan.weft")
+        if again.wait(LONG) != 0:
+            raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
+
     def embedded(self):
         destroy = self.number % 4 == 0
         self.before = 0
@@ -222,15 +233,8 @@ class Round:
         self.kills += killed
         self.story.append("killed" if killed else "had ended")
         time.sleep(LATE)
-        newest = self.newest()
-        if killed and newest == earlier:
-            # It died before there was a run: then nothing was done either.
-            if self.effects():
-                raise Broken("there are effects without a run")
-            self.story.append("before the run")
-            again = self.start("apply", "-input=false", "-no-color", "plan.weft")
-            if again.wait(LONG) != 0:
-                raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
+        if killed:
+            self.apply_again_without_run(earlier)
 
         def maybe(resume, total):
             if self.kills >= 3 or self.chance.random() > 0.4:
@@ -272,6 +276,8 @@ class Round:
             victim = self.chance.choice(("worker", "coordinator", "redis"))
         code = apply.wait(LONG)
         self.story.append(f"apply {code}")
+        if code == 1:
+            self.apply_again_without_run(None)
         if code == 3:
             run = self.details()
             doubts = self.check_unfinished(run)
