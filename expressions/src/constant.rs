@@ -1,4 +1,5 @@
-//! Expressions in which nothing may be referred to: defaults of optional attributes, variable files.
+//! Expressions in which nothing may be referred to: defaults of optional attributes, variable files; with functions,
+//! what is looked at before there are any values.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,13 +8,14 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
 
-use crate::call_context::{CallContext, ForbiddenFiles};
+use crate::call_context::{CallContext, DiskFiles, Files, ForbiddenFiles};
 use crate::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
 use crate::functions::FunctionError;
 
-/// The scope without names and functions.
+/// The scope without names.
 #[derive(Debug, Default)]
 struct ConstantScope {
+    functions: bool,
     occurrences: AtomicU32,
     parameters: AtomicU32,
 }
@@ -25,7 +27,8 @@ impl Scope for ConstantScope {
     }
 
     fn context(&self) -> CallContext<'_> {
-        CallContext { files: &ForbiddenFiles, ..CallContext::new(&self.occurrences, &self.parameters) }
+        let files: &dyn Files = if self.functions { &DiskFiles } else { &ForbiddenFiles };
+        CallContext { files, ..CallContext::new(&self.occurrences, &self.parameters) }
     }
 
     fn new_parameter(&self) -> Parameter {
@@ -33,7 +36,7 @@ impl Scope for ConstantScope {
     }
 
     fn functions_allowed(&self) -> bool {
-        false
+        self.functions
     }
 
     fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {
@@ -48,4 +51,10 @@ impl Scope for ConstantScope {
 /// Evaluates an expression that may neither refer to anything nor call functions.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
     evaluate(expression, &ConstantScope::default())
+}
+
+/// Evaluates an expression that may call built-in functions and refer to nothing. Relative names of files are relative
+/// to the working directory.
+pub fn evaluate_nameless(expression: &Expression) -> (Value, Vec<Diagnostic>) {
+    evaluate(expression, &ConstantScope { functions: true, ..ConstantScope::default() })
 }

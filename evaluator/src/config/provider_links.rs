@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_expressions::constant::evaluate_constant;
+use weft_expressions::constant::evaluate_nameless;
 use weft_graph_format::address::{ProviderConfig, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::SourceRange;
@@ -289,7 +289,7 @@ fn check_repetition(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     for block in module.providers.values() {
         let Some(expression) = &block.for_each else { continue };
         if weft_syntax::references(expression).is_empty() {
-            let (value, problems) = evaluate_constant(expression);
+            let (value, problems) = evaluate_nameless(expression);
             if has_errors(&problems) {
                 diagnostics.extend(problems);
             } else if let Some(problem) = unsuitable(&value) {
