@@ -13,6 +13,8 @@ mod providers;
 mod runs;
 mod show;
 mod state;
+mod taint;
+mod unlock;
 mod validate;
 mod version;
 mod worker;
@@ -46,7 +48,14 @@ const ALL: &[&Command] = &[
     &show::SHOW,
     &state::LIST,
     &state::SHOW,
+    &state::MOVE,
     &state::PULL,
+    &state::PUSH,
+    &state::REMOVE,
+    &state::REPLACE_PROVIDER,
+    &taint::TAINT,
+    &taint::UNTAINT,
+    &unlock::FORCE_UNLOCK,
     &version::VERSION,
     &worker::WORKER,
     &workspace::LIST,

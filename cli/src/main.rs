@@ -4,12 +4,13 @@
 //! [`context`] is where it runs, [`view`] where its words go, [`render`] what they look like, [`exit`] how it ends.
 //! [`project`] is a configuration with its providers, [`variables`] the values it is given, [`plan`] makes a plan file
 //! of it; [`store`] is where state and runs are; [`outline`] turns a plan file into what a coordinator carries out, and
-//! [`apply`] has it carried out, here or elsewhere, and shows how it goes.
+//! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run.
 
 mod apply;
 mod command;
 mod commands;
 mod context;
+mod edits;
 mod exit;
 mod invocation;
 mod logging;

@@ -1,6 +1,6 @@
 //! Where state and runs are: beside the configuration, or in Redis.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +13,17 @@ use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError};
 
+use crate::command::Invocation;
 use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
+use crate::exit::Exit;
 use crate::options::Arguments;
 
 /// The state file of the default workspace.
 const STATE_FILE: &str = "terraform.tfstate";
 /// The folder of the other workspaces' state files.
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
+/// The folder of runs.
+const RUNS_FOLDER: &str = ".weft";
 /// What a plan calls a state file: this and its path.
 const LOCAL: &str = "local:";
 
@@ -125,6 +129,36 @@ impl Place {
         }
     }
 
+    /// The place that a command changes outside of any run; `operation` is what the lock says meanwhile. With `dated`
+    /// each previous state is kept in a file of its own.
+    ///
+    /// # Errors
+    /// What is wrong with it was told.
+    pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<Place, Exit> {
+        let Invocation { context, arguments, .. } = invocation;
+        let mut place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+        if let Place::Embedded(options) = &mut place {
+            operation.clone_into(&mut options.operation);
+            if dated && options.backup == Backup::Beside {
+                options.backup = Backup::Dated;
+            }
+            if invocation.command.words == ["state", "mv"] {
+                options.state_out = None;
+            }
+        }
+        Ok(place)
+    }
+
+    /// Another state file.
+    pub fn other_file(invocation: &Invocation<'_>, path: PathBuf, backup: Option<&str>) -> Place {
+        let mut place = embedded(path, &invocation.arguments);
+        if let Place::Embedded(options) = &mut place {
+            options.state_out = None;
+            options.backup = backup_of(backup);
+        }
+        place
+    }
+
     /// How a plan remembers it: without secrets.
     pub fn words(&self) -> String {
         match self {
@@ -201,14 +235,26 @@ fn named(arguments: &Arguments, workspace: &SmolStr) -> Option<Place> {
 fn embedded(state: PathBuf, arguments: &Arguments) -> Place {
     let mut options = EmbeddedOptions::new(state, holder());
     options.state_out = arguments.value("state-out").map(PathBuf::from);
-    options.backup = match arguments.value("backup") {
-        None | Some("") => Backup::Beside,
-        Some("-") => Backup::Never,
-        Some(path) => Backup::At(PathBuf::from(path)),
-    };
+    options.backup = backup_of(arguments.value("backup"));
+    options.weft = runs_here(options.state_out.as_deref().unwrap_or(&options.state));
     options.lock_timeout = arguments.time("lock-timeout").unwrap_or(Duration::ZERO);
     options.network = environment("WEFT_ALLOW_NETWORK_STATE").is_some_and(|text| text == "1");
     Place::Embedded(Box::new(options))
+}
+
+/// The folder of runs: one for the working directory, where state is in it or below; otherwise beside the state.
+fn runs_here(written: &Path) -> Option<PathBuf> {
+    let inside = written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    inside.then(|| PathBuf::from(RUNS_FOLDER))
+}
+
+/// What `-backup` says.
+fn backup_of(option: Option<&str>) -> Backup {
+    match option {
+        None | Some("") => Backup::Beside,
+        Some("-") => Backup::Never,
+        Some(path) => Backup::At(PathBuf::from(path)),
+    }
 }
 
 /// `path` and `workspace_dir` of `backend "local"`.

@@ -44,6 +44,8 @@ impl SourceLines for SourceTexts {
 #[derive(Debug)]
 pub struct View {
     json: bool,
+    /// Nobody wants escape sequences.
+    plain: bool,
     into: Option<Mutex<File>>,
     style: Style,
     concise: bool,
@@ -72,6 +74,7 @@ impl View {
         let concise = arguments.switch("concise", false);
         let mut view = View {
             json,
+            plain,
             into: None,
             style,
             concise,
@@ -117,6 +120,12 @@ impl View {
     /// How text may look.
     pub fn style(&self) -> &Style {
         &self.style
+    }
+
+    /// An escape sequence for texts that OpenTofu colours wherever they go, so that scripts find what they look for;
+    /// empty with `-no-color`.
+    pub fn escape(&self, code: &str) -> String {
+        if self.plain { String::new() } else { format!("\u{1b}[{code}m") }
     }
 
     /// Takes note of files that problems may point at.

@@ -14,6 +14,7 @@ use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{BodyId, Expression, Tree};
 
+use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodySource, did_you_mean};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 
@@ -146,6 +147,8 @@ impl Decoder {
         }
         let tree = &view.tree;
         let body = tree.body(view.body);
+        let changed = written_as_blocks(body, schema);
+        let schema = changed.as_ref().unwrap_or(schema);
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for attribute in &body.attributes {
             let name = attribute.name.text.as_str();

@@ -4,6 +4,7 @@
 //! evaluation asks of whoever uses it; [`evaluate_configuration`] evaluates everything; [`decode`] reads bodies by
 //! the schemas of providers.
 
+mod attribute_blocks;
 pub mod config;
 pub mod decode;
 mod dynamic;

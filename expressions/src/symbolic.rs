@@ -45,12 +45,16 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // What is known although something in the arguments is not, is known only if that does not fail at apply.
+    // What is known although something in the arguments is not, is known only if that does not fail at apply. Where
+    // parts are passed on, only a failure of the argument itself counts: those of parts that are not used may fail.
     let known_if = || {
-        (passing == Passing::Nothing || result.ty().is_primitive())
-            && symbolic
-            && !result.deep().unknown
-            && arguments.iter().any(|argument| argument.deep().formula && argument.to_formula().can_fail())
+        if !symbolic || result.deep().unknown {
+            return false;
+        }
+        if passing == Passing::Nothing || result.ty().is_primitive() {
+            return arguments.iter().any(|argument| argument.deep().formula && argument.to_formula().can_fail());
+        }
+        !result.deep().formula && arguments.iter().any(|argument| argument.formula().is_some_and(Formula::can_fail))
     };
     let everything = live || (passing == Passing::Whole && symbolic) || known_if();
     let result = if everything {

@@ -18,6 +18,17 @@ pub struct Pressure {
     pub triggered: bool,
 }
 
+/// What a replacement does with the old object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplaceOrder {
+    /// It is destroyed, then the new one is created.
+    DestroyFirst,
+    /// The new one is created, then it is destroyed.
+    CreateFirst,
+    /// It is left alone.
+    ForgetOld,
+}
+
 /// What happens to a managed instance: `before` and `planned` with their marks, and the paths at which the provider
 /// demands a replacement and something differs.
 pub fn action(
@@ -25,9 +36,13 @@ pub fn action(
     planned: &Value,
     replace_paths: &[Path],
     pressure: Pressure,
-    create_before_destroy: bool,
+    order: ReplaceOrder,
 ) -> (ChangeAction, Reason) {
-    let replace = if create_before_destroy { ChangeAction::CreateThenDelete } else { ChangeAction::DeleteThenCreate };
+    let replace = match order {
+        ReplaceOrder::DestroyFirst => ChangeAction::DeleteThenCreate,
+        ReplaceOrder::CreateFirst => ChangeAction::CreateThenDelete,
+        ReplaceOrder::ForgetOld => ChangeAction::ForgetThenCreate,
+    };
     if before.is_null() {
         return (
             ChangeAction::Only(Action::Create),
@@ -52,12 +67,18 @@ pub fn action(
     (ChangeAction::Only(Action::Update), Reason::None)
 }
 
-/// Why an instance that state has is not wanted any more. `resource` is the expansion of its resource where that is
-/// still configured.
-pub fn orphan_reason(key: &InstanceKey, module_is_there: bool, resource: Option<&Expansion>) -> Reason {
-    let Some(expansion) = resource else {
-        return if module_is_there { Reason::DeleteBecauseNoResourceConfig } else { Reason::DeleteBecauseNoModule };
-    };
+/// Why an instance that state has is not wanted any more. `configured` says whether its resource has a block,
+/// `module_is_there` whether its module instance is wanted, `resource` is the expansion of the resource in it.
+pub fn orphan_reason(
+    key: &InstanceKey,
+    configured: bool,
+    module_is_there: bool,
+    resource: Option<&Expansion>,
+) -> Reason {
+    if !configured {
+        return Reason::DeleteBecauseNoResourceConfig;
+    }
+    let Some(expansion) = resource.filter(|_| module_is_there) else { return Reason::DeleteBecauseNoModule };
     match (expansion.kind, key) {
         (ExpansionKind::Enabled, InstanceKey::None) => Reason::DeleteBecauseEnabledFalse,
         (ExpansionKind::Count, InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
@@ -80,16 +101,16 @@ mod tests {
         let none = Pressure::default();
         let path = [Path::ROOT.attribute("n")];
         let only = ChangeAction::Only;
-        for (before, planned, paths, pressure, cbd, want) in [
-            (&null, &object(1), &[][..], none, false, (only(Action::Create), Reason::None)),
-            (&object(1), &object(1), &[], none, false, (only(Action::NoOp), Reason::None)),
-            (&object(1), &object(2), &[], none, true, (only(Action::Update), Reason::None)),
+        for (before, planned, paths, pressure, order, want) in [
+            (&null, &object(1), &[][..], none, ReplaceOrder::DestroyFirst, (only(Action::Create), Reason::None)),
+            (&object(1), &object(1), &[], none, ReplaceOrder::DestroyFirst, (only(Action::NoOp), Reason::None)),
+            (&object(1), &object(2), &[], none, ReplaceOrder::CreateFirst, (only(Action::Update), Reason::None)),
             (
                 &object(1),
                 &object(2),
                 &path,
                 none,
-                false,
+                ReplaceOrder::DestroyFirst,
                 (ChangeAction::DeleteThenCreate, Reason::ReplaceBecauseCannotUpdate),
             ),
             (
@@ -97,11 +118,11 @@ mod tests {
                 &object(1),
                 &[],
                 Pressure { tainted: true, ..none },
-                true,
+                ReplaceOrder::CreateFirst,
                 (ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
             ),
         ] {
-            assert_eq!(action(before, planned, paths, pressure, cbd), want, "{before:?} -> {planned:?}");
+            assert_eq!(action(before, planned, paths, pressure, order), want, "{before:?} -> {planned:?}");
         }
     }
 
@@ -109,12 +130,12 @@ mod tests {
     fn orphans() {
         let expansion = |kind| Expansion { kind, keys: Vec::new() };
         let text = InstanceKey::String("a".into());
-        assert_eq!(orphan_reason(&text, true, None), Reason::DeleteBecauseNoResourceConfig);
-        assert_eq!(orphan_reason(&text, false, None), Reason::DeleteBecauseNoModule);
-        assert_eq!(orphan_reason(&text, true, Some(&expansion(ExpansionKind::ForEach))), Reason::DeleteBecauseEachKey);
-        assert_eq!(
-            orphan_reason(&text, true, Some(&expansion(ExpansionKind::Count))),
-            Reason::DeleteBecauseWrongRepetition
-        );
+        let reason = |configured, there, kind: Option<ExpansionKind>| {
+            orphan_reason(&text, configured, there, kind.map(expansion).as_ref())
+        };
+        assert_eq!(reason(false, false, None), Reason::DeleteBecauseNoResourceConfig);
+        assert_eq!(reason(true, false, None), Reason::DeleteBecauseNoModule);
+        assert_eq!(reason(true, true, Some(ExpansionKind::ForEach)), Reason::DeleteBecauseEachKey);
+        assert_eq!(reason(true, true, Some(ExpansionKind::Count)), Reason::DeleteBecauseWrongRepetition);
     }
 }

@@ -162,6 +162,8 @@ pub(crate) struct Planning {
     pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
     pub(crate) ordering: Mutex<Ordering>,
     pub(crate) outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
+    /// What outputs would be, where a plan to destroy takes them away.
+    pub(crate) last_outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
     pub(crate) variables: Mutex<BTreeMap<SmolStr, Value>>,
 }
 
@@ -192,6 +194,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         in_shard: Mutex::default(),
         ordering: Mutex::default(),
         outputs: Mutex::default(),
+        last_outputs: Mutex::default(),
         variables: Mutex::default(),
     });
     planning.refuse_doubts();

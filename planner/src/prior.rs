@@ -155,6 +155,16 @@ pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> V
     marks
 }
 
+/// The marks of a planned value: where the configuration has them, and where the schema demands them.
+pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
+    sensitive_in(planned, config, &schema.block)
+}
+
+/// A value marked where its schema says sensitive.
+pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
+    value.mark_paths(&sensitive_in(value, &[], &schema.block))
+}
+
 /// Where a value holds something that the schema calls sensitive.
 pub fn schema_paths(value: &Value, schema: &Block, at: &Path, found: &mut Vec<Path>) {
     let Some(fields) = value.as_fields() else { return };

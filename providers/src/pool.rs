@@ -183,8 +183,9 @@ impl ProviderPool {
 
     /// What a plugin has: from the cache, or from a process started for this question.
     pub async fn schema(&self, plugin: &Plugin) -> Result<Arc<ProviderSchema>, OpenError> {
-        let checksum = plugin.checksum.as_deref();
-        if let Some(schema) = checksum.and_then(|checksum| self.shared.options.schema_cache.get(checksum)) {
+        if let Some(checksum) = &plugin.checksum
+            && let Some(schema) = self.shared.options.schema_cache.load(checksum).await
+        {
             return Ok(schema);
         }
         let key = format!("{} (not configured)", plugin.spec.name);

@@ -12,6 +12,7 @@ use aws_lc_rs::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use prost::Message as _;
+use tokio::sync::Mutex as AsyncMutex;
 use weft_graph_format::schema::ProviderSchema;
 use weft_proto::tfplugin6::get_resource_identity_schemas;
 
@@ -29,6 +30,8 @@ pub const FOLDER: &str = "weft/schemas";
 pub struct SchemaCache {
     folder: Option<PathBuf>,
     known: Mutex<BTreeMap<String, Arc<ProviderSchema>>>,
+    /// Held while a file is read: whoever asks for the same meanwhile finds it known afterwards.
+    reading: AsyncMutex<()>,
 }
 
 impl SchemaCache {
@@ -39,10 +42,25 @@ impl SchemaCache {
 
     /// A cache that also keeps files, in [`FOLDER`] of the data directory (usually `.terraform`).
     pub fn on_disk(data_directory: &Path) -> SchemaCache {
-        SchemaCache { folder: Some(data_directory.join(FOLDER)), known: Mutex::default() }
+        SchemaCache { folder: Some(data_directory.join(FOLDER)), ..SchemaCache::default() }
     }
 
-    /// The schema of the package with this checksum, if it is known.
+    /// The schema of the package with this checksum, if it is known. A file is read once for all who ask, and not on a
+    /// thread that others wait for: that of a large provider takes a good part of a second.
+    pub async fn load(self: &Arc<Self>, checksum: &str) -> Option<Arc<ProviderSchema>> {
+        let known = || self.known.lock().get(checksum).cloned();
+        if let Some(schema) = known() {
+            return Some(schema);
+        }
+        let _reading = self.reading.lock().await;
+        if let Some(schema) = known() {
+            return Some(schema);
+        }
+        let (cache, checksum) = (self.clone(), checksum.to_owned());
+        tokio::task::spawn_blocking(move || cache.get(&checksum)).await.ok().flatten()
+    }
+
+    /// As [`SchemaCache::load`], here and now.
     pub fn get(&self, checksum: &str) -> Option<Arc<ProviderSchema>> {
         if let Some(schema) = self.known.lock().get(checksum) {
             return Some(schema.clone());

@@ -126,7 +126,10 @@ impl ProviderSession {
     async fn load_schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         const METHOD: &str = "GetProviderSchema";
         let cache = self.inner.options.schema_cache.as_ref();
-        let cached = cache.and_then(|(cache, checksum)| cache.get(checksum));
+        let cached = match cache {
+            Some((cache, checksum)) => cache.load(checksum).await,
+            None => None,
+        };
         if let Some(schema) = cached.as_ref().filter(|schema| schema.schema_optional) {
             return Ok(schema.clone());
         }

@@ -69,7 +69,11 @@ pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
+/// Brings the records of these writes to their canonical form.
+///
+/// # Errors
+/// [`StoreError::Record`] if one is not sound.
+pub(crate) fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
     for write in &mut writes.instances {
         if write.record.as_ref().is_some_and(InstanceRecord::is_empty) {
             write.record = None;

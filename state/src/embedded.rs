@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::content::prepare;
+use crate::content::{prepare, prepare_writes};
+use crate::edit::{Edit, EditAnswer};
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::record::Opaque;
@@ -56,6 +57,8 @@ pub enum Backup {
     Beside,
     /// `-backup=PATH`.
     At(PathBuf),
+    /// The state's path with the time in seconds and `.backup` behind it.
+    Dated,
     /// `-backup=-`.
     Never,
 }
@@ -94,6 +97,11 @@ impl EmbeddedOptions {
             holder,
             network: false,
         }
+    }
+
+    /// The file beside a locked state file that says who has the lock, as OpenTofu writes it too.
+    pub fn lock_info(&self) -> PathBuf {
+        lock::lock_info_path(self.written())
     }
 
     fn written(&self) -> &Path {
@@ -267,6 +275,11 @@ impl RunStore for EmbeddedStore {
             Ok(Some(content))
         })
         .await
+    }
+
+    async fn edit(&self, mut edit: Edit) -> Result<EditAnswer, StoreError> {
+        prepare_writes(&mut edit.writes)?;
+        self.blocking(move |core| core.edit(&edit)).await
     }
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {

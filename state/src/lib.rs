@@ -4,7 +4,8 @@
 //! - [`record`] is what is kept of a resource instance, an output, a check; [`snapshot`] the whole state at one
 //!   moment, with revisions and open doubts; [`tfstate`] the state file of OpenTofu, in and out.
 //! - [`run`] has the words of a run (token, lease, statuses), [`step`] what can be asked of a store about one, and
-//!   [`store`] the trait that every store implements: one method for each atomic step of the run protocol.
+//!   [`store`] the trait that every store implements: one method for each atomic step of the run protocol, and
+//!   [`edit`] for changes outside of any run.
 //! - `ledger` is the rules as plain data: which step is legal, what it changes, what it answers. [`model`] is the
 //!   ledger alone, for simulations; [`embedded`] the ledger behind a journal beside the state file; [`redis`] says
 //!   the same rules again as scripts, and a test holds all three to the same answers.
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod content;
+pub mod edit;
 pub mod embedded;
 mod event;
 pub mod json;
@@ -32,6 +34,7 @@ pub mod step;
 pub mod store;
 pub mod tfstate;
 
+pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore};
 pub use ledger::RevisionRule;
 pub use model::ModelStore;

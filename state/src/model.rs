@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::content::{bytes_of, prepare};
+use crate::content::{bytes_of, prepare, prepare_writes};
+use crate::edit::{Edit, EditAnswer};
 use crate::event::{Base, Began, Event, chain};
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
@@ -94,6 +95,14 @@ impl RunStore for ModelStore {
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let file = self.held().ledger.to_file();
         Ok((!file.is_empty() || file.serial > 0).then(|| file.to_bytes()))
+    }
+
+    async fn edit(&self, mut edit: Edit) -> Result<EditAnswer, StoreError> {
+        prepare_writes(&mut edit.writes)?;
+        let mut held = self.held();
+        let answer = held.ledger.edit(&edit);
+        held.ledger.serial += u64::from(answer == EditAnswer::Edited);
+        Ok(answer)
     }
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {

@@ -14,6 +14,7 @@ mod address;
 mod claims;
 mod codec;
 mod connection;
+mod edit;
 mod keys;
 mod reading;
 mod scripts;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redis::Cmd;
 
-use crate::content::{ordered, overtaken, prepare};
+use crate::content::{ordered, overtaken, prepare, prepare_writes};
+use crate::edit::{Edit, EditAnswer};
 use crate::event::step_words;
 use crate::ledger::leases::ABANDONED;
 use crate::ledger::steps::writes_of;
@@ -94,12 +96,10 @@ impl RedisStore {
         let place = address.place();
         let connection = Connection::new(address, keys.clone())?;
         let incarnation = if create {
-            let mut random = [0; 16];
-            getrandom::fill(&mut random).map_err(|error| crate::run::RandomError(error.to_string()))?;
             let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions()];
             let mut command = connection.scripts.call(Script::CreateStore, &wanted);
             command
-                .arg(Incarnation(u128::from_le_bytes(random)).to_string())
+                .arg(Incarnation(random()?).to_string())
                 .arg(uuid::Uuid::new_v4().to_string())
                 .arg(WRITER_VERSION);
             let words = connection.script(command).await?;
@@ -152,6 +152,13 @@ impl Core {
     }
 }
 
+/// 128 random bits.
+fn random() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| crate::run::RandomError(error.to_string()))?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
 /// The holder as stored.
 fn holder(text: &str) -> Holder {
     serde_json::from_str(text).unwrap_or_default()
@@ -181,6 +188,11 @@ impl RunStore for RedisStore {
             checks: snapshot.checks,
         };
         Ok(Some(file.to_bytes()))
+    }
+
+    async fn edit(&self, mut edit: Edit) -> Result<EditAnswer, StoreError> {
+        prepare_writes(&mut edit.writes)?;
+        self.core.edit(&edit).await
     }
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {
@@ -283,7 +295,7 @@ impl RunStore for RedisStore {
         let calls = core.calls(lease);
         let commands = steps.iter().map(|step| calls.step(step)).collect::<Result<Vec<Cmd>, _>>()?;
         let mut answers = Vec::with_capacity(steps.len());
-        for (value, step) in core.connection.all(commands).await?.into_iter().zip(&steps) {
+        for (value, step) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(&steps) {
             let words = core.connection.words(value)?;
             let answer = steps::answer(&words).ok_or_else(|| {
                 core.damaged(&core.keys.ops(&lease.run), &format!("the answer to {}", step_words(step).0))

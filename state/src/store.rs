@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
+use crate::edit::{Edit, EditAnswer};
 use crate::record::Opaque;
 use crate::run::{ChainTip, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
@@ -139,6 +140,9 @@ pub trait RunStore: Send + Sync + fmt::Debug {
 
     /// The state as a v4 file, as `weft state pull` prints it; `None` when there is no state yet.
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// EDIT: change the state outside of any run, all of it or nothing.
+    async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError>;
 
     /// Store a new run with its plan, `stopped` and without claims.
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError>;

@@ -326,7 +326,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
     let upto = marks[marks.len() - 2];
     for torn_at in (0..whole.len()).step_by(613) {
         let crashed = place.copy();
-        std::fs::remove_file(crashed.path().join(".weft/runs/run-a/summary.json")).unwrap();
+        std::fs::remove_file(crashed.path().join(".weft/runs/run-a/summary")).unwrap();
         std::fs::write(crashed.journal("run-a", 1), &journal[..upto]).unwrap();
         let new = whole.replacen("\"version\": 4", "\"version\": 9", 1);
         let mut torn = new.as_bytes()[..torn_at].to_vec();

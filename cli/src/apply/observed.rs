@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_state::{
-    Acquire, AcquireAnswer, ChainTip, Claim, ClaimAnswer, CreateAnswer, Ending, InstanceObject, JournalLine, Lease,
+    Acquire, AcquireAnswer, ChainTip, Claim, ClaimAnswer, CreateAnswer, Edit, EditAnswer, Ending, InstanceObject, JournalLine, Lease,
     NewRun, Opaque, PathStep, ReleaseAnswer, RenewAnswer, RunHeader, RunId, RunStore, RunView, Snapshot, StoreAnswer,
     StoreError, StoreStep, Writes,
 };
@@ -75,6 +75,10 @@ impl RunStore for ObservedStore {
 
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.export().await
+    }
+
+    async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
+        self.inner.edit(edit).await
     }
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {

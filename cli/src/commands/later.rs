@@ -53,7 +53,6 @@ const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&
 
 /// The commands.
 pub const LATER: &[Command] = &[
-    later(&["force-unlock"], "LOCK_ID", |i| with(i, 1, 1)),
     later(&["get"], "[DIR]", |i| with(i, 0, 1)),
     later(&["graph"], "", |i| with(i, 0, 0)),
     later(&["import"], "ADDRESS ID", |i| with(i, 2, 2)),
@@ -64,13 +63,7 @@ pub const LATER: &[Command] = &[
     later(&["providers", "mirror"], "DIR", |i| with(i, 1, 1)),
     later(&["providers", "schema"], "", json_only),
     later(&["refresh"], "", |i| with(i, 0, 0)),
-    later(&["state", "mv"], "FROM TO", |i| with(i, 2, 2)),
-    later(&["state", "push"], "FILE", |i| with(i, 1, 1)),
-    later(&["state", "replace-provider"], "FROM TO", |i| with(i, 2, 2)),
-    later(&["state", "rm"], "ADDRESS...", |i| with(i, 1, usize::MAX)),
-    later(&["taint"], "ADDRESS", |i| with(i, 1, 1)),
     later(&["test"], "", |i| with(i, 0, 0)),
-    later(&["untaint"], "ADDRESS", |i| with(i, 1, 1)),
     later(&["workspace", "delete"], "NAME", |i| with(i, 1, 1)),
 ];
 

@@ -1,16 +1,28 @@
-//! `weft state list`, `show`, `pull`: looking at the state.
+//! `weft state ...`: looking at the state (`list`, `show`, `pull`), and changing it outside of any run.
+
+mod move_objects;
+mod push;
+mod remove;
+mod replace_provider;
+mod selection;
+
+pub use move_objects::MOVE;
+pub use push::PUSH;
+pub use remove::REMOVE;
+pub use replace_provider::REPLACE_PROVIDER;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weft_graph_format::address::{ModuleInstance, ProviderInstance, ResourceInstance};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
 use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceObject, PathStep, StoreError};
+use weft_state::{InstanceObject, PathStep, Snapshot, StoreError};
+use selection::Selection;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -129,65 +141,17 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     read.unwrap_or_default()
 }
 
-/// What `state list` is asked for.
-enum Wanted {
-    Module(ModuleInstance),
-    Resource(ResourceInstance),
+/// Refuses a state that is not there.
+pub fn present(snapshot: &Snapshot) -> Result<(), Vec<Diagnostic>> {
+    if snapshot.serial == 0 && snapshot.is_empty() { Err(vec![none_found()]) } else { Ok(()) }
 }
 
-impl Wanted {
-    fn parse(text: &str) -> Result<Wanted, Diagnostic> {
-        if let Ok(module) = text.parse::<ModuleInstance>()
-            && !module.is_root()
-        {
-            return Ok(Wanted::Module(module));
-        }
-        text.parse().map(Wanted::Resource).map_err(|_| {
-            Diagnostic::error(
-                "Invalid address",
-                format!("{text:?} must name a module, a resource, or an instance of one."),
-            )
-        })
-    }
-
-    fn matches(&self, address: &ResourceInstance) -> bool {
-        use weft_graph_format::address::InstanceKey;
-        match self {
-            Wanted::Module(module) => {
-                let steps = address.module.0.iter().zip(module.0.iter());
-                let last = module.0.len().saturating_sub(1);
-                address.module.0.len() >= module.0.len()
-                    && steps.enumerate().all(|(i, (found, wanted))| {
-                        let any = i == last && wanted.key == InstanceKey::None;
-                        found.name == wanted.name && (any || found.key == wanted.key)
-                    })
-            }
-            Wanted::Resource(wanted) => {
-                wanted.module == address.module
-                    && wanted.resource == address.resource
-                    && (wanted.key == InstanceKey::None || wanted.key == address.key)
-            }
-        }
-    }
-
-    fn missing(&self) -> Diagnostic {
-        match self {
-            Wanted::Module(module) => Diagnostic::error(
-                "Unknown module",
-                format!(
-                    "The current state contains no module at {module}. If you've just added this module to the \
-                     configuration, you must run \"weft apply\" first to create the module's entry in the state."
-                ),
-            ),
-            Wanted::Resource(resource) => Diagnostic::error(
-                "Unknown resource",
-                format!(
-                    "The current state contains no resource {resource}. If you've just added this resource to the \
-                     configuration, you must run \"weft apply\" first to create the resource's entry in the state."
-                ),
-            ),
-        }
-    }
+fn none_found() -> Diagnostic {
+    Diagnostic::error(
+        "No state file was found!",
+        "State management commands require a state file. Run this command in a directory where Weft has been run, or use \
+         the -state option to point to a state file.",
+    )
 }
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -195,11 +159,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let state = current(invocation).map_err(fail)?;
     let Some(state) = state else {
-        return Err(fail(Diagnostic::error(
-            "No state file was found!",
-            "State management commands require a state file. Run this command in a directory where Weft has been run, or use \
-             the -state option to point to a state file.",
-        )));
+        return Err(fail(none_found()));
     };
     let mut all: Vec<(ResourceInstance, &InstanceObject)> = state
         .instances
@@ -207,7 +167,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         .filter_map(|record| Some((record.address.parse().ok()?, record.current.as_ref()?)))
         .collect();
     all.sort_by(|(a, _), (b, _)| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
-    let wanted = arguments.positionals.iter().map(|text| Wanted::parse(text)).collect::<Result<Vec<_>, _>>();
+    let wanted = arguments.positionals.iter().map(|text| Selection::parse(text)).collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(fail)?;
     let id = arguments.value("id");
     let has_id = |object: &InstanceObject| id.is_none_or(|id| has_id(object, id));

@@ -53,12 +53,17 @@ pub fn text(
             record.current = Some(object);
         }
     }
-    for (name, change) in outputs.into_iter().flatten().filter(|(_, change)| change.action != Action::Delete) {
-        let (value, _) = change.after.unmark_deep();
-        if value.is_null() {
+    for (name, change) in outputs.into_iter().flatten() {
+        let deleted = change.action == Action::Delete;
+        let (value, sensitive) =
+            if deleted { (&change.before, change.sensitive_before) } else { (&change.after, change.sensitive_after) };
+        let (value, _) = value.unmark_deep();
+        if !value.is_null() {
+            if let Some(record) = output(&value, sensitive) {
+                state.outputs.insert(name.to_string(), record);
+            }
+        } else if !deleted {
             state.outputs.remove(name.as_str());
-        } else if let Some(record) = output(&value, change.sensitive_after) {
-            state.outputs.insert(name.to_string(), record);
         }
     }
     String::from_utf8(state.to_bytes()).ok()

@@ -3,15 +3,17 @@
 use weft_evaluator::glue::DesiredInstance;
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, PriorObject, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
-use super::Planning;
-use super::managed::{PendingRecord, planned_result, with_schema_marks, without_provenance};
+use super::changing::planned_result;
+use super::records::PendingRecord;
+use super::{Planning, without_provenance};
 use crate::diagnostics::{call_failed, placed};
-use crate::prior::sensitive_in;
+use crate::prior::{sensitive_in, with_schema_marks};
 
 impl Planning {
     /// Reads a data source, or plans to.
@@ -30,12 +32,10 @@ impl Planning {
             .await
             .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         self.accept(placed(&said, Some(body), &text))?;
-        let record = StateRecord {
-            schema_version: schema.version,
-            dependencies: desired.dependencies.to_vec(),
-            ..StateRecord::default()
-        };
-        let pending = self.has_pending(&desired);
+        // Nothing depends on when a data source goes, so state names no dependencies of it.
+        let record = StateRecord { schema_version: schema.version, ..StateRecord::default() };
+        // In a plan to destroy everything is read as if nothing changed, before anything is decided.
+        let pending = !self.options.destroy && self.has_pending(&desired);
         let live = config.deep().formula;
         if !config.is_wholly_known() || pending || live {
             let reason = if !config.is_wholly_known() || live {
@@ -133,8 +133,28 @@ impl Planning {
             tainted: false,
             record,
         };
-        self.refreshed.lock().insert(desired.address.clone(), prior);
-        self.read.lock().insert(desired.address.clone(), desired.provider.clone());
-        self.records.lock().push(PendingRecord::new(desired.address.clone(), Some(object), desired.provider.clone()));
+        let address = desired.address.clone();
+        self.refreshed.lock().insert(address.clone(), prior);
+        self.read.lock().insert(address.clone(), desired.provider.clone());
+        let stored = self.stored(&address);
+        if self.options.destroy {
+            if stored.is_some() {
+                self.records.lock().push(PendingRecord::new(address, None, desired.provider.clone()));
+            }
+        } else if !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
+            self.records.lock().push(PendingRecord::new(address, Some(object), desired.provider.clone()));
+        }
     }
+}
+
+/// Whether state has what was read already.
+fn is_stored(stored: &weft_state::StoredInstance, read: &PriorObject, desired: &DesiredInstance) -> bool {
+    let Some(object) = &stored.record.current else { return false };
+    let known = json::decode(object.attributes.as_str().as_bytes(), &desired.schema.block.implied_type());
+    let sensitive = read.value.unmark_with_paths().1.iter().filter(|(_, marks)| marks.is_sensitive()).count();
+    stored.record.provider == desired.provider.to_string()
+        && object.schema_version == read.record.schema_version
+        && object.sensitive_paths.len() == sensitive
+        && object.dependencies.is_empty()
+        && known.is_ok_and(|known| known.same_unmarked(&read.value))
 }

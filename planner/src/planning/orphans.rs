@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::Planning;
-use super::managed::PendingRecord;
+use super::records::PendingRecord;
 use crate::decide::orphan_reason;
 use crate::prior::read_prior;
 
 impl Planning {
-    /// Plans to delete what nobody wants; data sources are only dropped from state.
-    pub(crate) async fn orphans(self: Arc<Self>) {
+    /// Plans to delete what nobody wants; data sources are only dropped from state. When evaluation `failed`, what it
+    /// may have left out is not touched.
+    pub(crate) async fn orphans(self: Arc<Self>, failed: bool) {
         let mut tasks = Vec::new();
         for (text, stored) in &self.snapshot.instances {
             let Ok(address) = text.parse::<ResourceInstance>() else {
@@ -23,7 +24,7 @@ impl Planning {
                 )]);
                 continue;
             };
-            if self.desired.lock().contains(&address) {
+            if self.desired.lock().contains(&address) || failed && !self.is_orphan(&address) {
                 continue;
             }
             let provider = match stored.record.provider.parse::<ProviderInstance>() {
@@ -71,11 +72,8 @@ impl Planning {
                 .about(text),
             ]);
         };
-        let in_use = self
-            .providers
-            .open(&instance)
-            .await
-            .map_err(|problems| problems.into_iter().map(|p| p.about(text.as_str())).collect::<Vec<_>>())?;
+        self.stand_in(&instance).await?;
+        let in_use = self.providers.open(&instance).await?;
         self.report_all(in_use.warnings.clone());
         let reason = if self.options.destroy { Reason::None } else { self.reason(&address) };
         let objects = stored.current.iter().map(|o| (None, o)).chain(stored.deposed.iter().map(|(k, o)| (Some(k), o)));
@@ -93,22 +91,31 @@ impl Planning {
         Ok(())
     }
 
-    /// Why nobody wants it.
-    fn reason(&self, address: &ResourceInstance) -> Reason {
-        let there = self.module_is_there(&address.module);
+    /// Whether nothing that evaluation left out could want it: its block is gone, or an expansion that is known does
+    /// not have it.
+    fn is_orphan(&self, address: &ResourceInstance) -> bool {
+        if !self.blocks.contains_key(&address.config()) || self.module_is_there(&address.module) == Some(false) {
+            return true;
+        }
         let resources = self.resources.lock();
-        let expansion = if there { resources.get(&address.all()) } else { None };
-        orphan_reason(&address.key, there, expansion)
+        resources.get(&address.all()).is_some_and(|expansion| !expansion.keys.contains(&address.key))
     }
 
-    fn module_is_there(&self, module: &ModuleInstance) -> bool {
-        let Some(parent) = module.parent() else { return true };
-        let Some(step) = module.0.last() else { return true };
-        let modules = self.modules.lock();
-        let wanted = modules
-            .get(&(parent.clone(), step.name.clone()))
-            .is_some_and(|e| e.keys.contains(&step.key) || (e.keys.is_empty() && step.key == InstanceKey::None));
-        drop(modules);
-        wanted && self.module_is_there(&parent)
+    /// Why nobody wants it.
+    fn reason(&self, address: &ResourceInstance) -> Reason {
+        let configured = self.blocks.contains_key(&address.config());
+        let there = self.module_is_there(&address.module) != Some(false);
+        orphan_reason(&address.key, configured, there, self.resources.lock().get(&address.all()))
+    }
+
+    /// Whether a module instance is wanted; none when nobody found out.
+    fn module_is_there(&self, module: &ModuleInstance) -> Option<bool> {
+        let (Some(parent), Some(step)) = (module.parent(), module.0.last()) else { return Some(true) };
+        match self.modules.lock().get(&(parent.clone(), step.name.clone())) {
+            Some(expansion) if !expansion.keys.contains(&step.key) => return Some(false),
+            Some(_) => {}
+            None => return if self.module_is_there(&parent)? { None } else { Some(false) },
+        }
+        self.module_is_there(&parent)
     }
 }

@@ -12,14 +12,29 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::Planning;
-use super::managed::without_provenance;
+use super::{Planning, without_provenance};
 
 impl Planning {
-    /// Notes outputs that only state has, and that all go in a plan to destroy.
+    /// In a plan to destroy all outputs go; what they would be now is what they are destroyed from.
     pub(crate) fn plan_outputs(&self) {
         if self.options.destroy {
-            self.outputs.lock().clear();
+            let last = std::mem::take(&mut *self.outputs.lock());
+            if self.options.refresh {
+                *self.last_outputs.lock() = last;
+            }
+        }
+    }
+
+    /// An output as it was before the plan: as state has it, or, where all is destroyed, as the refreshed objects make it
+    /// (seen in the recorded case `workflow/show-text`).
+    fn output_before(&self, name: &str) -> (Value, bool, bool) {
+        let (stored, existed, sensitive) = self.stored_output(name);
+        let last = self.last_outputs.lock();
+        match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
+            Some((value, sensitive)) if existed && value.is_wholly_known() && !value.is_null() => {
+                (if sensitive { value.mark(&Marks::SENSITIVE) } else { value }, true, sensitive)
+            }
+            _ => (stored, existed, sensitive),
         }
     }
 
@@ -40,10 +55,15 @@ impl Planning {
         let outputs = self.outputs.lock();
         let names: BTreeSet<SmolStr> =
             outputs.keys().cloned().chain(self.snapshot.outputs.keys().map(SmolStr::from)).collect();
+        // An output whose value could not be computed is neither kept nor taken away.
+        let failed = |name: &SmolStr| {
+            !self.options.destroy && !outputs.contains_key(name) && self.root.outputs.contains_key(name)
+        };
         names
             .into_iter()
+            .filter(|name| !failed(name))
             .map(|name| {
-                let (before, existed, was_sensitive) = self.stored_output(&name);
+                let (before, existed, was_sensitive) = self.output_before(&name);
                 let change = match outputs.get(&name) {
                     Some(output) => change_of(output, before, existed, was_sensitive),
                     None => OutputChange {

@@ -1,9 +1,10 @@
 //! `prevent_destroy`: objects that must stay.
 
 use weft_evaluator::glue::Protection;
+use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
 
 use super::Planning;
@@ -12,7 +13,7 @@ impl Planning {
     /// Reports an error when the resource of an object that is to go says that it must stay, or does not say it
     /// clearly. The change stays in the plan, which shows what would have happened.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
-        let Some(protection) = self.protected.lock().get(&address.all()).cloned() else { return };
+        let Some(protection) = self.protection(address) else { return };
         let problem = match prevents(&protection) {
             Ok(false) => return,
             Ok(true) => Diagnostic::error(
@@ -27,7 +28,27 @@ impl Planning {
                 format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}."),
             ),
         };
-        self.report_all(vec![problem.at(protection.range)]);
+        self.refused.lock().push(problem.at(protection.range));
+    }
+
+    /// What protects an instance. Where its module instance is not there any more, what protects the same resource in
+    /// another instance of the module does, or what the block says without any value.
+    fn protection(&self, address: &ResourceInstance) -> Option<Protection> {
+        let config = address.config();
+        let protected = self.protected.lock();
+        if let Some(found) = protected.get(&address.all()) {
+            return Some(found.clone());
+        }
+        if self.resources.lock().contains_key(&address.all()) {
+            return None;
+        }
+        let elsewhere = protected.iter().find(|(resource, _)| resource.config() == config);
+        if let Some((_, found)) = elsewhere {
+            return Some(found.clone());
+        }
+        let block = self.blocks.get(&config)?;
+        let (value, problems) = evaluate_constant(block.lifecycle.prevent_destroy.as_ref()?);
+        (!has_errors(&problems)).then(|| Protection { value, range: block.range.clone() })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files of runs: `.weft/runs/RUN/{header.json, plan, journal.EPOCH, summary.json}`.
+//! The files of runs: `.weft/runs/RUN/{header, plan, journal.EPOCH, summary}`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl RunFolders {
     }
 
     fn read(&self, path: &Path, id: RunId) -> Result<Option<RunFolder>, StoreError> {
-        let place = path.join("header.json");
+        let place = path.join("header");
         let text = match std::fs::read(&place) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -124,7 +124,7 @@ impl RunFolders {
         if header.state != self.state {
             return Ok(None);
         }
-        let summary = std::fs::read(path.join("summary.json")).ok();
+        let summary = std::fs::read(path.join("summary")).ok();
         let summary: Option<SummaryFile> = summary.and_then(|text| serde_json::from_slice(&text).ok());
         let summary = summary.and_then(|summary| {
             let status = RunStatus::parse(&summary.status).filter(|status| status.is_final())?;
@@ -146,7 +146,7 @@ impl RunFolders {
             operations: run.operations,
             started_unix_ms: run.started_unix_ms,
         };
-        replace(&path, "header.json", &header)?;
+        replace(&path, "header", &header)?;
         sync_folder(&self.runs)
     }
 
@@ -213,12 +213,12 @@ pub(super) fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
 
 /// Writes the summary of a finished run.
 pub(super) fn write_summary(folder: &Path, summary: &SummaryFile) -> Result<(), StoreError> {
-    replace(folder, "summary.json", summary)
+    replace(folder, "summary", summary)
 }
 
 /// Removes the summary, before the run goes on.
 pub(super) fn remove_summary(folder: &Path) -> Result<(), StoreError> {
-    let path = folder.join("summary.json");
+    let path = folder.join("summary");
     match std::fs::remove_file(&path) {
         Ok(()) => sync_folder(folder),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

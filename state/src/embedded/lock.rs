@@ -244,7 +244,7 @@ pub(super) fn holding_process(file: &File) -> Option<u32> {
 }
 
 /// Where OpenTofu keeps the lock information of a state file: `.NAME.lock.info` beside it.
-fn lock_info_path(path: &Path) -> PathBuf {
+pub(super) fn lock_info_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_prefix('.').unwrap_or(&name);
     path.with_file_name(format!(".{name}.lock.info"))

@@ -12,6 +12,7 @@ use super::lock::{self, StateHandle, digit_of, failed};
 use super::recovery::{self, Loaded};
 use super::writer::Writer;
 use super::{Backup, EmbeddedOptions, LOOK_PAUSE, LOOKS, random_u128};
+use crate::edit::{Edit, EditAnswer};
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
@@ -179,24 +180,7 @@ impl Core {
     /// Backs up the old content once, and writes the new one in place.
     pub(super) fn write_image(&self, live: &mut Live, image: &[u8]) -> Result<(), StoreError> {
         live.guard()?;
-        if let Some(old) = live.unsaved.take() {
-            let path = match &self.options.backup {
-                Backup::Never => None,
-                Backup::At(path) => Some(path.clone()),
-                Backup::Beside => {
-                    let mut name = live.handle.path().as_os_str().to_owned();
-                    name.push(".backup");
-                    Some(PathBuf::from(name))
-                }
-            };
-            if let Some(path) = path {
-                let mut plain = old;
-                if let Ok(found) = digit_of(&plain, &path) {
-                    plain[found.offset] = FORMAT;
-                }
-                std::fs::write(&path, plain).map_err(failed(format!("writing {}", path.display())))?;
-            }
-        }
+        self.back_up(live)?;
         let mut guarded = image.to_vec();
         if let Ok(found) = digit_of(&guarded, live.handle.path()) {
             guarded[found.offset] = GUARDED_FORMAT;
@@ -204,6 +188,70 @@ impl Core {
         live.handle.write(&guarded)?;
         live.folded_content = live.ledger.content_digest();
         live.file_digest = recovery::state_digest(image);
+        Ok(())
+    }
+
+    /// Keeps the old content once, where the options say.
+    fn back_up(&self, live: &mut Live) -> Result<(), StoreError> {
+        let Some(old) = live.unsaved.take() else { return Ok(()) };
+        let beside = |ending: &str| {
+            let mut name = live.handle.path().as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let path = match &self.options.backup {
+            Backup::Never => return Ok(()),
+            Backup::At(path) => path.clone(),
+            Backup::Beside => beside(".backup"),
+            Backup::Dated => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                beside(&format!(".{}.backup", now.as_secs()))
+            }
+        };
+        let mut plain = old;
+        if let Ok(found) = digit_of(&plain, &path) {
+            plain[found.offset] = FORMAT;
+        }
+        std::fs::write(&path, plain).map_err(failed(format!("writing {}", path.display())))
+    }
+
+    /// EDIT: the new content goes into the file at once, the old one into the backup before that.
+    pub(super) fn edit(&self, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        let mut live = self.live()?;
+        let live = &mut *live;
+        if let Some(term) = &live.term {
+            return Err(StoreError::Closed(format!("run {} is being carried out", term.run)));
+        }
+        let before = live.ledger.clone();
+        let answer = live.ledger.edit(edit);
+        if answer != EditAnswer::Edited {
+            return Ok(answer);
+        }
+        let image = match live.image() {
+            Some(image) => image,
+            None if edit.identity.is_none() => return Ok(answer),
+            None => {
+                live.ledger.serial += 1;
+                live.ledger.to_file().to_bytes()
+            }
+        };
+        let written = self.back_up(live).and_then(|()| self.put(live, &image));
+        if written.is_err() {
+            live.ledger = before;
+        }
+        written.map(|()| answer)
+    }
+
+    /// Writes new content in place, with the digit that the file has.
+    fn put(&self, live: &mut Live, image: &[u8]) -> Result<(), StoreError> {
+        let mut bytes = image.to_vec();
+        if live.guarded {
+            let found = digit_of(&bytes, live.handle.path())?;
+            bytes[found.offset] = GUARDED_FORMAT;
+        }
+        live.handle.write(&bytes)?;
+        live.folded_content = live.ledger.content_digest();
+        live.file_digest = recovery::state_digest(&bytes);
         Ok(())
     }
 

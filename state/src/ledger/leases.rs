@@ -125,6 +125,18 @@ impl Ledger {
         ClaimAnswer::Refused { stale, doubts: doubts.cloned().collect(), held }
     }
 
+    /// Runs that hold a subject in any way.
+    pub(crate) fn holders(&self, subject: &Subject) -> Vec<Held> {
+        let runs = self.claims.get(subject).into_iter().flatten();
+        runs.map(|(run, mode)| Held {
+            subject: subject.clone(),
+            mode: *mode,
+            run: run.clone(),
+            holder: self.runs.get(run).map(|run| run.holder.clone()).unwrap_or_default(),
+        })
+        .collect()
+    }
+
     /// Enters claims that have been granted.
     pub(crate) fn take(&mut self, id: &RunId, claims: &[Claim]) {
         let Some(run) = self.runs.get_mut(id) else { return };

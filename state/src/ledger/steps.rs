@@ -271,6 +271,20 @@ impl Ledger {
         }
     }
 
+    /// Writes to the state that belong to no run.
+    pub(crate) fn overwrite(&mut self, writes: &Writes) {
+        self.sequence += 1;
+        for write in &writes.instances {
+            self.set_instance(&write.address, write.record.clone());
+        }
+        for write in &writes.outputs {
+            self.set_output(write.clone());
+        }
+        if let Some(checks) = &writes.checks {
+            self.set_checks(checks.clone());
+        }
+    }
+
     /// Writes to the state; what is not written because the state has it already gets its revision all the same.
     fn write(&mut self, id: &RunId, writes: &Writes, state: bool) -> Vec<(Subject, Revision)> {
         if writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none() {

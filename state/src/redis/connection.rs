@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo, Value,
+    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo,
+    ServerError, Value,
 };
 
 use super::address::Address;
@@ -30,6 +31,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Commands sent in one go: bounds what is in memory on both sides, and one durability wait still covers many.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
+/// Bytes of arguments sent in one go, for the same reason; a larger command goes alone.
+const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
 
 /// The last acknowledged journal line of a run: number of lines and link.
 type Tip = (u64, String);
@@ -122,12 +125,35 @@ impl Connection {
     /// # Errors
     /// Unreachable for [`RECONNECT_FOR`]; refused by the server; unfit; writes lost.
     pub(super) async fn all(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
+        self.parts(commands, false).await
+    }
+
+    /// As [`Connection::all`], for commands that write: each part is one transaction. The server reads a pipeline in
+    /// pieces of some 16 KiB and makes each piece durable apart, so that without the transaction a batch would wait
+    /// for the disk dozens of times; with it, it waits once.
+    ///
+    /// # Errors
+    /// As [`Connection::all`].
+    pub(super) async fn all_durable_at_once(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
+        self.parts(commands, true).await
+    }
+
+    async fn parts(&self, commands: Vec<Cmd>, transaction: bool) -> Result<Vec<Value>, StoreError> {
         let mut answers = Vec::with_capacity(commands.len());
-        for part in commands.chunks(COMMANDS_AT_ONCE) {
-            let mut pipeline = Pipeline::with_capacity(part.len());
-            for command in part {
-                pipeline.add_command(command.clone());
+        let mut commands = commands.into_iter().peekable();
+        while commands.peek().is_some() {
+            let mut pipeline = Pipeline::with_capacity(commands.len().min(COMMANDS_AT_ONCE));
+            let mut bytes = 0;
+            while let Some(command) = commands.next_if(|command| {
+                bytes += size(command);
+                pipeline.is_empty() || (pipeline.len() < COMMANDS_AT_ONCE && bytes <= BYTES_AT_ONCE)
+            }) {
+                pipeline.add_command(command);
             }
+            if transaction && pipeline.len() > 1 {
+                pipeline.atomic();
+            }
+            pipeline.ignore_errors();
             answers.extend(self.pipeline(&pipeline).await?);
         }
         Ok(answers)
@@ -152,29 +178,39 @@ impl Connection {
             return Err(Trouble::Final(lost));
         }
         let (number, mut line) = self.line().await?;
-        let mut whole = pipeline.clone();
-        let answer: Result<Vec<Value>, _> = whole.ignore_errors().query_async(&mut line).await;
+        let answer: Result<Vec<Value>, _> = pipeline.query_async(&mut line).await;
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
+                let words = error.to_string();
+                // A transaction that was refused before it began.
+                let refusals = error.into_server_errors();
+                if let Some((_, first)) = refusals.as_deref().and_then(|errors| errors.first()) {
+                    return Err(self.server_trouble(number, first).await);
+                }
                 self.hang_up(number).await;
-                return Err(Trouble::Again(error.to_string()));
+                return Err(Trouble::Again(words));
             }
         };
         for value in &values {
             if let Value::ServerError(error) = value {
-                return Err(match error.code() {
-                    "NOSCRIPT" => {
-                        // The server was restarted or its scripts were flushed: a new line loads them again.
-                        self.hang_up(number).await;
-                        Trouble::Again("scripts were flushed".to_owned())
-                    }
-                    "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" => Trouble::Again(error.to_string()),
-                    _ => Trouble::Final(self.refused(error.to_string())),
-                });
+                return Err(self.server_trouble(number, error).await);
             }
         }
         Ok(values)
+    }
+
+    /// What an error that the server gave means.
+    async fn server_trouble(&self, number: u64, error: &ServerError) -> Trouble {
+        match error.code() {
+            "NOSCRIPT" => {
+                // The server was restarted or its scripts were flushed: a new line loads them again.
+                self.hang_up(number).await;
+                Trouble::Again("scripts were flushed".to_owned())
+            }
+            "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" => Trouble::Again(error.to_string()),
+            _ => Trouble::Final(self.refused(error.to_string())),
+        }
     }
 
     fn refused(&self, error: String) -> StoreError {
@@ -290,4 +326,10 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// Bytes of a command's arguments.
+fn size(command: &Cmd) -> usize {
+    let length = |arg: Arg<&[u8]>| if let Arg::Simple(bytes) = arg { bytes.len() } else { 0 };
+    command.args_iter().map(length).sum()
 }

@@ -92,6 +92,25 @@ impl Keys {
         self.key(&format!("run:{run}:plan"))
     }
 
+    /// The keys of writes that belong to no run, in the order of `writes.lua`; those of a run stay without content.
+    pub(super) fn of_nobody(&self) -> [String; 12] {
+        let spare = |name: &str| self.key(&format!("edit:{name}"));
+        [
+            self.meta(),
+            spare("run"),
+            spare("ops"),
+            spare("journal"),
+            spare("claims"),
+            self.records(),
+            self.outputs(),
+            self.revisions(),
+            self.dependencies(),
+            self.claims(),
+            spare("written"),
+            self.doubts(),
+        ]
+    }
+
     /// Everything that belongs to one run, its header first.
     pub(super) fn all_of(&self, run: &RunId) -> Vec<String> {
         vec![

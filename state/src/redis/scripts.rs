@@ -27,10 +27,11 @@ pub(super) enum Script {
     Stray,
     Finish,
     Prune,
+    Edit,
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 14] = [
+const SOURCES: [(Script, bool, &str); 15] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
@@ -45,6 +46,7 @@ const SOURCES: [(Script, bool, &str); 14] = [
     (Script::Stray, false, include_str!("scripts/stray.lua")),
     (Script::Finish, false, include_str!("scripts/finish.lua")),
     (Script::Prune, false, include_str!("scripts/prune.lua")),
+    (Script::Edit, true, include_str!("scripts/edit.lua")),
 ];
 
 /// The scripts with the names by which the server knows them.

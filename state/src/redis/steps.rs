@@ -193,7 +193,11 @@ fn bounded(what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     Err(StoreError::TooLarge { what: what.to_owned(), size: bytes.len() as u64, limit: MAX_VALUE as u64 })
 }
 
-fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), StoreError> {
+/// The writes as arguments, as `writes.lua` reads them.
+///
+/// # Errors
+/// [`StoreError::TooLarge`].
+pub(super) fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), StoreError> {
     command.arg(writes.instances.len());
     for write in &writes.instances {
         command.arg(&write.address).arg(u8::from(write.record.is_some()));

@@ -1,0 +1,276 @@
+//! `weft state mv`: objects get other addresses, in the same state or in another file.
+
+use std::path::PathBuf;
+
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance, ResourceMode,
+};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::tfstate::StateFile;
+use weft_state::{InstanceRecord, instance_address};
+
+use super::selection::{Selection, holds};
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::store::Place;
+
+/// The command.
+pub const MOVE: Command = Command {
+    words: &["state", "mv"],
+    alias: Some("move"),
+    operands: "FROM TO",
+    about: "Give objects another address",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[
+            switch("dry-run", "Only print what would be moved."),
+            switch("ignore-remote-version", ""),
+            text("backup-out", "FILE", "Where the previous state of -state-out goes."),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| run(invocation).unwrap_or_else(|exit| exit),
+};
+
+/// One move: what from, what to, and the instances that go.
+#[derive(Debug)]
+struct Move {
+    from: Selection,
+    to: Selection,
+    instances: Vec<(ResourceInstance, ResourceInstance)>,
+}
+
+fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let [from, to] = arguments.positionals.as_slice() else {
+        return Err(
+            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly two arguments expected"))
+        );
+    };
+    let parse = |text: &str| Selection::parse(text).map_err(|problem| invocation.fail(&[problem]));
+    let (from, to) = (parse(from)?, parse(to)?);
+    let dry = arguments.switch("dry-run", false);
+    let source = Place::for_edit(invocation, "state-mv", true)?;
+    let target = match arguments.value("state-out").filter(|out| Some(*out) != arguments.value("state")) {
+        Some(path) => Some(Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out"))),
+        None => None,
+    };
+    let moves = match target {
+        None => change(invocation, &source, |snapshot| {
+            super::present(snapshot)?;
+            let mut file = file_of(snapshot);
+            let moves = plan(&from, &to, &file, &file)?;
+            let taken = take(&mut file, &moves);
+            put(&mut file, taken, &moves);
+            Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
+        })?,
+        Some(target) => {
+            // The other file gets them first: an interruption then leaves them twice, and not nowhere.
+            let seen = change(invocation, &source, |snapshot| {
+                super::present(snapshot)?;
+                Ok((Change::Nothing, file_of(snapshot)))
+            })?;
+            let moves = change(invocation, &target, |snapshot| {
+                let mut file = file_of(snapshot);
+                let moves = plan(&from, &to, &seen, &file)?;
+                let taken = take(&mut seen.clone(), &moves);
+                put(&mut file, taken, &moves);
+                Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
+            })?;
+            change(invocation, &source, |snapshot| {
+                let mut file = file_of(snapshot);
+                take(&mut file, &moves);
+                Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, ()))
+            })?;
+            moves
+        }
+    };
+    let word = if dry { "Would move" } else { "Move" };
+    for moved in &moves {
+        view.line(&format!("{word} {} to {}", quoted(&moved.from), quoted(&moved.to)));
+    }
+    if !dry {
+        view.line(&format!("Successfully moved {} object(s).", moves.len()));
+    }
+    Ok(Exit::DONE)
+}
+
+fn quoted(selection: &Selection) -> String {
+    let text = match selection {
+        Selection::Module(module) => module.to_string(),
+        Selection::Resource(resource) => resource.to_string(),
+        Selection::Instance(instance) => instance.to_string(),
+    };
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// What goes where: checked against both states.
+fn plan(
+    from: &Selection,
+    to: &Selection,
+    source: &StateFile,
+    target: &StateFile,
+) -> Result<Vec<Move>, Vec<Diagnostic>> {
+    let invalid_target = |what: String| vec![Diagnostic::error("Invalid target address", what)];
+    let found = from.of(source);
+    if found.is_empty() {
+        return Err(vec![Diagnostic::error(
+            "Invalid source address",
+            format!("Cannot move {}: it does not match anything in the current state.", quoted(from)),
+        )]);
+    }
+    let cannot = |why: &str| invalid_target(format!("Cannot move {} to {}: {why}.", quoted(from), quoted(to)));
+    let moves = match (from, to) {
+        (Selection::Module(outer), Selection::Module(goal)) => modules(outer, goal, &found),
+        (Selection::Module(_), _) => return Err(cannot("the target must also be a module")),
+        (Selection::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
+            // A resource without repetition: its one instance is meant, so that a key can be given to it.
+            vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
+        }
+        (Selection::Resource(_), Selection::Resource(goal)) => {
+            let rename = |address: &ResourceInstance| {
+                let key = address.key.clone();
+                (address.clone(), one(goal, key))
+            };
+            let instances = found.iter().map(rename).collect();
+            vec![Move { from: from.clone(), to: to.clone(), instances }]
+        }
+        (Selection::Resource(_), _) => {
+            return Err(cannot(
+                "the source is a whole resource (not a resource instance) so the target must also be a whole resource",
+            ));
+        }
+        (Selection::Instance(address), _) => {
+            vec![instance(address, to).ok_or_else(|| cannot("the target must also be a resource instance"))?]
+        }
+    };
+    for moved in &moves {
+        for (before, after) in &moved.instances {
+            if before.resource.mode != after.resource.mode {
+                let word = |mode| if mode == ResourceMode::Managed { "managed resource" } else { "data resource" };
+                return Err(invalid_target(format!(
+                    "Cannot move {before} to {after}: a {} cannot become a {}.",
+                    word(before.resource.mode),
+                    word(after.resource.mode)
+                )));
+            }
+            if before.resource.type_name != after.resource.type_name {
+                return Err(invalid_target(format!("Cannot move {before} to {after}: resource types don't match.")));
+            }
+        }
+        let occupied = |selection: &Selection| !selection.of(target).is_empty();
+        let kind = match &moved.to {
+            Selection::Module(_) => "module",
+            Selection::Resource(_) => "resource",
+            Selection::Instance(_) => "resource instance",
+        };
+        let single = moved.instances.len() == 1 && !matches!(moved.to, Selection::Module(_));
+        let taken = if single {
+            moved.instances.iter().any(|(_, after)| target.instances.contains_key(&after.to_string()))
+        } else {
+            occupied(&moved.to)
+        };
+        if taken {
+            return Err(cannot(&format!("there is already a {kind} at that address in the current state")));
+        }
+    }
+    Ok(moves)
+}
+
+fn one(resource: &AbsResource, key: InstanceKey) -> ResourceInstance {
+    ResourceInstance { module: resource.module.clone(), resource: resource.resource.clone(), key }
+}
+
+/// The move of one instance; none where the goal is a module.
+fn instance(address: &ResourceInstance, goal: &Selection) -> Option<Move> {
+    let after = match goal {
+        Selection::Module(_) => return None,
+        Selection::Resource(resource) => one(resource, InstanceKey::None),
+        Selection::Instance(instance) => instance.clone(),
+    };
+    let shown = |address: &ResourceInstance| Selection::Instance(address.clone());
+    Some(Move { from: shown(address), to: shown(&after), instances: vec![(address.clone(), after)] })
+}
+
+/// The moves of module instances, outermost first.
+fn modules(outer: &ModuleInstance, goal: &ModuleInstance, found: &[ResourceInstance]) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    for address in found {
+        let module = &address.module;
+        let below = module.0.get(outer.0.len()..).unwrap_or_default();
+        let after = ModuleInstance(goal.0.iter().chain(below).cloned().collect());
+        let moved = (address.clone(), ResourceInstance { module: after.clone(), ..address.clone() });
+        let from = Selection::Module(module.clone());
+        match moves.iter_mut().find(|known| known.from == from) {
+            Some(known) => known.instances.push(moved),
+            None => moves.push(Move { from, to: Selection::Module(after), instances: vec![moved] }),
+        }
+    }
+    moves
+}
+
+/// Takes the records of all moved instances out.
+fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, InstanceRecord)> {
+    let instances = moves.iter().flat_map(|moved| &moved.instances);
+    instances
+        .filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?)))
+        .collect()
+}
+
+/// Puts records in at their new addresses, and lets whatever depends on an old one find its dependencies anew.
+fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, moves: &[Move]) {
+    for (address, mut record) in records {
+        record.module = address.module.to_string();
+        record.resource_type = address.resource.type_name.to_string();
+        record.name = address.resource.name.to_string();
+        record.key = match &address.key {
+            InstanceKey::None => weft_state::InstanceKey::None,
+            InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
+            InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
+        };
+        record.address =
+            instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
+        file.instances.insert(record.address.clone(), record);
+    }
+    let affected = |dependency: &ConfigResource| moves.iter().any(|moved| touches(&moved.from, dependency));
+    for record in file.instances.values_mut() {
+        for object in record.current.iter_mut() {
+            let stale = |text: &String| text.parse::<ConfigResource>().is_ok_and(|dependency| affected(&dependency));
+            if object.dependencies.iter().any(stale) {
+                object.dependencies.clear();
+            }
+        }
+    }
+}
+
+/// Whether what moves is, or is inside, or holds a resource that something depends on.
+fn touches(selection: &Selection, dependency: &ConfigResource) -> bool {
+    let names = |module: &ModuleInstance| Module(module.0.iter().map(|step| step.name.clone()).collect());
+    match selection {
+        Selection::Module(module) => {
+            let as_instance = |module: &Module| {
+                let step = |name: &smol_str::SmolStr| weft_graph_format::address::ModuleStep {
+                    name: name.clone(),
+                    key: InstanceKey::None,
+                };
+                ModuleInstance(module.0.iter().map(step).collect())
+            };
+            holds(&as_instance(&names(module)), &as_instance(&dependency.module))
+        }
+        Selection::Resource(resource) => {
+            names(&resource.module) == dependency.module && resource.resource == dependency.resource
+        }
+        Selection::Instance(instance) => {
+            names(&instance.module) == dependency.module && instance.resource == dependency.resource
+        }
+    }
+}

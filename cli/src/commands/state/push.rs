@@ -1,0 +1,99 @@
+//! `weft state push`: a state file takes the place of the state.
+
+use std::io::Read;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::Snapshot;
+use weft_state::tfstate::StateFile;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::store::Place;
+
+/// The command.
+pub const PUSH: Command = Command {
+    words: &["state", "push"],
+    alias: None,
+    operands: "FILE",
+    about: "Put a state file in place of the state; - reads it from the standard input",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STORE,
+        &[switch("force", "Whatever lineage and serial say."), switch("ignore-remote-version", "")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| push(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let [path] = invocation.arguments.positionals.as_slice() else {
+        return Err(
+            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected"))
+        );
+    };
+    let fail = |summary: &str, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    let bytes = if path == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|error| fail("Failed to read source state", format!("{error}.")))?
+    } else {
+        std::fs::read(path).map_err(|error| fail("Failed to open the given state file", format!("{path}: {error}.")))?
+    };
+    let pushed = StateFile::parse(&bytes, path)
+        .map_err(|error| fail(&format!("Failed to read source state \"{path}\""), format!("{error}.")))?;
+    let force = invocation.arguments.switch("force", false);
+    let place = Place::for_edit(invocation, "state-push", false)?;
+    change(invocation, &place, |snapshot| {
+        if !force && let Err(why) = follows(snapshot, &pushed) {
+            return Err(vec![Diagnostic::error("Failed to write the imported state", why)]);
+        }
+        let mut wanted = pushed;
+        if wanted.lineage.is_empty() {
+            wanted.lineage.clone_from(&snapshot.lineage);
+        }
+        let same = file_of(snapshot).lineage == wanted.lineage && equal(snapshot, &wanted);
+        if same && snapshot.serial >= wanted.serial {
+            return Ok((Change::Nothing, ()));
+        }
+        Ok((Change::Whole(Box::new(wanted)), ()))
+    })?;
+    Ok(Exit::DONE)
+}
+
+fn equal(snapshot: &Snapshot, file: &StateFile) -> bool {
+    let held = file_of(snapshot);
+    (&held.instances, &held.outputs, &held.checks) == (&file.instances, &file.outputs, &file.checks)
+}
+
+/// Whether the pushed state is a later one of the state that is there.
+fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), String> {
+    if snapshot.serial == 0 && snapshot.is_empty() {
+        return Ok(());
+    }
+    if !pushed.lineage.is_empty() && !snapshot.lineage.is_empty() && pushed.lineage != snapshot.lineage {
+        return Err(format!(
+            "cannot import state with lineage \"{}\" over unrelated state with lineage \"{}\"",
+            pushed.lineage, snapshot.lineage
+        ));
+    }
+    if pushed.serial < snapshot.serial {
+        return Err(format!(
+            "cannot import state with serial {} over newer state with serial {}",
+            pushed.serial, snapshot.serial
+        ));
+    }
+    if pushed.serial == snapshot.serial && !equal(snapshot, pushed) {
+        return Err(format!(
+            "cannot overwrite existing state with serial {} with a different state that has the same serial",
+            snapshot.serial
+        ));
+    }
+    Ok(())
+}

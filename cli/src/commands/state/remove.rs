@@ -1,0 +1,75 @@
+//! `weft state rm`: the state forgets objects, which stay as they are.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::selection::Selection;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::store::Place;
+
+/// The command.
+pub const REMOVE: Command = Command {
+    words: &["state", "rm"],
+    alias: Some("remove"),
+    operands: "ADDRESS...",
+    about: "Forget objects without destroying them",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[switch("dry-run", "Only print what would be forgotten."), switch("ignore-remote-version", "")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| remove(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    if arguments.positionals.is_empty() {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid number of arguments",
+            "At least one address is required: that of a module, a resource, or an instance of one.",
+        )));
+    }
+    let dry = arguments.switch("dry-run", false);
+    let place = Place::for_edit(invocation, "state-rm", true)?;
+    let removed = change(invocation, &place, |snapshot| {
+        super::present(snapshot)?;
+        let mut file = file_of(snapshot);
+        let mut removed = Vec::new();
+        for text in &arguments.positionals {
+            let selection = Selection::parse(text).map_err(|problem| vec![problem])?;
+            let mut found = selection.of(&file);
+            found.retain(|address| !removed.contains(address));
+            removed.append(&mut found);
+        }
+        if removed.is_empty() && !dry {
+            return Err(vec![Diagnostic::error(
+                "Invalid target address",
+                "No matching objects found. To view the available instances, use \"weft state list\". Please modify the \
+                 address to reference a specific instance.",
+            )]);
+        }
+        for address in &removed {
+            file.instances.remove(&address.to_string());
+        }
+        Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, removed))
+    })?;
+    let word = if dry { "Would remove" } else { "Removed" };
+    for address in &removed {
+        view.line(&format!("{word} {address}"));
+    }
+    match (dry, removed.len()) {
+        (true, 0) => view.line("Would have removed nothing."),
+        (true, _) => {}
+        (false, count) => view.line(&format!("Successfully removed {count} resource instance(s).")),
+    }
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,125 @@
+//! `weft state replace-provider`: objects get another provider, in the state only.
+
+use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::InstanceRecord;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::plan::asks;
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::prompt::Prompt;
+use crate::store::Place;
+use crate::view::View;
+
+/// The command.
+pub const REPLACE_PROVIDER: Command = Command {
+    words: &["state", "replace-provider"],
+    alias: None,
+    operands: "FROM TO",
+    about: "Let another provider manage the objects of one",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::INPUT,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[switch("auto-approve", "Do not ask."), switch("ignore-remote-version", "")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| replace(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let [from, to] = arguments.positionals.as_slice() else {
+        return Err(
+            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly two arguments expected"))
+        );
+    };
+    let source = |role: &str, text: &str| {
+        text.parse::<ProviderSource>().map_err(|error| {
+            Diagnostic::error(
+                format!("Invalid \"{role}\" provider \"{text}\""),
+                format!("It must have the form HOST/NAMESPACE/TYPE, NAMESPACE/TYPE or TYPE: {error}."),
+            )
+        })
+    };
+    let (from, to) = match (source("from", from), source("to", to)) {
+        (Ok(from), Ok(to)) => (from, to),
+        (from, to) => return Err(invocation.fail(&[from.err(), to.err()].into_iter().flatten().collect::<Vec<_>>())),
+    };
+    let place = Place::for_edit(invocation, "state-replace-provider", true)?;
+    let approved = arguments.switch("auto-approve", false);
+    let asks = asks(invocation);
+    let count = change(invocation, &place, |snapshot| {
+        super::present(snapshot)?;
+        let mut file = file_of(snapshot);
+        let mut resources: Vec<AbsResource> = Vec::new();
+        for record in file.instances.values_mut() {
+            let Ok(mut provider) = record.provider.parse::<ProviderInstance>() else { continue };
+            if provider.source != from {
+                continue;
+            }
+            provider.source = to.clone();
+            record.provider = provider.to_string();
+            resources.extend(resource_of(record));
+        }
+        resources.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
+        resources.dedup();
+        if resources.is_empty() {
+            return Ok((Change::Nothing, None));
+        }
+        announce(view, &from, &to, &resources);
+        if !approved {
+            if !asks {
+                return Err(vec![Diagnostic::error(
+                    "Approval needed",
+                    "Questions are off, so nobody can approve this: use -auto-approve.",
+                )]);
+            }
+            let question = "Do you want to make these changes?";
+            if !Prompt::new().confirm(question, "Only 'yes' will be accepted to continue.\n") {
+                return Ok((Change::Nothing, Some(None)));
+            }
+        }
+        Ok((Change::Content(Box::new(file)), Some(Some(resources.len()))))
+    })?;
+    view.line(&match count {
+        None => "No matching resources found.".to_owned(),
+        Some(None) => "Cancelled replacing providers.".to_owned(),
+        Some(Some(count)) => format!("Successfully replaced provider for {count} resources."),
+    });
+    Ok(Exit::DONE)
+}
+
+fn resource_of(record: &InstanceRecord) -> Option<AbsResource> {
+    let address: ResourceInstance = record.address.parse().ok()?;
+    Some(AbsResource { module: address.module, resource: address.resource })
+}
+
+/// OpenTofu's words and colours: scripts look for them.
+fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) {
+    let code = |code: &str| view.escape(code);
+    let reset = code("0");
+    view.document(&format!(
+        "OpenTofu will perform the following actions:\n\n  {}~{reset} Updating provider:{reset}\n    {}-{reset} \
+         {}{reset}\n    {}+{reset} {}{reset}\n{reset}\n{}Changing{reset} {} resources:\n{reset}\n",
+        code("33"),
+        code("31"),
+        from.for_display(),
+        code("32"),
+        to.for_display(),
+        code("1"),
+        resources.len()
+    ));
+    for resource in resources {
+        view.document(&format!("  {resource}\n"));
+    }
+}

@@ -1,0 +1,85 @@
+//! What an address on the command line stands for among the objects of a state.
+
+use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::tfstate::StateFile;
+
+/// A module, a resource, or one instance of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// A module instance with everything below it; without a key at its end all instances of that call.
+    Module(ModuleInstance),
+    /// A resource in one module instance, all its instances.
+    Resource(AbsResource),
+    /// One instance; its key is not [`InstanceKey::None`].
+    Instance(ResourceInstance),
+}
+
+impl Selection {
+    /// From the command line.
+    ///
+    /// # Errors
+    /// When it is no such address.
+    pub fn parse(text: &str) -> Result<Selection, Diagnostic> {
+        if let Ok(module) = text.parse::<ModuleInstance>()
+            && !module.is_root()
+        {
+            return Ok(Selection::Module(module));
+        }
+        let address: ResourceInstance = text.parse().map_err(|_| {
+            Diagnostic::error(
+                "Invalid address",
+                format!("{text:?} must name a module, a resource, or an instance of one."),
+            )
+        })?;
+        Ok(match address.key {
+            InstanceKey::None => {
+                Selection::Resource(AbsResource { module: address.module, resource: address.resource })
+            }
+            _ => Selection::Instance(address),
+        })
+    }
+
+    /// Whether an instance is part of it.
+    pub fn matches(&self, address: &ResourceInstance) -> bool {
+        match self {
+            Selection::Module(module) => holds(module, &address.module),
+            Selection::Resource(wanted) => wanted.module == address.module && wanted.resource == address.resource,
+            Selection::Instance(wanted) => wanted == address,
+        }
+    }
+
+    /// The instances of a state that are part of it, in the order of lists.
+    pub fn of(&self, file: &StateFile) -> Vec<ResourceInstance> {
+        let all = file.instances.keys().filter_map(|text| text.parse().ok());
+        let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).collect();
+        found.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
+        found
+    }
+
+    /// Says that a state has none of it.
+    pub fn missing(&self) -> Diagnostic {
+        let (kind, what) = match self {
+            Selection::Module(module) => ("module", format!("module at {module}")),
+            Selection::Resource(resource) => ("resource", format!("resource {resource}")),
+            Selection::Instance(instance) => ("resource", format!("resource {instance}")),
+        };
+        Diagnostic::error(
+            format!("Unknown {kind}"),
+            format!(
+                "The current state contains no {what}. If you've just added this {kind} to the configuration, you must run \
+                 \"weft apply\" first to create the {kind}'s entry in the state."
+            ),
+        )
+    }
+}
+
+/// Whether a module instance is `outer` or below it; without a key at its end `outer` is all instances of that call.
+pub fn holds(outer: &ModuleInstance, inner: &ModuleInstance) -> bool {
+    let last = outer.0.len().saturating_sub(1);
+    inner.0.len() >= outer.0.len()
+        && inner.0.iter().zip(outer.0.iter()).enumerate().all(|(i, (found, wanted))| {
+            let any = i == last && wanted.key == InstanceKey::None;
+            found.name == wanted.name && (any || found.key == wanted.key)
+        })
+}

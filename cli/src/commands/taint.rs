@@ -1,0 +1,102 @@
+//! `weft taint` and `weft untaint`: mark an object to be replaced by the next plan, or take the mark off.
+
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::store::Place;
+
+/// The command.
+pub const TAINT: Command = Command {
+    words: &["taint"],
+    alias: None,
+    operands: "ADDRESS",
+    about: "Mark an object so that the next plan replaces it",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[
+            switch("allow-missing", "Succeed when there is no such object."),
+            switch("ignore-remote-version", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| mark(invocation, true).unwrap_or_else(|exit| exit),
+};
+
+/// The command.
+pub const UNTAINT: Command = Command {
+    words: &["untaint"],
+    about: "Take that mark off an object",
+    run: |invocation| mark(invocation, false).unwrap_or_else(|exit| exit),
+    ..TAINT
+};
+
+fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let name = invocation.command.name();
+    let [text] = arguments.positionals.as_slice() else {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid number of arguments",
+            format!("The {name} command expects exactly one argument."),
+        )));
+    };
+    let address: ResourceInstance = text.parse().map_err(|_| {
+        invocation.fail(&[Diagnostic::error(
+            "Invalid address",
+            format!("{text:?} must name one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]."),
+        )])
+    })?;
+    if address.resource.mode != ResourceMode::Managed {
+        return Err(invocation.fail(&[Diagnostic::error(
+            "Invalid resource address",
+            format!("Resource instance {address} cannot be {name}ed: only objects of `resource` blocks can."),
+        )]));
+    }
+    let allowed = arguments.switch("allow-missing", false);
+    let place = Place::for_edit(invocation, &name, false)?;
+    let problem = change(invocation, &place, |snapshot| {
+        let mut file = file_of(snapshot);
+        let missing = |detail: String| {
+            let summary = "No such resource instance";
+            if allowed {
+                return Ok((Change::Nothing, Some(Diagnostic::warning(summary, detail))));
+            }
+            Err(vec![Diagnostic::error(summary, detail)])
+        };
+        let Some(record) = file.instances.get_mut(&address.to_string()) else {
+            return missing(format!(
+                "There is no resource instance in the state with the address {address}. If the resource configuration has \
+                 just been added, you must run \"weft apply\" once to create the corresponding instance(s)."
+            ));
+        };
+        let Some(object) = &mut record.current else {
+            return missing(format!(
+                "Resource instance {address} is in the middle of a replacement. Run \"weft apply\" to complete it first."
+            ));
+        };
+        if !tainted && !object.tainted {
+            return Err(vec![Diagnostic::error(
+                "Resource instance is not tainted",
+                format!("Resource instance {address} is not currently tainted, and so it cannot be untainted."),
+            )]);
+        }
+        object.tainted = tainted;
+        Ok((Change::Content(Box::new(file)), None))
+    })?;
+    match problem {
+        Some(warning) => view.diagnostics(&[warning]),
+        None if tainted => view.line(&format!("Resource instance {address} has been marked as tainted.")),
+        None => view.line(&format!("Resource instance {address} has been successfully untainted.")),
+    }
+    Ok(Exit::DONE)
+}

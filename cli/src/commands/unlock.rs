@@ -1,0 +1,85 @@
+//! `weft force-unlock`: take away a lock that a dead process left behind.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::plan::asks;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::prompt::Prompt;
+use crate::store::{Access, Place};
+use crate::runtime::block_on;
+
+/// The command.
+pub const FORCE_UNLOCK: Command = Command {
+    words: &["force-unlock"],
+    alias: None,
+    operands: "LOCK_ID",
+    about: "Take a lock away that a dead process left",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::INPUT,
+        command::VARIABLES,
+        command::STORE,
+        &[switch("force", "Do not ask.")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| unlock(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let [id] = arguments.positionals.as_slice() else {
+        return Err(
+            invocation.mistake(&Diagnostic::error("Wrong number of arguments", "Expected a single argument: LOCK_ID"))
+        );
+    };
+    let failed = |summary: String, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let Place::Embedded(options) = &place else {
+        return Err(failed(
+            "Failed to unlock state".to_owned(),
+            "In this store a run holds a lease and not a lock: it ends by itself when its holder is gone. \"weft runs \
+             list\" shows the runs."
+                .to_owned(),
+        ));
+    };
+    let info = options.lock_info();
+    if !info.exists() {
+        return Err(failed(
+            "Failed to unlock state: LocalState not locked".to_owned(),
+            format!("There is no lock on {}.", options.state.display()),
+        ));
+    }
+    let held: serde_json::Value =
+        std::fs::read(&info).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let known = held.get("ID").and_then(serde_json::Value::as_str).unwrap_or_default();
+    if known != id {
+        return Err(failed(
+            "Failed to unlock state".to_owned(),
+            format!("Lock ID \"{id}\" does not match existing lock ID \"{known}\"."),
+        ));
+    }
+    if !arguments.switch("force", false) {
+        if !asks(invocation) {
+            return Err(failed(
+                "Approval needed".to_owned(),
+                "Questions are off, so nobody can approve this: use -force.".to_owned(),
+            ));
+        }
+        let detail = "Weft will remove the lock on the state. This lets others change the state while its holder may \
+                      still be at work.\nOnly 'yes' will be accepted to confirm.";
+        if !Prompt::new().confirm("Do you really want to force-unlock?", detail) {
+            view.line("force-unlock cancelled.");
+            return Ok(Exit::FAILED);
+        }
+    }
+    // Taking the lock shows that nobody holds it any more, and giving it back removes the file.
+    let taken = block_on(place.open(Access::Change)).and_then(|opened| opened);
+    drop(taken.map_err(|problem| invocation.fail(&[problem]))?);
+    view.line("The state has been successfully unlocked, and Weft commands should now be able to obtain a new lock.");
+    Ok(Exit::DONE)
+}

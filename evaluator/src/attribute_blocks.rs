@@ -1,0 +1,54 @@
+//! Attributes that may be written as blocks.
+//!
+//! Providers of the older SDK declare some collections of objects as attributes, so that an empty one can be told from
+//! one that is not given; configurations write them as blocks nevertheless (`ingress { ... }` of a security group).
+//! OpenTofu accepts both forms for every attribute whose type is a list or set of objects, one form in a body.
+
+use smol_str::SmolStr;
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
+use weft_graph_format::types::Type;
+use weft_syntax::Body;
+
+/// The schema by which a body is decoded, when it writes attributes of `schema` as blocks: these are nested blocks in
+/// it. None when it does not, which is nearly always.
+pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
+    let mut changed: Option<Block> = None;
+    for block in &body.blocks {
+        let name = match block.block_type.text.as_str() {
+            "dynamic" if !schema.blocks.contains_key("dynamic") => match block.labels.first() {
+                Some(label) => &label.text,
+                None => continue,
+            },
+            _ => &block.block_type.text,
+        };
+        let Some(nested) = schema.attributes.get(name).and_then(as_block) else { continue };
+        let written_as_attribute = body.attributes.iter().any(|attribute| attribute.name.text == *name);
+        if written_as_attribute || changed.as_ref().is_some_and(|c| c.blocks.contains_key(name)) {
+            continue;
+        }
+        let schema = changed.get_or_insert_with(|| schema.clone());
+        schema.attributes.remove(name);
+        schema.blocks.insert(name.clone(), nested);
+    }
+    changed
+}
+
+/// The block type that stands for an attribute: everything in it may be left out.
+fn as_block(attribute: &Attribute) -> Option<NestedBlock> {
+    if attribute.nested.is_some() {
+        return None;
+    }
+    let (nesting, element) = match &attribute.ty {
+        Type::List(element) => (Nesting::List, element),
+        Type::Set(element) => (Nesting::Set, element),
+        _ => return None,
+    };
+    let Type::Object(object) = &**element else { return None };
+    let optional = |(name, ty): (&SmolStr, &Type)| {
+        let attribute = Attribute { optional: true, ..Attribute::new(ty.clone()) };
+        (name.clone(), attribute)
+    };
+    let attributes = object.attributes.iter().map(optional).collect();
+    let block = Block { attributes, ..Block::default() };
+    Some(NestedBlock { block, nesting, min_items: 0, max_items: 0 })
+}

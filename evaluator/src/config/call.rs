@@ -1,0 +1,164 @@
+//! `module` blocks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_syntax::{ExprKind, Expression};
+
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::{literal_string, optional, required};
+use super::meta::provider_name;
+use super::{ModuleCall, PassedProvider};
+
+const MODULE: ContentRules = ContentRules {
+    attributes: &[
+        required("source"),
+        optional("version"),
+        optional("count"),
+        optional("for_each"),
+        optional("providers"),
+        optional("depends_on"),
+    ],
+    blocks: &[
+        BlockRule { name: "lifecycle", labels: &[] },
+        BlockRule { name: "_", labels: &[] },
+        BlockRule { name: "locals", labels: &[] },
+        BlockRule { name: "provider", labels: &["type"] },
+    ],
+    open: true,
+};
+
+/// Arguments of a call that are not variables of the module.
+pub(super) const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
+
+/// A `module` block.
+pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let name = block.labels[0].0.clone();
+    compiling.identifier(&block.labels[0], "module instance");
+    if let Some(first) = compiling.module.calls.get(&name) {
+        let first = first.range.clone();
+        compiling.duplicate("module call", &name, &first, &block.range);
+        return;
+    }
+    let content = compiling.content(block, &MODULE);
+    let tree = compiling.tree.clone();
+    let body = tree.body(block.body);
+    let mut enabled = None;
+    for inner in &content.blocks {
+        match inner.block_type {
+            "lifecycle" => enabled = compiling.module_lifecycle(inner),
+            "_" => compiling.error(
+                "Block not supported yet",
+                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
+                &inner.range,
+            ),
+            other => compiling.error(
+                "Reserved block type name in module block",
+                format!("The block type name {other:?} is kept for use by the language."),
+                &inner.range,
+            ),
+        }
+    }
+    let mut arguments = BTreeMap::new();
+    for attribute in &body.attributes {
+        if !MODULE_ARGUMENTS.contains(&attribute.name.text.as_str()) {
+            let value = tree.expression(attribute.expression);
+            arguments.insert(attribute.name.text.clone(), (value, tree.range(attribute.name.span)));
+        }
+    }
+    let unexpected = body
+        .blocks
+        .iter()
+        .filter(|inner| !MODULE.blocks.iter().any(|rule| rule.name == inner.block_type.text))
+        .map(|inner| (inner.block_type.text.clone(), tree.range(inner.block_type.span)))
+        .collect();
+    let repetition = compiling.repetition(&content, enabled);
+    let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
+    let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
+    let mut references = Vec::new();
+    if let Some(expression) = repetition.expression() {
+        references.extend(compiling.references(expression));
+    }
+    for passed in &providers {
+        if let Some(key) = &passed.parent.key {
+            references.extend(provider_key_references(compiling, key));
+        }
+    }
+    for (value, _) in arguments.values() {
+        references.extend(compiling.references(value));
+    }
+    let Some(source) = content.get("source").cloned() else { return };
+    let call = ModuleCall {
+        name: name.clone(),
+        source,
+        version: content.get("version").cloned(),
+        repetition,
+        providers,
+        depends_on,
+        arguments,
+        unexpected_blocks: unexpected,
+        references,
+        range: block.range.clone(),
+    };
+    compiling.module.calls.insert(name, Arc::new(call));
+}
+
+/// What the key of a provider instance refers to. A literal key is part of the provider's own name.
+pub(super) fn provider_key_references(
+    compiling: &mut Compiling<'_>,
+    key: &Expression,
+) -> Vec<crate::reference::Reference> {
+    let literal = key.as_traversal().is_some_and(|traversal| {
+        matches!(traversal.steps.last().map(|step| &step.kind), Some(weft_syntax::StepKind::Index(_)))
+    });
+    if literal { Vec::new() } else { compiling.references(key) }
+}
+
+fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> Vec<PassedProvider> {
+    let Some(entries) = expression.as_map() else {
+        compiling.error(
+            "Invalid providers argument",
+            "The providers argument is an object: the child's provider names on the left, ours on the right.",
+            &expression.range(),
+        );
+        return Vec::new();
+    };
+    let mut passed = Vec::new();
+    for (key, value) in entries {
+        let bare = key.without_parentheses();
+        let child = provider_name(&bare).or_else(|| {
+            let text = key.as_string_literal()?;
+            let mut parts = text.splitn(2, '.');
+            Some((SmolStr::new(parts.next()?), parts.next().map(SmolStr::new), None))
+        });
+        let Some((child_name, child_alias, child_key)) = child else {
+            compiling.error(
+                "Invalid provider configuration reference",
+                "The left side is a provider's local name in the child module, and perhaps an alias.",
+                &key.range(),
+            );
+            continue;
+        };
+        if child_key.is_some() || matches!(bare.kind(), ExprKind::Index { .. }) {
+            compiling.error(
+                "Invalid module provider configuration",
+                "The left side names a configuration in the child module as a whole: it has no instance keys.",
+                &key.range(),
+            );
+            continue;
+        }
+        if let Some(parent) = compiling.provider_reference(&value) {
+            passed.push(PassedProvider { child_name, child_alias, child_range: key.range(), parent });
+        }
+    }
+    passed
+}
+
+impl ModuleCall {
+    /// The source as text, where it is written out.
+    pub fn literal_source(&self) -> Option<SmolStr> {
+        literal_string(&self.source)
+    }
+}

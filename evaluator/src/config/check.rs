@@ -1,0 +1,84 @@
+//! `check` blocks: assertions about the whole, whose failures are warnings.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::Resource;
+use weft_graph_format::source::SourceRange;
+
+use super::Condition;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::resource::{Nested, resource_block};
+use crate::reference::Reference;
+
+const CHECK: ContentRules = ContentRules {
+    attributes: &[],
+    blocks: &[BlockRule { name: "data", labels: &["type", "name"] }, BlockRule { name: "assert", labels: &[] }],
+    open: false,
+};
+
+/// A `check` block.
+#[derive(Clone, Debug)]
+pub struct CheckBlock {
+    /// Its name.
+    pub name: SmolStr,
+    /// The data source in it. The module has it among its resources too, marked as belonging to this check.
+    pub data: Option<Resource>,
+    /// `assert` blocks.
+    pub asserts: Vec<Condition>,
+    /// What the assertions refer to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A `check` block.
+pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let name = block.labels[0].0.clone();
+    if let Some(first) = compiling.module.checks.get(&name) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            &format!("Duplicate check \"{name}\" configuration"),
+            format!("A check block named {name:?} is at {place} already. Names of checks are unique in a module."),
+            &block.range,
+        );
+        return;
+    }
+    let valid = compiling.identifier(&block.labels[0], "check block");
+    let content = compiling.content(block, &CHECK);
+    let mut data: Option<(Resource, SourceRange)> = None;
+    let mut asserts = Vec::new();
+    let mut assert_blocks = 0;
+    for inner in &content.blocks {
+        if inner.block_type == "assert" {
+            assert_blocks += 1;
+            asserts.extend(compiling.condition(inner));
+            continue;
+        }
+        if let Some((_, first)) = &data {
+            let place = format!("{}:{}", first.file, first.start.line);
+            compiling.error(
+                "Multiple data resource blocks",
+                format!("This check block has a data block at {place} already: it can have one."),
+                &inner.range,
+            );
+            continue;
+        }
+        let found = resource_block(compiling, inner, Nested::Check(name.clone()));
+        data = found.map(|found| (found, inner.range.clone()));
+    }
+    if assert_blocks == 0 {
+        compiling.error("Zero assert blocks", "A check block needs at least one assert block.", &block.range);
+    }
+    let mut references = Vec::new();
+    for condition in &asserts {
+        references.extend(compiling.references(&condition.condition));
+        references.extend(compiling.references(&condition.error_message));
+    }
+    if valid {
+        let data = data.map(|(resource, _)| resource);
+        let found = CheckBlock { name: name.clone(), data, asserts, references, range: block.range.clone() };
+        compiling.module.checks.insert(name, Arc::new(found));
+    }
+}

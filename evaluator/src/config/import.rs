@@ -1,0 +1,190 @@
+//! `import` blocks: objects that exist and are to be taken over.
+
+use weft_graph_format::address::{Module, ModuleInstance, ModuleStep, Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{ExprKind, Expression};
+
+use super::compile::Compiling;
+use super::content::{ContentRules, FoundBlock};
+use super::literal::{optional, required};
+use super::relative_address::{RelativeAddress, address_of, not_static};
+use super::ProviderReference;
+use crate::reference::Reference;
+
+const IMPORT: ContentRules = ContentRules {
+    attributes: &[required("to"), optional("id"), optional("identity"), optional("provider"), optional("for_each")],
+    blocks: &[],
+    open: false,
+};
+
+/// An `import` block.
+#[derive(Clone, Debug)]
+pub struct ImportBlock {
+    /// The resource that takes the object over, keys left out.
+    pub to: ImportTarget,
+    /// What the provider calls the object.
+    pub id: Option<Expression>,
+    /// The same as an object by the provider's identity schema.
+    pub identity: Option<Expression>,
+    /// `provider`
+    pub provider: Option<ProviderReference>,
+    /// `for_each`
+    pub for_each: Option<Expression>,
+    /// What all of it refers to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// The address in `to`.
+#[derive(Clone, Debug)]
+pub struct ImportTarget {
+    /// The calls on the way, each with the expression of its key where one is written and not constant.
+    pub module: Vec<(ModuleStep, Option<Expression>)>,
+    /// The resource.
+    pub resource: Resource,
+    /// Its key where one is written.
+    pub key: ImportKey,
+    /// Where it stands.
+    pub range: SourceRange,
+}
+
+/// The key in an import's address.
+#[derive(Clone, Debug)]
+pub enum ImportKey {
+    /// Written out, or none.
+    Constant(weft_graph_format::address::InstanceKey),
+    /// To be evaluated, `each` included.
+    Computed(Expression),
+}
+
+impl ImportTarget {
+    /// The module as configured.
+    pub fn module_config(&self) -> Module {
+        Module(self.module.iter().map(|(step, _)| step.name.clone()).collect())
+    }
+
+    /// The module instance, where no key has to be evaluated.
+    pub fn static_module(&self) -> Option<ModuleInstance> {
+        let all = self.module.iter().all(|(_, key)| key.is_none());
+        all.then(|| ModuleInstance(self.module.iter().map(|(step, _)| step.clone()).collect()))
+    }
+}
+
+/// An `import` block.
+pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let content = compiling.content(block, &IMPORT);
+    if !compiling.module.path.is_root() {
+        compiling.error(
+            "Invalid import configuration",
+            format!(
+                "An import block was found in {}: such blocks belong into the root module only.",
+                compiling.module.path
+            ),
+            &block.range,
+        );
+        return;
+    }
+    let (id, identity) = (content.get("id").cloned(), content.get("identity").cloned());
+    if id.is_some() == identity.is_some() {
+        compiling.error(
+            "Invalid import configuration",
+            "An import block has either \"id\" or \"identity\", one of them.",
+            &block.range,
+        );
+    }
+    let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
+    let Some(expression) = content.get("to") else { return };
+    let to = match target(expression) {
+        Ok(to) => to,
+        Err(problem) => return compiling.diagnostics.push(problem),
+    };
+    let for_each = content.get("for_each").cloned();
+    let mut references = Vec::new();
+    let keys = to.module.iter().filter_map(|(_, key)| key.as_ref());
+    let own_key = match &to.key {
+        ImportKey::Computed(key) => Some(key),
+        ImportKey::Constant(_) => None,
+    };
+    for part in keys.chain(own_key).chain(&id).chain(&identity).chain(&for_each) {
+        references.extend(compiling.references(part));
+    }
+    let range = block.range.clone();
+    compiling.module.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
+}
+
+/// Reads an address whose keys may have to be evaluated. Only the last key and those of modules can be.
+fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
+    let range = expression.range();
+    // `a.b[each.key]` is an index on a traversal, `module.a[each.key].b.c` attributes on an index on a traversal.
+    let mut computed: Vec<Expression> = Vec::new();
+    let mut texts: Vec<RelativePart> = Vec::new();
+    let mut here = expression.clone();
+    let start = loop {
+        if let Some(traversal) = here.as_traversal() {
+            break traversal;
+        }
+        let next = match here.kind() {
+            ExprKind::Index { collection, key, .. } => {
+                computed.push(here.child(*key));
+                texts.push(RelativePart::Key);
+                here.child(*collection)
+            }
+            ExprKind::RelativeTraversal { source, steps } => {
+                texts.push(RelativePart::Steps(steps.clone()));
+                here.child(*source)
+            }
+            _ => return Err(not_static(range)),
+        };
+        here = next;
+    };
+    let mut whole = start;
+    let mut holes: Vec<usize> = Vec::new();
+    for part in texts.into_iter().rev() {
+        match part {
+            RelativePart::Steps(steps) => whole.steps.extend(steps),
+            // Which name the computed key belongs to.
+            RelativePart::Key => holes.push(whole.steps.len()),
+        }
+    }
+    computed.reverse();
+    let address = address_of(&whole, range.clone())?;
+    let invalid = |detail: &str| Diagnostic::error("Invalid import address", detail.to_owned()).at(range.clone());
+    let RelativeAddress { module, resource, .. } = address;
+    let Some((resource, key)) = resource else {
+        return Err(invalid("An object is imported to a resource, not to a module."));
+    };
+    if resource.mode != ResourceMode::Managed {
+        return Err(invalid("Only managed resources have objects that can be imported."));
+    }
+    let mut steps: Vec<(ModuleStep, Option<Expression>)> = module.0.iter().cloned().map(|step| (step, None)).collect();
+    let mut own = ImportKey::Constant(key);
+    for (expression, hole) in computed.into_iter().zip(holes) {
+        match behind_module(&whole, hole) {
+            Some(index) if index < steps.len() => steps[index].1 = Some(expression),
+            _ if hole == whole.steps.len() => own = ImportKey::Computed(expression),
+            _ => return Err(invalid("A key stands where the address can have none.")),
+        }
+    }
+    Ok(ImportTarget { module: steps, resource, key: own, range })
+}
+
+enum RelativePart {
+    Steps(Vec<weft_syntax::Step>),
+    Key,
+}
+
+/// Which module call a key behind the first `steps` steps belongs to; none when they name a resource.
+fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
+    use weft_syntax::StepKind;
+    let names = std::iter::once(Some(traversal.root.text.as_str())).chain(traversal.steps.iter().map(|step| {
+        match &step.kind {
+            StepKind::Attribute(name) => Some(name.as_str()),
+            _ => None,
+        }
+    }));
+    let names: Vec<&str> = names.take(steps + 1).flatten().collect();
+    let calls = names.chunks(2).take_while(|pair| pair[0] == "module").count();
+    (calls > 0 && names.len() == calls * 2).then(|| calls - 1)
+}

@@ -1,0 +1,88 @@
+//! Arguments that are read before anything is evaluated: written out, without references.
+
+use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::Expression;
+
+use super::compile::Compiling;
+use super::content::AttributeRule;
+
+/// An argument that need not be there.
+pub(super) const fn optional(name: &'static str) -> AttributeRule {
+    AttributeRule { name, required: false }
+}
+
+/// An argument that must be there.
+pub(super) const fn required(name: &'static str) -> AttributeRule {
+    AttributeRule { name, required: true }
+}
+
+/// The text of a string without interpolation.
+pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
+    expression.as_string_literal()
+}
+
+impl Compiling<'_> {
+    /// The value of an expression that may refer to nothing, converted; what is wrong with it is reported.
+    fn literal(&mut self, expression: &Expression, ty: &Type, wanted: &str) -> Option<Value> {
+        let (value, problems) = evaluate_constant(expression);
+        if has_errors(&problems) {
+            self.diagnostics.extend(problems);
+            return None;
+        }
+        match convert(&value, ty) {
+            Ok(value) if !value.is_null() && value.is_wholly_known() => Some(value),
+            _ => {
+                self.error(
+                    "Unsuitable value type",
+                    format!("Unsuitable value: {wanted} is required, written out: this is read before any evaluation."),
+                    &expression.range(),
+                );
+                None
+            }
+        }
+    }
+
+    /// A truth value that is written out, where the argument is there and sound.
+    pub(super) fn literal_bool(&mut self, expression: Option<&Expression>) -> Option<bool> {
+        self.literal(expression?, &Type::Bool, "a bool")?.as_bool()
+    }
+
+    /// A truth value that is written out, or what holds where none is.
+    pub(super) fn flag(&mut self, expression: Option<&Expression>, default: bool) -> bool {
+        self.literal_bool(expression).unwrap_or(default)
+    }
+
+    /// A text that is written out.
+    pub(super) fn text(&mut self, expression: Option<&Expression>) -> Option<String> {
+        self.literal(expression?, &Type::String, "a string")?.as_str().map(str::to_owned)
+    }
+
+    /// A keyword out of a few, bare or (deprecated) in quotes.
+    pub(super) fn keyword(&mut self, name: &str, expression: &Expression, words: [&'static str; 2]) -> Option<&'static str> {
+        let quoted = expression.as_string_literal();
+        let found = words.into_iter().find(|word| {
+            expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word)
+        });
+        match (&found, quoted) {
+            (None, _) => self.error(
+                &format!("Invalid \"{name}\" keyword"),
+                format!("The argument {name:?} is one of these words: {} or {}.", words[0], words[1]),
+                &expression.range(),
+            ),
+            (Some(word), Some(_)) => self.diagnostics.push(
+                Diagnostic::warning(
+                    "Quoted keywords are deprecated",
+                    format!("Write the keyword {word} without quotes here."),
+                )
+                .at(expression.range()),
+            ),
+            (Some(_), None) => {}
+        }
+        found
+    }
+}

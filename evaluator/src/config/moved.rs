@@ -1,0 +1,71 @@
+//! `moved` blocks: objects that go by another address now.
+
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::Expression;
+
+use super::compile::Compiling;
+use super::content::{ContentRules, FoundBlock};
+use super::literal::required;
+use super::relative_address::{RelativeAddress, not_static, read_address};
+
+const MOVED: ContentRules =
+    ContentRules { attributes: &[required("from"), required("to")], blocks: &[], open: false };
+
+/// A `moved` block.
+#[derive(Clone, Debug)]
+pub struct MovedBlock {
+    /// What it was called.
+    pub from: RelativeAddress,
+    /// What it is called.
+    pub to: RelativeAddress,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A `moved` block.
+pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let content = compiling.content(block, &MOVED);
+    let from = content.get("from").and_then(|e| endpoint(compiling, e, "from", block));
+    let to = content.get("to").and_then(|e| endpoint(compiling, e, "to", block));
+    let (Some(from), Some(to)) = (from, to) else { return };
+    if from.resource.is_some() != to.resource.is_some() {
+        compiling.error(
+            "Invalid \"moved\" addresses",
+            "Both addresses must be of resources, or both of modules.",
+            &block.range,
+        );
+        return;
+    }
+    compiling.module.moved.push(MovedBlock { from, to, range: block.range.clone() });
+}
+
+fn endpoint(
+    compiling: &mut Compiling<'_>,
+    expression: &Expression,
+    name: &str,
+    block: &FoundBlock,
+) -> Option<RelativeAddress> {
+    let found = match read_address(expression) {
+        Some(Ok(found)) => Some(found),
+        Some(Err(problem)) => {
+            compiling.diagnostics.push(problem);
+            None
+        }
+        None => {
+            compiling.diagnostics.push(not_static(expression.range()));
+            None
+        }
+    };
+    let movable = found.filter(|found| {
+        !found.resource.as_ref().is_some_and(|(resource, _)| resource.mode == ResourceMode::Ephemeral)
+    });
+    if movable.is_none() {
+        compiling.error(
+            "Invalid \"moved\" address",
+            format!("What {name:?} names cannot be moved: only resources and modules can."),
+            &block.range,
+        );
+    }
+    movable
+}

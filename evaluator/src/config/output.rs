@@ -1,0 +1,54 @@
+//! `output` blocks.
+
+use std::sync::Arc;
+
+use super::Output;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::{optional, required};
+
+const OUTPUT: ContentRules = ContentRules {
+    attributes: &[
+        required("value"),
+        optional("description"),
+        optional("sensitive"),
+        optional("ephemeral"),
+        optional("deprecated"),
+        optional("depends_on"),
+    ],
+    blocks: &[BlockRule { name: "precondition", labels: &[] }],
+    open: false,
+};
+
+/// An `output` block.
+pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let name = block.labels[0].0.clone();
+    compiling.identifier(&block.labels[0], "output");
+    if let Some(first) = compiling.module.outputs.get(&name) {
+        let first = first.range.clone();
+        compiling.duplicate("output definition", &name, &first, &block.range);
+        return;
+    }
+    let content = compiling.content(block, &OUTPUT);
+    let preconditions: Vec<_> = content.blocks.iter().filter_map(|b| compiling.condition(b)).collect();
+    let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
+    let Some(value) = content.get("value").cloned() else { return };
+    let mut references = compiling.references(&value);
+    for condition in &preconditions {
+        references.extend(compiling.references(&condition.condition));
+        references.extend(compiling.references(&condition.error_message));
+    }
+    let output = Output {
+        name: name.clone(),
+        value,
+        description: compiling.text(content.get("description")),
+        sensitive: compiling.flag(content.get("sensitive"), false),
+        ephemeral: compiling.flag(content.get("ephemeral"), false),
+        deprecated: compiling.text(content.get("deprecated")),
+        depends_on,
+        preconditions,
+        references,
+        range: block.range.clone(),
+    };
+    compiling.module.outputs.insert(name, Arc::new(output));
+}

@@ -1,0 +1,140 @@
+//! `provider` blocks.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::ProviderBlock;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::{literal_string, optional};
+use super::meta::references_of_body;
+
+const PROVIDER: ContentRules = ContentRules {
+    attributes: &[
+        optional("alias"),
+        optional("version"),
+        optional("for_each"),
+        optional("count"),
+        optional("depends_on"),
+        optional("source"),
+    ],
+    blocks: &[
+        BlockRule { name: "lifecycle", labels: &[] },
+        BlockRule { name: "locals", labels: &[] },
+        BlockRule { name: "_", labels: &[] },
+    ],
+    open: true,
+};
+
+const ARGUMENTS: &[&str] = &["alias", "version", "for_each", "count", "depends_on", "source"];
+const BLOCKS: &[&str] = &["lifecycle", "locals", "_"];
+
+/// A `provider` block.
+pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let local_name = block.labels[0].0.clone();
+    let content = compiling.content(block, &PROVIDER);
+    compiling.normalised_provider(&local_name, &block.labels[0].1);
+    for reserved in ["count", "depends_on", "source"] {
+        if let Some(found) = content.attributes.get(reserved) {
+            let at = found.name_range.clone();
+            compiling.error(
+                "Reserved argument name in provider block",
+                format!("The provider argument name {reserved:?} is kept for later use by the language."),
+                &at,
+            );
+        }
+    }
+    for inner in &content.blocks {
+        compiling.error(
+            "Reserved block type name in provider block",
+            format!(
+                "The block type name {:?} is kept for use by the language, or not supported yet.",
+                inner.block_type
+            ),
+            &inner.range,
+        );
+    }
+    let alias = match content.get("alias") {
+        None => None,
+        Some(expression) => {
+            let text = literal_string(expression).or_else(|| expression.as_keyword().map(SmolStr::new));
+            if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
+                compiling.error(
+                    "Invalid provider configuration alias",
+                    "An alias must be a plain name: letters, digits, underscores and dashes.",
+                    &expression.range(),
+                );
+            }
+            text
+        }
+    };
+    let for_each = content.get("for_each").cloned();
+    if let (Some(expression), None) = (&for_each, &alias) {
+        let at = expression.range();
+        compiling.error(
+            "Alias required when using \"for_each\"",
+            "A provider block with for_each needs an alias: instances are named ALIAS[KEY].",
+            &at,
+        );
+    }
+    let key = (local_name.clone(), alias.clone());
+    if let Some(first) = compiling.module.providers.get(&key) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            "Duplicate provider configuration",
+            match &alias {
+                None => format!(
+                    "The default configuration of provider {local_name:?} is at {place} already. Give this one an alias."
+                ),
+                Some(alias) => {
+                    format!("A configuration of provider {local_name:?} with alias {alias:?} is at {place} already.")
+                }
+            },
+            &block.range,
+        );
+        return;
+    }
+    let tree = compiling.tree.clone();
+    let body = tree.body(block.body);
+    let is_empty = body.blocks.is_empty() && body.attributes.iter().all(|a| ARGUMENTS.contains(&a.name.text.as_str()));
+    let mut references = compiling.body_references(block.body, ARGUMENTS, BLOCKS);
+    if let Some(expression) = &for_each {
+        references.extend(compiling.references(expression));
+    }
+    let version = content.get("version").and_then(literal_string);
+    if let Some(found) = content.attributes.get("version") {
+        compiling.diagnostics.push(
+            Diagnostic::warning(
+                "Version constraints inside provider configuration blocks are deprecated",
+                "Say the version in required_providers in the terraform block: only there it is sure to count.",
+            )
+            .at(found.value.range()),
+        );
+    }
+    let found = ProviderBlock {
+        local_name,
+        alias,
+        for_each,
+        version,
+        body: compiling.body_source(block, ARGUMENTS, BLOCKS),
+        is_empty,
+        references,
+        range: block.range.clone(),
+    };
+    compiling.module.providers.insert(key, Arc::new(found));
+}
+
+impl Compiling<'_> {
+    /// What expressions of a body refer to. What is no reference is noted for when references are checked.
+    pub(super) fn body_references(
+        &mut self,
+        body: weft_syntax::BodyId,
+        taken: &[&str],
+        taken_blocks: &[&str],
+    ) -> Vec<crate::reference::Reference> {
+        let tree = self.tree.clone();
+        references_of_body(&tree, body, taken, taken_blocks, &mut self.module.invalid_references)
+    }
+}

@@ -1,0 +1,126 @@
+//! `provisioner` and `connection` blocks.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+use super::BodySource;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::optional;
+use super::meta::references_of_body;
+use crate::reference::{Reference, Subject};
+
+const PROVISIONER: ContentRules = ContentRules {
+    attributes: &[optional("when"), optional("on_failure")],
+    blocks: &[
+        BlockRule { name: "connection", labels: &[] },
+        BlockRule { name: "lifecycle", labels: &[] },
+        BlockRule { name: "_", labels: &[] },
+    ],
+    open: true,
+};
+
+const ARGUMENTS: &[&str] = &["when", "on_failure"];
+const BLOCKS: &[&str] = &["connection", "lifecycle", "_"];
+
+/// Provisioners that OpenTofu had once.
+const GONE: &[&str] = &["chef", "habitat", "puppet", "salt-masterless"];
+
+/// A `provisioner` block.
+#[derive(Clone, Debug)]
+pub struct Provisioner {
+    /// `local-exec` and its like.
+    pub kind: SmolStr,
+    /// Before the object is destroyed, not after it was created.
+    pub on_destroy: bool,
+    /// Whether the run goes on when it fails.
+    pub continues: bool,
+    /// Its arguments.
+    pub body: BodySource,
+    /// Its `connection` block.
+    pub connection: Option<BodySource>,
+    /// What both refer to.
+    pub references: Vec<Reference>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// Reads a `provisioner` block; none for one that is no more.
+pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> Option<Provisioner> {
+    let kind = block.labels[0].0.clone();
+    if GONE.contains(&kind.as_str()) {
+        compiling.error(
+            &format!("The \"{kind}\" provisioner has been removed"),
+            format!("The provisioner {kind:?} was taken out of the language long ago."),
+            &block.range,
+        );
+        return None;
+    }
+    let content = compiling.content(block, &PROVISIONER);
+    let when = content.get("when").map(|e| compiling.keyword("when", e, ["create", "destroy"]));
+    let failing = content.get("on_failure").map(|e| compiling.keyword("on_failure", e, ["continue", "fail"]));
+    let mut connection = None;
+    for inner in &content.blocks {
+        match inner.block_type {
+            "connection" if connection.is_some() => {
+                compiling.error(
+                    "Duplicate connection block",
+                    "A provisioner has one connection block.",
+                    &inner.range,
+                );
+            }
+            "connection" => connection = Some(inner.clone()),
+            "lifecycle" => compiling.error(
+                "Reserved block type name in provisioner block",
+                "The block type name \"lifecycle\" is kept for later use by the language.",
+                &inner.range,
+            ),
+            _ => compiling.error(
+                "Block not supported yet",
+                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
+                &inner.range,
+            ),
+        }
+    }
+    let tree = compiling.tree.clone();
+    let mut problems = Vec::new();
+    let mut references = references_of_body(&tree, block.body, ARGUMENTS, BLOCKS, &mut problems);
+    if let Some(inner) = &connection {
+        references.extend(references_of_body(&tree, inner.body, &[], &[], &mut problems));
+    }
+    compiling.module.invalid_references.extend(problems);
+    let on_destroy = when.flatten() == Some("destroy");
+    if on_destroy {
+        only_own(compiling, &references);
+    }
+    Some(Provisioner {
+        kind,
+        on_destroy,
+        continues: failing.flatten() == Some("continue"),
+        body: compiling.body_source(block, ARGUMENTS, BLOCKS),
+        connection: connection.map(|inner| compiling.body_source(&inner, &[], &[])),
+        references,
+        range: block.range.clone(),
+    })
+}
+
+/// When an object is destroyed, nothing else need be there any more.
+pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) {
+    for reference in references {
+        let own = matches!(
+            reference.subject,
+            Subject::SelfObject | Subject::EachKey | Subject::CountIndex | Subject::Path(_) | Subject::Terraform(..)
+        );
+        if !own {
+            compiling.diagnostics.push(
+                Diagnostic::error(
+                    "Invalid reference from destroy provisioner",
+                    "A provisioner that runs before an object is destroyed, and its connection, may refer to self, \
+                     count.index and each.key only: other objects may be gone by then.",
+                )
+                .at(reference.range.clone()),
+            );
+        }
+    }
+}

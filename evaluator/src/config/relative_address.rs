@@ -1,0 +1,125 @@
+//! Addresses as `moved`, `removed` and `import` blocks write them: relative to the module that the block stands in.
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{Expression, Key, StepKind, Traversal};
+
+/// A module call or a resource, with keys as far as they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelativeAddress {
+    /// The calls that lead there from the module of the block. A call without a key may mean all its instances.
+    pub module: ModuleInstance,
+    /// The resource in it and the key of the instance; none when a module is meant.
+    pub resource: Option<(Resource, InstanceKey)>,
+    /// Where it stands.
+    pub range: SourceRange,
+}
+
+impl RelativeAddress {
+    /// The module as configured, seen from `base`.
+    pub fn module_from(&self, base: &Module) -> Module {
+        Module(base.0.iter().cloned().chain(self.module.0.iter().map(|step| step.name.clone())).collect())
+    }
+
+    /// Whether any key is written on the way to the module.
+    pub fn has_module_keys(&self) -> bool {
+        self.module.0.iter().any(|step| step.key != InstanceKey::None)
+    }
+}
+
+/// Reads an address from a static traversal; `None` for an expression that is none.
+pub(super) fn read_address(expression: &Expression) -> Option<Result<RelativeAddress, Diagnostic>> {
+    let traversal = expression.as_traversal()?;
+    Some(address_of(&traversal, expression.range()))
+}
+
+/// What is wrong with an expression that is no address.
+pub(super) fn not_static(range: SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid expression",
+        "A single static reference is needed here: names, attributes and constant keys, no calculations or strings.",
+    )
+    .at(range)
+}
+
+/// Reads an address from a traversal that stands at `range`.
+pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<RelativeAddress, Diagnostic> {
+    let names = Names { traversal, next: 0 };
+    names.read().map_err(|detail| Diagnostic::error("Invalid address", detail).at(range.clone())).map(
+        |(module, resource)| RelativeAddress { module: ModuleInstance(module.into()), resource, range },
+    )
+}
+
+/// A walk over the names and keys of a traversal, the root being the first.
+struct Names<'a> {
+    traversal: &'a Traversal,
+    next: usize,
+}
+
+type Parts = (Vec<ModuleStep>, Option<(Resource, InstanceKey)>);
+
+impl Names<'_> {
+    fn name(&mut self) -> Option<SmolStr> {
+        let found = match self.next.checked_sub(1) {
+            None => self.traversal.root.text.clone(),
+            Some(step) => match &self.traversal.steps.get(step)?.kind {
+                StepKind::Attribute(name) => name.clone(),
+                _ => return None,
+            },
+        };
+        self.next += 1;
+        Some(found)
+    }
+
+    fn key(&mut self) -> Result<InstanceKey, String> {
+        let Some(step) = self.next.checked_sub(1).and_then(|at| self.traversal.steps.get(at)) else {
+            return Ok(InstanceKey::None);
+        };
+        let key = match &step.kind {
+            StepKind::Attribute(_) => return Ok(InstanceKey::None),
+            StepKind::Index(Key::String(text)) => InstanceKey::String(text.clone()),
+            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => InstanceKey::Int(
+                digits.parse().map_err(|_| format!("The key {digits} is no whole number of zero or more."))?,
+            ),
+        };
+        self.next += 1;
+        Ok(key)
+    }
+
+    fn is_done(&self) -> bool {
+        self.next > self.traversal.steps.len()
+    }
+
+    fn read(mut self) -> Result<Parts, String> {
+        const RESOURCE: &str = "A resource is named by its type and its name.";
+        let mut module = Vec::new();
+        loop {
+            if self.is_done() && !module.is_empty() {
+                return Ok((module, None));
+            }
+            let Some(name) = self.name() else { return Err(String::from(RESOURCE)) };
+            if name == "module" {
+                let Some(call) = self.name() else {
+                    return Err(String::from("\"module.\" must be followed by the name of a module call."));
+                };
+                let key = self.key()?;
+                module.push(ModuleStep { name: call, key });
+                continue;
+            }
+            let (mode, type_name) = match name.as_str() {
+                "data" => (ResourceMode::Data, self.name()),
+                "ephemeral" => (ResourceMode::Ephemeral, self.name()),
+                "resource" => (ResourceMode::Managed, self.name()),
+                _ => (ResourceMode::Managed, Some(name)),
+            };
+            let (Some(type_name), Some(name)) = (type_name, self.name()) else { return Err(String::from(RESOURCE)) };
+            let key = self.key()?;
+            if !self.is_done() {
+                return Err(String::from("Something follows the address of a resource: only whole objects are meant."));
+            }
+            return Ok((module, Some((Resource { mode, type_name, name }, key))));
+        }
+    }
+}

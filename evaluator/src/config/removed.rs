@@ -1,0 +1,140 @@
+//! `removed` blocks: what becomes of objects whose blocks are gone.
+
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+use super::CompiledModule;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::{optional, required};
+use super::provisioner::{Provisioner, provisioner};
+use super::relative_address::{RelativeAddress, not_static, read_address};
+
+const REMOVED: ContentRules = ContentRules {
+    attributes: &[required("from")],
+    blocks: &[BlockRule { name: "lifecycle", labels: &[] }, BlockRule { name: "provisioner", labels: &["type"] }],
+    open: false,
+};
+
+const LIFECYCLE: ContentRules = ContentRules { attributes: &[optional("destroy")], blocks: &[], open: false };
+
+/// A `removed` block.
+#[derive(Clone, Debug)]
+pub struct RemovedBlock {
+    /// The module whose objects are meant, seen from the root module: all its instances.
+    pub module: Module,
+    /// The resource in it; none when the whole module is meant.
+    pub resource: Option<Resource>,
+    /// Whether objects are destroyed; none when nothing is said, which means that they are forgotten.
+    pub destroy: Option<bool>,
+    /// What runs before an object is destroyed.
+    pub provisioners: Vec<Provisioner>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+impl RemovedBlock {
+    /// Whether the objects of a resource are meant.
+    pub fn covers(&self, config: &ConfigResource) -> bool {
+        match &self.resource {
+            Some(resource) => *resource == config.resource && self.module == config.module,
+            None => config.module.0.starts_with(&self.module.0),
+        }
+    }
+
+    /// The address as text.
+    pub fn address(&self) -> String {
+        match &self.resource {
+            Some(resource) => ConfigResource { module: self.module.clone(), resource: resource.clone() }.to_string(),
+            None => self.module.to_string(),
+        }
+    }
+}
+
+/// A `removed` block.
+pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let content = compiling.content(block, &REMOVED);
+    let mut lifecycle = None;
+    let mut provisioners = Vec::new();
+    for inner in &content.blocks {
+        if inner.block_type == "lifecycle" {
+            if lifecycle.is_some() {
+                compiling.error("Duplicate lifecycle block", "A removed block has one lifecycle block.", &inner.range);
+                continue;
+            }
+            let read = compiling.content(inner, &LIFECYCLE);
+            lifecycle = Some(compiling.literal_bool(read.get("destroy")));
+            continue;
+        }
+        let Some(found) = provisioner(compiling, inner) else { continue };
+        if found.on_destroy {
+            provisioners.push(found);
+        } else {
+            compiling.error(
+                "Invalid \"removed.provisioner\" block",
+                "What runs for removed objects runs before they are destroyed: write when = destroy.",
+                &inner.range,
+            );
+        }
+    }
+    let Some(expression) = content.get("from") else { return };
+    let address = match read_address(expression) {
+        Some(Ok(found)) => found,
+        Some(Err(problem)) => return compiling.diagnostics.push(problem),
+        None => return compiling.diagnostics.push(not_static(expression.range())),
+    };
+    if let Some(problem) = unsuitable(&address) {
+        return compiling.diagnostics.push(problem);
+    }
+    let module = address.module_from(&compiling.module.path);
+    compiling.module.removed.push(RemovedBlock {
+        module,
+        resource: address.resource.map(|(resource, _)| resource),
+        destroy: lifecycle.flatten(),
+        provisioners,
+        range: block.range.clone(),
+    });
+}
+
+/// Addresses of configurations only, of what can be destroyed.
+fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
+    let (summary, detail) = if address.has_module_keys() {
+        (
+            "Module instance address with keys is not allowed",
+            "All instances of a module are removed together: write the address without keys.",
+        )
+    } else {
+        match &address.resource {
+            Some((resource, _)) if resource.mode == ResourceMode::Data => (
+                "Data source address is not allowed",
+                "Data sources have no objects that could be destroyed or forgotten. Taking their block out is enough.",
+            ),
+            Some((resource, _)) if resource.mode == ResourceMode::Ephemeral => (
+                "Ephemeral resource address is not allowed",
+                "Ephemeral resources are never in state. Taking their block out is enough.",
+            ),
+            Some((_, key)) if *key != InstanceKey::None => (
+                "Resource instance address with keys is not allowed",
+                "All instances of a resource are removed together: write the address without keys.",
+            ),
+            _ => return None,
+        }
+    };
+    Some(Diagnostic::error(summary, detail).at(address.range.clone()))
+}
+
+/// Warnings about blocks that do not say what becomes of the objects.
+pub(crate) fn without_lifecycle(module: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
+    module.removed.iter().filter(|block| block.destroy.is_none()).map(|block| {
+        Diagnostic::warning(
+            "Missing lifecycle from the removed block",
+            format!(
+                "This block does not say whether the objects of {} are to be destroyed, so they are forgotten and stay \
+                 in the world. Write lifecycle {{ destroy = false }} or destroy = true.",
+                block.address()
+            ),
+        )
+        .at(block.range.clone())
+    })
+}

@@ -1,0 +1,228 @@
+//! `resource`, `data` and `ephemeral` blocks.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{Resource, ResourceMode};
+
+use super::call::provider_key_references;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::optional;
+use super::provisioner::provisioner;
+use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock};
+use crate::reference::Reference;
+
+const RESOURCE: ContentRules = ContentRules {
+    attributes: &[optional("count"), optional("for_each"), optional("provider"), optional("depends_on")],
+    blocks: &[
+        BlockRule { name: "lifecycle", labels: &[] },
+        BlockRule { name: "connection", labels: &[] },
+        BlockRule { name: "provisioner", labels: &["type"] },
+        BlockRule { name: "locals", labels: &[] },
+        BlockRule { name: "_", labels: &[] },
+    ],
+    open: true,
+};
+
+/// Blocks of these kinds have no provisioners.
+const WITHOUT_PROVISIONERS: ContentRules = ContentRules {
+    blocks: &[
+        BlockRule { name: "lifecycle", labels: &[] },
+        BlockRule { name: "locals", labels: &[] },
+        BlockRule { name: "_", labels: &[] },
+    ],
+    ..RESOURCE
+};
+
+const ARGUMENTS: &[&str] = &["count", "for_each", "provider", "depends_on"];
+const BLOCKS: &[&str] = &["lifecycle", "connection", "provisioner", "locals", "_"];
+const BLOCKS_WITHOUT_PROVISIONERS: &[&str] = &["lifecycle", "locals", "_"];
+
+/// Where a resource block stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Nested {
+    /// At the top of a file.
+    No,
+    /// In the check block of this name.
+    Check(SmolStr),
+}
+
+/// The mode of a block and what messages call it: when it is named wrongly, when it is there twice.
+fn kind(block: &FoundBlock) -> (ResourceMode, &'static str, &'static str) {
+    match block.block_type {
+        "resource" => (ResourceMode::Managed, "resource", "resource"),
+        "data" => (ResourceMode::Data, "data resource", "data"),
+        _ => (ResourceMode::Ephemeral, "ephemeral resource", "ephemeral"),
+    }
+}
+
+/// A `resource`, `data` or `ephemeral` block at the top of a file.
+pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    resource_block(compiling, block, Nested::No);
+}
+
+/// Reads a block; what it is called where it could be read.
+pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, nested: Nested) -> Option<Resource> {
+    let (mode, what, word) = kind(block);
+    let resource = Resource { mode, type_name: block.labels[0].0.clone(), name: block.labels[1].0.clone() };
+    let valid =
+        compiling.identifier(&block.labels[0], &format!("{what} type")) & compiling.identifier(&block.labels[1], what);
+    if let Some(first) = compiling.module.resources.get(&resource) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            &format!("Duplicate {word} {:?} configuration", resource.type_name.as_str()),
+            format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
+            &block.range,
+        );
+        return None;
+    }
+    let managed = mode == ResourceMode::Managed;
+    let content = compiling.content(block, if managed { &RESOURCE } else { &WITHOUT_PROVISIONERS });
+    if nested != Nested::No {
+        for name in ["count", "for_each"] {
+            if let Some(found) = content.attributes.get(name) {
+                let at = found.name_range.clone();
+                compiling.error(
+                    &format!("Invalid \"{name}\" attribute"),
+                    format!("A data block in a check is there once: {name:?} cannot be used in it."),
+                    &at,
+                );
+            }
+        }
+    }
+    let read = inner_blocks(compiling, &content.blocks, mode, &nested);
+    let InnerBlocks { lifecycle, enabled, connection, provisioners } = read;
+    let repetition = compiling.repetition(&content, enabled);
+    let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
+    let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
+    let taken = if managed { BLOCKS } else { BLOCKS_WITHOUT_PROVISIONERS };
+    let mut references = compiling.body_references(block.body, ARGUMENTS, taken);
+    if let Some(expression) = repetition.expression() {
+        references.extend(compiling.references(expression));
+    }
+    if let Some(ProviderReference { key: Some(key), .. }) = &provider {
+        references.extend(provider_key_references(compiling, key));
+    }
+    for condition in lifecycle.preconditions.iter().chain(&lifecycle.postconditions) {
+        references.extend(compiling.references(&condition.condition));
+        references.extend(compiling.references(&condition.error_message));
+    }
+    let mut trigger_references = Vec::new();
+    for trigger in &lifecycle.replace_triggered_by {
+        trigger_references.extend(compiling.references(trigger));
+    }
+    if let Some(expression) = &lifecycle.prevent_destroy {
+        references.extend(compiling.references(expression));
+    }
+    let found = ResourceBlock {
+        resource: resource.clone(),
+        repetition,
+        provider,
+        depends_on,
+        lifecycle,
+        provisioners,
+        connection,
+        check: match nested {
+            Nested::Check(name) => Some(name),
+            Nested::No => None,
+        },
+        body: compiling.body_source(block, ARGUMENTS, taken),
+        references,
+        trigger_references,
+        range: block.range.clone(),
+    };
+    if !valid {
+        return None;
+    }
+    compiling.module.resources.insert(resource.clone(), Arc::new(found));
+    Some(resource)
+}
+
+/// The blocks of a resource that the language reads.
+#[derive(Default)]
+struct InnerBlocks {
+    lifecycle: Lifecycle,
+    enabled: Option<weft_syntax::Expression>,
+    connection: Option<Connection>,
+    provisioners: Vec<super::Provisioner>,
+}
+
+/// A `connection` block of a resource.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Its arguments.
+    pub body: BodySource,
+    /// What it refers to.
+    pub references: Vec<Reference>,
+}
+
+fn inner_blocks(
+    compiling: &mut Compiling<'_>,
+    blocks: &[FoundBlock],
+    mode: ResourceMode,
+    nested: &Nested,
+) -> InnerBlocks {
+    let mut read = InnerBlocks::default();
+    let mut first_lifecycle = None;
+    let mut first_connection = None;
+    let place = |block: &FoundBlock| format!("{}:{}", block.range.file, block.range.start.line);
+    for inner in blocks {
+        match inner.block_type {
+            "lifecycle" if *nested != Nested::No => compiling.error(
+                "Invalid lifecycle block",
+                "A data block in a check has no lifecycle of its own: the check is what looks at it.",
+                &inner.range,
+            ),
+            "lifecycle" => match &first_lifecycle {
+                Some(first) => compiling.error(
+                    "Duplicate lifecycle block",
+                    format!("This resource already has a lifecycle block at {first}."),
+                    &inner.range,
+                ),
+                None => {
+                    first_lifecycle = Some(place(inner));
+                    (read.lifecycle, read.enabled) = compiling.lifecycle(inner, mode);
+                }
+            },
+            "connection" => match &first_connection {
+                Some(first) => compiling.error(
+                    "Duplicate connection block",
+                    format!("This resource already has a connection block at {first}."),
+                    &inner.range,
+                ),
+                None => {
+                    first_connection = Some(place(inner));
+                    read.connection = Some(Connection {
+                        body: compiling.body_source(inner, &[], &[]),
+                        references: compiling.body_references(inner.body, &[], &[]),
+                    });
+                }
+            },
+            "provisioner" => read.provisioners.extend(provisioner(compiling, inner)),
+            "locals" => compiling.error(
+                "Reserved block type name in resource block",
+                "The block type name \"locals\" is kept for use by the language.",
+                &inner.range,
+            ),
+            _ => compiling.error(
+                "Block not supported yet",
+                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
+                &inner.range,
+            ),
+        }
+    }
+    let destroys = read.provisioners.iter().any(|found| found.on_destroy);
+    if destroys && let Some(connection) = &read.connection {
+        let references = connection.references.clone();
+        super::provisioner::only_own(compiling, &references);
+    }
+    read
+}
+
+impl Repetition {
+    /// Whether instances carry numbers.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Repetition::Count(_))
+    }
+}

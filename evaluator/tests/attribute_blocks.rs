@@ -1,0 +1,85 @@
+//! Attributes of the older SDK that are written as blocks.
+
+use weft_evaluator::config::BodySource;
+use weft_evaluator::decode::decode;
+use weft_expressions::console::BareScope;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+/// A rule with a port, addresses and, deeper, notes: as the `ingress` of a security group.
+fn schema(required: bool) -> Block {
+    let note = Type::object([("text".into(), Type::String)]);
+    let rule = Type::object([
+        ("port".into(), Type::Number),
+        ("from".into(), Type::list(Type::String)),
+        ("notes".into(), Type::set(note)),
+    ]);
+    let rules = Attribute { optional: !required, required, computed: !required, ..Attribute::new(Type::set(rule)) };
+    let name = Attribute { optional: true, ..Attribute::new(Type::String) };
+    Block { attributes: [("rules".into(), rules), ("name".into(), name)].into(), ..Block::default() }
+}
+
+fn decoded(text: &str, schema: &Block) -> (Value, Vec<Diagnostic>) {
+    let (tree, problems) = weft_syntax::parse_file("main.tf", text.into());
+    assert_eq!(problems, Vec::new());
+    let Some(block) = tree.root_body().blocks.first() else { panic!("a block is wanted") };
+    let source = BodySource {
+        tree: tree.clone(),
+        body: block.body,
+        taken_attributes: &[],
+        taken_blocks: &[],
+        missing: tree.range(block.header_span),
+    };
+    decode(&source, schema, &BareScope::new())
+}
+
+fn same(blocks: &str, attribute: &str) {
+    let (left, problems) = decoded(blocks, &schema(false));
+    assert_eq!(problems, Vec::new(), "{blocks}");
+    let (right, problems) = decoded(attribute, &schema(false));
+    assert_eq!(problems, Vec::new(), "{attribute}");
+    assert_eq!(left, right, "{blocks}");
+    assert_eq!(left.ty(), schema(false).implied_type(), "{blocks}");
+}
+
+#[test]
+fn blocks_are_elements_of_the_attribute() {
+    same(
+        "r {\n rules {\n port = 80\n }\n rules {\n port = \"443\"\n from = [\"x\"]\n }\n}",
+        "r {\n rules = [{ port = 80, from = null, notes = null }, { port = 443, from = [\"x\"], notes = null }]\n}",
+    );
+}
+
+#[test]
+fn dynamic_blocks_are_too() {
+    same(
+        "r {\n name = \"n\"\n dynamic \"rules\" {\n for_each = [1, 2]\n content {\n port = rules.value\n }\n }\n \
+         rules {\n port = 3\n }\n}",
+        "r {\n name = \"n\"\n rules = [for p in [1, 2, 3] : { port = p, from = null, notes = null }]\n}",
+    );
+}
+
+#[test]
+fn so_are_blocks_within_them() {
+    same(
+        "r {\n rules {\n port = 1\n notes {\n text = \"a\"\n }\n }\n}",
+        "r {\n rules = [{ port = 1, from = null, notes = [{ text = \"a\" }] }]\n}",
+    );
+}
+
+#[test]
+fn blocks_do_for_a_required_attribute() {
+    assert_eq!(decoded("r {\n rules {\n port = 1\n }\n}", &schema(true)).1, Vec::new());
+    let problems = decoded("r {\n}", &schema(true)).1;
+    assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Missing required argument"]);
+}
+
+#[test]
+fn one_body_has_one_form() {
+    let problems = decoded("r {\n rules = []\n rules {\n port = 1\n }\n}", &schema(false)).1;
+    assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Unsupported block type"]);
+    let problems = decoded("r {\n rules {\n ports = 1\n }\n}", &schema(false)).1;
+    assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Unsupported argument"]);
+}

@@ -1,0 +1,208 @@
+//! The property that formulas stand on: for generated expressions and generated results, running the formula of what
+//! evaluation over unknown inputs gives equals evaluating with the results known, marks and errors included; and what
+//! the plan says of the value (its type, that it is not null, a prefix, bounds) holds of what it turns out to be.
+//!
+//! One deviation is chosen: a part that nothing uses may fail without a word (`[a, tonumber(b)][0]`). So what parts are
+//! taken from is generated such that it does not fail.
+//!
+//! Inputs are unknown, unknown and sensitive, known in part, of unknown type, or live: known at plan, and something
+//! else at apply.
+//!
+//! `WEFT_CASES` asks for more or fewer cases, `WEFT_SEED` for others: a number, or `random`. The seed is printed.
+
+mod calls;
+mod compare;
+mod generate;
+mod inputs;
+mod worlds;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+use weft_expressions::compile::{Fault, run};
+use weft_expressions::evaluate::evaluate;
+use weft_expressions::functions;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::source::Position;
+use weft_syntax::parse_expression;
+
+use compare::{broken_promise, operations_of, origins_of, settled};
+use generate::{Choices, anything};
+use inputs::{Inputs, results};
+use worlds::{ApplyResults, PlanScope};
+
+/// Enough to meet each function some hundred times, in a few seconds.
+const CASES: u32 = 20_000;
+
+/// The seed of every run that does not ask for another, so that a test that passed passes again.
+const SEED: u64 = 2026;
+
+/// Levels of generated expressions.
+const DEPTH: usize = 4;
+
+fn text_has(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// The input and expression that bytes stand for.
+fn generated(bytes: &[u8]) -> (Inputs, String) {
+    let mut choices = Choices::new(bytes);
+    let inputs = results(&mut choices);
+    let text = anything(&mut choices, DEPTH);
+    (inputs, text)
+}
+
+fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
+    let (expression, problems) = parse_expression("test", Arc::from(text), Position::START);
+    if !problems.is_empty() {
+        return Err(format!("{text} does not parse: {problems:?}"));
+    }
+    let (known, known_problems) = evaluate(&expression, &PlanScope::new(inputs, true));
+    let known_failed = known_problems.iter().any(Diagnostic::is_error);
+    let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
+    let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
+    if let Some(problem) = problems.iter().find(|p| p.is_error()) {
+        // What live values are at plan may be wrong there alone, and an operand that is not known yet does not forgive
+        // the other; apart from these an error at plan is one at apply.
+        if !text_has(text, &["live.", "&&", "||"]) && !known_failed {
+            return Err(format!("an error at plan only: {problem:?}\n  {}", story()));
+        }
+        return Ok(());
+    }
+    if symbolic.deep().unexplained {
+        return Err(format!("an unknown without a formula\n  {}", story()));
+    }
+    if !known_failed
+        && !text.contains("live.")
+        && let Some(broken) = broken_promise(&symbolic, &known)
+    {
+        return Err(format!("the plan promised otherwise: {broken}\n  {}", story()));
+    }
+    let formula = symbolic.to_formula();
+    let origins = origins_of(symbolic.deep_origin());
+    let operations = operations_of(&formula);
+    if !operations.is_subset(&origins) {
+        return Err(format!("waits for {origins:?}, reads {operations:?}\n  {}", story()));
+    }
+    match run(&formula, &ApplyResults::new(inputs)) {
+        Ok(value) => {
+            if known_failed {
+                return Err(format!("ran to {value:?}\n  {}", story()));
+            }
+            // Marks that are only found at apply (by `try`, in a loop, of a list of unknown length) come too late for
+            // what was known at plan beside them, and a conditional marks its result as the branch not taken was
+            // marked at plan, even where that fails: then only content is compared.
+            let secret = text_has(text, &["secret", "sensitive("]);
+            let branched = text_has(text, &[" ? ", "%{ if", "&&", "||"]);
+            let (value, known) = if secret && (branched || text_has(text, &["try(", "for "])) {
+                (value.unmark_deep().0, known.unmark_deep().0)
+            } else {
+                (settled(&value, &Marks::NONE), settled(&known, &Marks::NONE))
+            };
+            // What a live list is at apply may be of another type, and lists of different types are never equal.
+            let open = branched && text.contains("live.") && text_has(text, &["!=", "=="]);
+            let same = value == known || open || branched && format!("{value:?}") == format!("{known:?}");
+            if !same {
+                let (found, wanted) = (value.ty(), known.ty());
+                return Err(format!("ran to {value:?} of {found}, not {known:?} of {wanted}\n  {}", story()));
+            }
+        }
+        Err(Fault::Skipped) => return Err(format!("was skipped\n  {}", story())),
+        Err(Fault::Failed(found)) => {
+            let summaries = |problems: &[Diagnostic]| {
+                problems.iter().filter(|p| p.is_error()).map(|p| p.summary.clone()).collect::<BTreeSet<_>>()
+            };
+            if !known_failed || summaries(&found).is_disjoint(&summaries(&known_problems)) {
+                return Err(format!("failed with {found:?}\n  {}", story()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn seed() -> u64 {
+    match std::env::var("WEFT_SEED").as_deref() {
+        Ok("random") => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            now.as_nanos() as u64
+        }
+        Ok(text) => text.parse().unwrap_or(SEED),
+        Err(_) => SEED,
+    }
+}
+
+fn cases() -> u32 {
+    std::env::var("WEFT_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES)
+}
+
+#[test]
+fn running_equals_evaluating() {
+    let seed = seed();
+    println!("WEFT_SEED={seed} WEFT_CASES={}", cases());
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let strategy = proptest::collection::vec(proptest::prelude::any::<u8>(), 0..240);
+    let outcome = runner.run(&strategy, |bytes| {
+        let (inputs, text) = generated(&bytes);
+        check(&text, &inputs).map_err(proptest::test_runner::TestCaseError::fail)
+    });
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(story, _)) => panic!("with WEFT_SEED={seed}: {story}"),
+        Err(TestError::Abort(reason)) => panic!("with WEFT_SEED={seed}: {reason}"),
+    }
+}
+
+/// Every function is among what is generated, or is left out by name.
+#[test]
+fn all_functions_are_generated() {
+    let called = |name: &str| {
+        let call = format!("{name}(");
+        let stands = |text: &str| {
+            text.match_indices(&call)
+                .any(|(at, _)| !text[..at].ends_with(|before: char| before.is_ascii_alphanumeric() || before == '_'))
+        };
+        calls::patterns().any(stands)
+    };
+    let left_out: BTreeSet<&str> = calls::LEFT_OUT.iter().map(|(name, _)| *name).collect();
+    let missing: Vec<&str> =
+        functions::all().iter().map(|f| f.name).filter(|name| !called(name) && !left_out.contains(name)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    let both: Vec<&&str> = left_out.iter().filter(|name| called(name)).collect();
+    assert_eq!(both, Vec::<&&str>::new());
+}
+
+/// How many of the generated expressions say something: a formula that runs to a value, or an error at apply.
+#[test]
+fn most_cases_say_something() {
+    let mut state = SEED;
+    let mut counts = [0usize; 4];
+    for _ in 0..2_000 {
+        let bytes: Vec<u8> = (0..240)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            })
+            .collect();
+        let (inputs, text) = generated(&bytes);
+        let (expression, _) = parse_expression("test", Arc::from(text.as_str()), Position::START);
+        let (symbolic, problems) = evaluate(&expression, &PlanScope::new(&inputs, false));
+        let kind = if problems.iter().any(Diagnostic::is_error) {
+            0
+        } else if !symbolic.deep().formula {
+            1
+        } else if run(&symbolic.to_formula(), &ApplyResults::new(&inputs)).is_ok() {
+            2
+        } else {
+            3
+        };
+        counts[kind] += 1;
+    }
+    let [plan_errors, constants, values, errors] = counts;
+    println!("errors at plan {plan_errors}, constants {constants}, values {values}, errors at apply {errors}");
+    assert!(values > 600 && errors > 150 && plan_errors < 1_000, "{counts:?}");
+}

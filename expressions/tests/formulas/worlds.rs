@@ -1,0 +1,153 @@
+//! What expressions are evaluated in, and where formulas take their results from.
+
+use std::collections::BTreeMap;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_expressions::compile::{Fault, Results};
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::functions::{CallContext, FunctionError};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Occurrence, Parameter};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{Traversal, Tree};
+
+use crate::inputs::{Inputs, planned};
+
+/// The folder that relative names of files begin at.
+const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/conformance");
+
+#[derive(Default)]
+struct Numbers {
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl Numbers {
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            base_directory: FilePath::new(BASE),
+            plan_timestamp: Some("2024-02-29T12:00:00Z"),
+            ..CallContext::new(&self.occurrences, &self.parameters)
+        }
+    }
+}
+
+/// The provider function that there is: a text twice.
+fn twice() -> ProviderFunction {
+    let parameter = FunctionParameter {
+        name: "text".into(),
+        ty: Type::String,
+        allow_null: false,
+        allow_unknown: false,
+        description: String::new(),
+    };
+    let signature = FunctionSignature {
+        parameters: vec![parameter],
+        variadic: None,
+        result: Type::String,
+        summary: String::new(),
+        description: String::new(),
+        deprecation_message: String::new(),
+    };
+    ProviderFunction { provider: "p".into(), function: "twice".into(), signature: Arc::new(signature) }
+}
+
+fn call_twice(arguments: &[Value]) -> Result<Value, FunctionError> {
+    match arguments.first().and_then(Value::as_str) {
+        Some("") => Err(FunctionError::new("nothing twice is nothing")),
+        Some(text) => Ok(Value::string(text.repeat(2))),
+        None => Err(FunctionError::new("a text is wanted")),
+    }
+}
+
+/// The names `r` and `live`.
+pub struct PlanScope {
+    roots: BTreeMap<&'static str, Value>,
+    numbers: Numbers,
+}
+
+impl PlanScope {
+    /// With results known, or as they are at plan.
+    pub fn new(inputs: &Inputs, known: bool) -> PlanScope {
+        let mut plain = Vec::new();
+        let mut live = Vec::new();
+        for (at, (name, value)) in inputs {
+            let value = if known { value.clone() } else { planned(*at, name, value) };
+            match name.strip_prefix("live.") {
+                Some(name) => live.push((name, value)),
+                None => plain.push((*name, value)),
+            }
+        }
+        let roots = BTreeMap::from([("r", Value::object(plain)), ("live", Value::object(live))]);
+        PlanScope { roots, numbers: Numbers::default() }
+    }
+}
+
+impl Scope for PlanScope {
+    fn resolve(&self, _: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        match self.roots.get(traversal.root.text.as_str()) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            None => Err(vec![Diagnostic::error("Unknown name", traversal.root.text.to_string())]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        self.numbers.context()
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.numbers.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {
+        Ok(twice())
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
+        call_twice(arguments)
+    }
+}
+
+/// The results at apply.
+pub struct ApplyResults {
+    inputs: Inputs,
+    numbers: Numbers,
+}
+
+impl ApplyResults {
+    pub fn new(inputs: &Inputs) -> ApplyResults {
+        ApplyResults { inputs: inputs.clone(), numbers: Numbers::default() }
+    }
+}
+
+impl Results for ApplyResults {
+    fn result(&self, operation: OperationId) -> Result<Value, Fault> {
+        let (_, value) = self.inputs.get(&operation.0).ok_or(Fault::Skipped)?;
+        Ok(value.unmark().0)
+    }
+
+    fn input(&self, _: &str) -> Result<Value, Fault> {
+        Err(Fault::Skipped)
+    }
+
+    fn impure(&self, _: Occurrence) -> Option<Value> {
+        None
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        self.numbers.context()
+    }
+
+    fn provider_function(&self, _: &str, _: &str) -> Result<ProviderFunction, Diagnostic> {
+        Ok(twice())
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
+        call_twice(arguments)
+    }
+}

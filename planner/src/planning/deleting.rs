@@ -1,0 +1,176 @@
+//! Objects that go: deleted, or forgotten and left alone.
+
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::graph::{Action, OperationId, PlannedObject, StateRecord};
+use weft_graph_format::schema::Schema;
+use weft_graph_format::value::Value;
+use weft_providers::Provider;
+use weft_providers::call::PlanRequest;
+
+use super::records::PendingRecord;
+use super::{Delete, DeleteKind, Planning, Problems, without_provenance};
+use crate::diagnostics::{call_failed, placed};
+use crate::prior::Prior;
+
+impl Planning {
+    /// Asks the provider about a delete where it wants to be asked, notes the change and drafts it.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) async fn plan_delete(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        instance: &ProviderInstance,
+        provider: &Provider,
+        schema: &Schema,
+        prior: &Prior,
+        reason: Reason,
+    ) -> Result<Option<OperationId>, Problems> {
+        let text = address.to_string();
+        if prior.value.is_null() {
+            // Gone already: only state has to learn of it.
+            if deposed.is_none() {
+                self.records.lock().push(PendingRecord {
+                    address: address.clone(),
+                    object: None,
+                    provider: instance.clone(),
+                });
+            }
+            self.claim(text, true);
+            return Ok(None);
+        }
+        if let Some(why) = self.is_left_alone(address, Some(&prior.record)) {
+            let reason = if reason == Reason::None { why } else { reason };
+            return Ok(Some(self.plan_forget(address, deposed, instance, schema, prior, reason)));
+        }
+        if deposed.is_none() {
+            self.heed_protection(address, "destroyed");
+        }
+        let null = Value::null(schema.block.implied_type());
+        let mut private = prior.private.clone();
+        let plan_destroy = provider.schema().await.map_err(|e| vec![call_failed(&e, None, &text)])?.plan_destroy;
+        if plan_destroy {
+            let request = PlanRequest {
+                type_name: address.resource.type_name.clone(),
+                prior_state: prior.value.unmark_deep().0,
+                proposed_new_state: null.clone(),
+                config: null.clone(),
+                prior_private: private.clone(),
+                provider_meta: None,
+                prior_identity: None,
+            };
+            let reply = provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;
+            self.accept(placed(&reply.diagnostics, None, &text))?;
+            private = reply.value.planned_private;
+        }
+        self.changes.lock().push(ResourceChange {
+            address: address.clone(),
+            previous_address: None,
+            deposed: deposed.clone(),
+            provider: instance.clone(),
+            action: ChangeAction::Only(Action::Delete),
+            reason,
+            before: without_provenance(&prior.value),
+            after: null,
+            replace_paths: Vec::new(),
+            before_record: Some(prior.record.clone()),
+            schema_version: schema.version,
+        });
+        self.pending.lock().insert(address.all(), ());
+        let operation = self.draft_delete(address, deposed, instance, Some(prior), DeleteKind::Final, &private);
+        self.claim(text, true);
+        Ok(operation)
+    }
+
+    /// Why an object that nobody wants any more is not deleted but left alone; none when it is deleted.
+    pub(crate) fn is_left_alone(&self, address: &ResourceInstance, record: Option<&StateRecord>) -> Option<Reason> {
+        let block = self.blocks.get(&address.config());
+        match block.and_then(|block| block.lifecycle.destroy) {
+            Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
+            Some(true) => None,
+            None => record.is_some_and(|r| r.skip_destroy).then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+        }
+    }
+
+    /// Takes an object out of state and leaves it alone.
+    pub(crate) fn plan_forget(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        instance: &ProviderInstance,
+        schema: &Schema,
+        prior: &Prior,
+        reason: Reason,
+    ) -> OperationId {
+        let operation = self.draft_forget(address, deposed.clone(), Some(prior));
+        self.changes.lock().push(ResourceChange {
+            address: address.clone(),
+            previous_address: None,
+            deposed,
+            provider: instance.clone(),
+            action: ChangeAction::Only(Action::Forget),
+            reason,
+            before: without_provenance(&prior.value),
+            after: Value::null(schema.block.implied_type()),
+            replace_paths: Vec::new(),
+            before_record: Some(prior.record.clone()),
+            schema_version: schema.version,
+        });
+        self.pending.lock().insert(address.all(), ());
+        self.claim(address.to_string(), true);
+        operation
+    }
+
+    /// Drafts a forget.
+    pub(crate) fn draft_forget(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        prior: Option<&Prior>,
+    ) -> OperationId {
+        let operation = self.builder.forget(address.clone(), deposed).id();
+        let mut ordering = self.ordering.lock();
+        for name in prior.into_iter().flat_map(|p| &p.record.dependencies) {
+            ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
+        }
+        operation
+    }
+
+    /// Drafts a delete. Empty private data stands for that of the prior object.
+    pub(crate) fn draft_delete(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        instance: &ProviderInstance,
+        prior: Option<&Prior>,
+        kind: DeleteKind,
+        private: &[u8],
+    ) -> Option<OperationId> {
+        let prior = prior?;
+        let shard = Self::shard(instance);
+        let opened = self.opened(instance);
+        let object = self.object(address, prior);
+        let private = if private.is_empty() { prior.private.clone() } else { private.to_vec() };
+        let planned = PlannedObject {
+            action: Action::Delete,
+            value: Value::null(prior.value.ty()),
+            private,
+            legacy: false,
+            is_final: true,
+            record: prior.record.clone(),
+            sensitive: Vec::new(),
+            lookup: None,
+        };
+        let state = self.builder.prior_state(address.clone(), deposed.clone(), object, shard.clone());
+        let plan = self.builder.final_plan(address.clone(), opened.provider, Some(state), None, planned, shard.clone());
+        let apply = self.builder.apply(address.clone(), deposed, plan, shard);
+        self.builder.wait(apply.id(), self.provider_origin(instance));
+        let operation = self.applied(instance, apply);
+        let mut ordering = self.ordering.lock();
+        ordering.deletes.entry(address.config()).or_default().push(Delete { operation, kind });
+        for name in &prior.record.dependencies {
+            ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
+        }
+        Some(operation)
+    }
+}

@@ -1,0 +1,71 @@
+//! Changes of state alone.
+
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::graph::{PriorObject, StateRecord};
+use weft_graph_format::value::Value;
+
+use super::changing::Target;
+use super::{Planning, without_provenance};
+use crate::prior::Prior;
+
+/// A change of state alone.
+pub(crate) struct PendingRecord {
+    address: ResourceInstance,
+    object: Option<PriorObject>,
+    provider: ProviderInstance,
+}
+
+impl PendingRecord {
+    /// State is to have this object, or none, under the address.
+    pub(crate) fn new(address: ResourceInstance, object: Option<PriorObject>, provider: ProviderInstance) -> Self {
+        PendingRecord { address, object, provider }
+    }
+}
+
+impl Planning {
+    /// An object as operations carry it.
+    pub(crate) fn object(&self, address: &ResourceInstance, prior: &Prior) -> PriorObject {
+        PriorObject {
+            value: without_provenance(&prior.value),
+            private: prior.private.clone(),
+            tainted: prior.tainted,
+            revision: self.stored(address).map_or(0, |s| s.revision.0),
+            record: prior.record.clone(),
+        }
+    }
+
+    /// Notes what state has to learn of an instance that nothing else happens to.
+    pub(crate) fn note_record(&self, target: &Target<'_>, before: &Value) {
+        let Some(prior) = target.prior else { return };
+        let provider = &target.desired.provider;
+        let known = self.stored(&target.desired.address).is_some_and(|s| s.record.provider == provider.to_string());
+        let same = known && prior.stored.same_content(before) && prior.record == target.record;
+        if same {
+            return;
+        }
+        let address = target.desired.address.clone();
+        let mut object = self.object(&address, prior);
+        object.record = StateRecord {
+            identity: prior.record.identity.clone(),
+            identity_schema_version: prior.record.identity_schema_version,
+            ..target.record.clone()
+        };
+        self.records.lock().push(PendingRecord {
+            address,
+            object: Some(object),
+            provider: target.desired.provider.clone(),
+        });
+    }
+
+    /// Drafts the changes of state alone. Says whether there are any.
+    pub(crate) fn draft_records(&self) -> bool {
+        let mut records = std::mem::take(&mut *self.records.lock());
+        let any = !records.is_empty();
+        records.sort_by(|a, b| a.address.cmp(&b.address));
+        for record in records {
+            self.claim(record.address.to_string(), true);
+            self.builder.record(record.address, record.object, record.provider);
+        }
+        any
+    }
+}

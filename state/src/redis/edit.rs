@@ -1,0 +1,45 @@
+//! EDIT: one script call for the whole of it. Rare and made by a person, so it may hold the server longer than a step:
+//! some 10 ms for a thousand instances.
+
+use super::claims::ClaimParts;
+use super::scripts::Script;
+use super::{Core, random, steps};
+use crate::edit::{Edit, EditAnswer};
+use crate::step::ClaimAnswer;
+use crate::store::StoreError;
+
+/// Stands in for a run where writes belong to none.
+const NOBODY: &str = "nobody";
+
+impl Core {
+    /// See [`crate::store::RunStore::edit`].
+    pub(super) async fn edit(&self, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        let keys = self.keys.of_nobody();
+        let mut command = self.connection.scripts.call(Script::Edit, &keys);
+        let (lineage, serial) = match &edit.identity {
+            Some((lineage, serial)) => (lineage.as_str(), serial.to_string()),
+            None => ("", String::new()),
+        };
+        command
+            .arg(self.incarnation.to_string())
+            .arg(format!("{:032x}", random()?))
+            .arg(NOBODY)
+            .arg(edit.seen)
+            .arg(lineage)
+            .arg(serial);
+        steps::add_writes(&mut command, &edit.writes)?;
+        let words = self.connection.script(command).await?;
+        match words.text(0).as_str() {
+            "EDITED" => Ok(EditAnswer::Edited),
+            "CHANGED" => Ok(EditAnswer::Changed { serial: words.text(1).parse().unwrap_or_default() }),
+            "HELD" => {
+                let held = words.list(1).chunks_exact(3).map(<[String]>::to_vec).collect();
+                match self.refusal(ClaimParts { fenced: None, stale: Vec::new(), held }).await? {
+                    ClaimAnswer::Refused { held, doubts, .. } => Ok(EditAnswer::Refused { held, doubts }),
+                    _ => Err(self.damaged(&self.keys.claims(), "a claim cannot be read")),
+                }
+            }
+            _ => Err(self.damaged(&self.keys.meta(), "the store is another one than at the start")),
+        }
+    }
+}
