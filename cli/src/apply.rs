@@ -16,10 +16,9 @@ use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_graph_format::value::Value;
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
-pub use elsewhere::{coordinator, follow, submit};
+pub use elsewhere::{coordinator, resume as resume_elsewhere, submit};
 pub use here::{Place, begin, resume};
 pub use problems::{client as client_problem, run as run_problem};
-pub use progress::Progress;
 
 use crate::options::Arguments;
 use crate::render::events::Counts;

@@ -8,6 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::options::{Arguments, Flag, Takes, switch, text};
+use crate::store::without_lock;
 use crate::view::View;
 
 /// A command.
@@ -76,7 +77,11 @@ impl Invocation<'_> {
 
     /// Says what went wrong.
     pub fn fail(&self, problems: &[Diagnostic]) -> Exit {
-        self.view.diagnostics(problems);
+        if self.arguments.switch("lock", true) {
+            self.view.diagnostics(problems);
+        } else {
+            self.view.diagnostics(&problems.iter().map(without_lock).collect::<Vec<_>>());
+        }
         Exit::FAILED
     }
 

@@ -4,12 +4,15 @@ mod apply;
 mod console;
 mod coordinator;
 mod fmt;
+mod get;
+mod import;
 mod init;
 mod inspect;
 mod later;
 mod output;
 mod plan;
 mod providers;
+mod refresh;
 mod runs;
 mod show;
 mod state;
@@ -37,9 +40,15 @@ const ALL: &[&Command] = &[
     &console::CONSOLE,
     &coordinator::COORDINATOR,
     &fmt::FMT,
+    &get::GET,
+    &import::IMPORT,
     &output::OUTPUT,
     &inspect::INSPECT,
     &providers::PROVIDERS,
+    &providers::LOCK,
+    &providers::MIRROR,
+    &providers::SCHEMA,
+    &refresh::REFRESH,
     &runs::LIST,
     &runs::SHOW,
     &runs::RESUME,
@@ -62,6 +71,7 @@ const ALL: &[&Command] = &[
     &workspace::SHOW,
     &workspace::NEW,
     &workspace::SELECT,
+    &workspace::DELETE,
 ];
 
 /// Groups, and what they are about.

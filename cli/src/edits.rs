@@ -46,11 +46,7 @@ pub fn change<Answer>(
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity };
         match store.edit(edit).await {
             Ok(EditAnswer::Edited) => Ok(answer),
-            Ok(EditAnswer::Changed { .. }) => Err(one(Diagnostic::error(
-                "Failed to save state",
-                "Somebody else has changed the state meanwhile. Nothing was written; try again.",
-            ))),
-            Ok(EditAnswer::Refused { held, doubts }) => Err(one(refused(&held, &doubts))),
+            Ok(refused) => Err(one(refusal(&refused))),
             Err(error) => Err(one(store::problem(&error))),
         }
     });
@@ -70,7 +66,7 @@ pub fn file_of(snapshot: &Snapshot) -> StateFile {
 }
 
 /// What must be written so that the state holds what the file does.
-fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
+pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     let mut writes = Writes::default();
     for (address, record) in &file.instances {
         if snapshot.instances.get(address).is_none_or(|known| known.record != *record) {
@@ -94,8 +90,19 @@ fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     writes
 }
 
+/// Says why an edit was not made.
+pub fn refusal(answer: &EditAnswer) -> Diagnostic {
+    match answer {
+        EditAnswer::Refused { held, doubts } => in_use(held, doubts),
+        EditAnswer::Edited | EditAnswer::Changed { .. } => Diagnostic::error(
+            "Failed to save state",
+            "Somebody else has changed the state meanwhile. Nothing was written; try again.",
+        ),
+    }
+}
+
 /// Says that runs hold what was to be written.
-fn refused(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
+fn in_use(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
     /// Names that are listed; more would hide the advice.
     const LISTED: usize = 20;
     let mut lines: Vec<String> = held

@@ -2,11 +2,12 @@
 //!
 //! Reading order: [`invocation`] takes the command line apart ([`options`], [`command`]) and calls one of [`commands`];
 //! [`context`] is where it runs, [`view`] where its words go, [`render`] what they look like, [`exit`] how it ends.
-//! [`project`] is a configuration with its providers, [`variables`] the values it is given, [`plan`] makes a plan file
-//! of it; [`store`] is where state and runs are; [`outline`] turns a plan file into what a coordinator carries out, and
+//! [`project`] is a configuration with its providers, [`modules`] the list of what it calls, [`variables`] the values it is given, [`plan`] makes a plan file
+//! of it; [`store`] is where state and runs are, [`backend`] what says so; [`outline`] turns a plan file into what a coordinator carries out, and
 //! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run.
 
 mod apply;
+mod backend;
 mod command;
 mod commands;
 mod context;
@@ -14,6 +15,7 @@ mod edits;
 mod exit;
 mod invocation;
 mod logging;
+mod modules;
 mod options;
 mod outline;
 mod packages;

@@ -31,7 +31,8 @@ pub fn run_plan(plan: &PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnost
             None => {}
         }
     }
-    Ok(RunPlan { outline: Arc::new(outline(plan)), fragments, digest, inputs: BTreeMap::new() })
+    let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
+    Ok(RunPlan { outline: Arc::new(outline(plan)), fragments, digest, inputs: BTreeMap::new(), wanted })
 }
 
 /// The operations as a coordinator sees them.

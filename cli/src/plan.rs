@@ -16,9 +16,9 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::value::{Kind, PlainValue, Value};
+use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanOptions, PlanOutcome, Planned, ProviderSet, plan};
+use weft_planner::{Look, Looking, PlanOptions, PlanOutcome, Planned, ProviderSet, Watch, plan};
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
@@ -28,14 +28,16 @@ use crate::context::{Context, now};
 use crate::exit::Exit;
 use crate::options::Arguments;
 use crate::packages::{Installed, pool_options};
-use crate::render::events::Hook;
+use crate::render::events::{self, Hook};
+use crate::render::plan as lines;
 use crate::variables;
+use crate::view::View;
 
 /// Operations at a time unless the user says otherwise.
 pub const PARALLELISM: usize = 10;
 
 /// What the user wants planned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// What for.
     pub mode: UiMode,
@@ -154,6 +156,8 @@ pub struct Basis<'a> {
     pub packages: &'a Installed,
     /// Source texts, for the lines that travel with the plan.
     pub sources: Sources,
+    /// Where progress is shown.
+    pub view: &'a View,
 }
 
 /// A plan, as far as one could be made.
@@ -164,8 +168,6 @@ pub struct Made {
     pub diagnostics: Vec<Diagnostic>,
     /// Values that are not in it.
     pub inputs: Inputs,
-    /// Data sources that were read meanwhile: what scripts are told of as operations.
-    pub reads: Vec<Hook>,
 }
 
 /// Plans.
@@ -173,6 +175,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
     let pool = ProviderPool::new(pool_options(&basis.context.data_directory));
     let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
+    let (watch, mut looks) = Watch::new();
     let inputs = PlanInputs {
         root: basis.root.clone(),
         environment: basis.context.environment(basis.workspace.clone(), timestamp.clone()),
@@ -185,8 +188,19 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             replace: wishes.replace.clone(),
             timestamp: timestamp.clone(),
         },
+        watch,
     };
-    let planning = plan(inputs);
+    let planning = async {
+        let planning = plan(inputs);
+        tokio::pin!(planning);
+        loop {
+            tokio::select! {
+                biased;
+                Some(look) = looks.recv() => tell_look(basis.view, look),
+                outcome = &mut planning => break outcome,
+            }
+        }
+    };
     tokio::pin!(planning);
     let outcome = tokio::select! {
         outcome = &mut planning => outcome,
@@ -212,25 +226,26 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             Err(problems) => diagnostics.extend(problems),
         }
     }
-    let reads = planned.as_ref().map(reads).unwrap_or_default();
     let file = planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
-    Made { file, diagnostics, inputs, reads }
+    Made { file, diagnostics, inputs }
 }
 
-fn reads(planned: &Planned) -> Vec<Hook> {
-    let read = planned.read.keys().filter_map(|address| Some((address, planned.refreshed.get(address)?)));
-    read.map(|(address, prior)| {
-        let id = ["id", "name"].into_iter().find_map(|key| {
-            let part = prior.value.as_fields()?.get(key)?;
-            let (marks, kind) = part.open();
-            match kind {
-                Kind::String(text) if !marks.is_sensitive() => Some((key.to_owned(), text.to_string())),
-                _ => None,
-            }
-        });
-        Hook { address: address.clone(), action: "read".to_owned(), id, elapsed_seconds: 0 }
-    })
-    .collect()
+/// Shows what planning looks at.
+fn tell_look(view: &View, look: Look) {
+    let Look { address, what, id, elapsed } = look;
+    let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
+    let id = id.map(|(key, value)| (key.to_owned(), value));
+    let hook = Hook { address, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
+    let (event, line) = match what {
+        Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
+        Looking::RefreshDone => (events::refresh_complete(&hook), None),
+        Looking::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
+        Looking::ReadDone => (events::apply_complete(&hook), Some(lines::done_line(&hook))),
+    };
+    view.event(event);
+    if let Some(line) = line.filter(|_| view.shows_progress()) {
+        view.line(&line);
+    }
 }
 
 fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
@@ -241,9 +256,12 @@ fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
 }
 
 fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
-    let Planned { changes, graph, claims, schemas, variables, refreshed, read, applyable } = planned;
+    let Planned { changes, graph, claims, schemas, variables, refreshed, snapshot, read, imported, warnings, checks, applyable } =
+        planned;
     let schemas = restricted(&schemas, &changes, &graph, read.iter());
     let places = places(&basis.root, &changes);
+    let found: BTreeMap<ResourceInstance, ProviderInstance> =
+        read.iter().chain(&imported).map(|(address, provider)| (address.clone(), provider.clone())).collect();
     let used = |source: &ProviderSource| schemas.contains_key(source);
     let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
         .map(|(name, variable)| {
@@ -268,7 +286,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         let sensitive = basis.root.variables.get(name).is_some_and(|variable| variable.sensitive);
         PlainValue::from(&if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() })
     };
-    let outputs = (wishes.mode == UiMode::Normal).then_some(&changes.outputs);
+    let outputs = (wishes.mode != UiMode::RefreshOnly).then_some(&changes.outputs);
     let manifest = Manifest {
         created: now(),
         lineage: basis.snapshot.lineage.clone(),
@@ -284,9 +302,11 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         replacements: wishes.replace.iter().map(ToString::to_string).collect(),
         backend: basis.backend,
         claims,
+        checks,
+        warnings,
         timestamp,
         places,
-        prior_state: prior_state::text(&basis.snapshot, &refreshed, &read, &schemas, outputs),
+        prior_state: prior_state::text(&snapshot, &refreshed, &found, &schemas, outputs),
         ..Manifest::default()
     };
     let mut sources =

@@ -4,14 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::{CompiledModule, Installed, has_configuration, load_tree};
+use weft_evaluator::config::{
+    CompiledModule, Installed, StaticInputs, has_configuration, link_problems, load_tree_with,
+};
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
 use weft_state::Snapshot;
 
-use crate::view::View;
+use crate::command::Invocation;
+use crate::context::{DEFAULT_WORKSPACE, environment};
+use crate::modules::ModuleList;
+use crate::variables;
 
 /// A configuration.
 #[derive(Debug)]
@@ -20,37 +25,91 @@ pub struct Project {
     pub root: Arc<CompiledModule>,
     /// There are no configuration files at all.
     pub empty: bool,
+    /// What is wrong inside of called modules and between them, where that is told once they are installed.
+    postponed: Vec<Diagnostic>,
 }
 
 impl Project {
-    /// Loads the configuration of the current directory; `view` learns its lines and shows its warnings.
+    /// Loads the configuration of the current directory; the view learns its lines and shows its warnings.
     ///
     /// # Errors
-    /// What is wrong with it, warnings included.
-    pub fn load(view: &View) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::load_quietly(view);
+    /// What is wrong with it, warnings included; modules that `init` has not seen.
+    pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
+        let (project, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) {
             return Err(problems);
         }
-        view.diagnostics(&problems);
+        invocation.view.diagnostics(&problems);
         Ok(project)
     }
 
-    /// The same as far as it goes, with all that is wrong beside it.
-    pub fn load_quietly(view: &View) -> (Project, Vec<Diagnostic>) {
-        let directory = Path::new(".");
-        let empty = !has_configuration(directory);
-        let (root, sources, problems) = load_tree(directory, &Installed::new());
-        view.know(&sources);
-        (Project { root, empty }, problems)
+    /// The same for who installs modules. What is wrong with these comes with [`Project::settled`].
+    ///
+    /// # Errors
+    /// What is wrong with the root module, warnings included.
+    pub fn load_uninstalled(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
+        let (mut project, mut problems) = Project::read(invocation);
+        if has_errors(&problems) {
+            if project.root.children.is_empty() {
+                return Err(problems);
+            }
+        } else {
+            problems.extend(link_problems(&project.root));
+        }
+        if has_errors(&problems) {
+            project.postponed = problems;
+        } else {
+            invocation.view.diagnostics(&problems);
+        }
+        Ok(project)
     }
 
-    /// The same, where there must be configuration files; `doing` is `Plan` or `Apply`.
+    /// Called when modules are installed.
+    ///
+    /// # Errors
+    /// What is wrong with them, warnings included.
+    pub fn settled(&self) -> Result<(), Vec<Diagnostic>> {
+        if self.postponed.is_empty() { Ok(()) } else { Err(self.postponed.clone()) }
+    }
+
+    /// As far as it goes, with all that is wrong beside it.
+    pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
+        let (project, mut problems) = Project::read(invocation);
+        let missing = match ModuleList::read(&invocation.context.data_directory) {
+            Ok(list) => list.problems(&project.root),
+            Err(problem) => vec![problem],
+        };
+        if !missing.is_empty() {
+            // What is inside of modules matters once they are installed.
+            problems.retain(|problem| problem.subject.as_ref().is_none_or(|range| !range.file.contains('/')));
+            problems.extend(missing);
+        }
+        if !has_errors(&problems) {
+            problems.extend(link_problems(&project.root));
+        }
+        (project, problems)
+    }
+
+    fn read(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
+        let directory = Path::new(".");
+        let empty = !has_configuration(directory);
+        let inputs = StaticInputs {
+            given: &|root| variables::gather(root, &invocation.arguments, None).given,
+            workspace: invocation.context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
+        };
+        let (root, sources, problems) = load_tree_with(directory, &Installed::new(), &inputs);
+        invocation.view.know(&sources);
+        let mut problems = problems;
+        problems.extend(encryption(&root));
+        (Project { root, empty, postponed: Vec::new() }, problems)
+    }
+
+    /// As [`Project::load`], where there must be configuration files; `doing` is `Plan` or `Apply`.
     ///
     /// # Errors
     /// What is wrong with it, or that there is none.
-    pub fn load_present(view: &View, doing: &str) -> Result<Project, Vec<Diagnostic>> {
-        let project = Project::load(view)?;
+    pub fn load_present(invocation: &Invocation<'_>, doing: &str) -> Result<Project, Vec<Diagnostic>> {
+        let project = Project::load(invocation)?;
         if project.empty {
             return Err(vec![Diagnostic::error(
                 "No configuration files",
@@ -137,4 +196,17 @@ pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
     texts.sort_unstable();
     texts.dedup();
     texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source)
+}
+
+/// Refuses to work without the encryption that is asked for: what was to be sealed would lie open.
+fn encryption(root: &CompiledModule) -> Vec<Diagnostic> {
+    let summary = "Encryption not supported yet";
+    let detail = "This version of Weft neither encrypts nor decrypts state and plan files, so it does not touch them.";
+    let mut problems: Vec<Diagnostic> =
+        root.encryption.iter().map(|range| Diagnostic::error(summary, detail).at(range.clone())).collect();
+    if environment("TF_ENCRYPTION").is_some() {
+        let detail = format!("The environment variable TF_ENCRYPTION is set. {detail}");
+        problems.push(Diagnostic::error(summary, detail));
+    }
+    problems
 }

@@ -5,7 +5,7 @@
 //! [`difference`] what is different between two values, [`plan`] the difference that a plan makes and the lines about
 //! an apply, [`state`] a state as text; [`values`] values as `output` writes them; [`progress`] how far
 //! each provider instance is; [`events`] the objects of the event stream; [`show_json`] the documents of `show -json`,
-//! and [`schemas`] the schemas by which objects are read.
+//! [`schemas`] the schemas by which objects are read, [`schema_json`] schemas as documents.
 
 pub mod diagnostics;
 mod difference;
@@ -13,6 +13,7 @@ pub mod events;
 pub mod plan;
 pub mod progress;
 mod quoting;
+pub mod schema_json;
 mod schemas;
 pub mod show_json;
 pub mod state;

@@ -6,22 +6,16 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Installed, load_tree};
-use weft_evaluator::decode::decode;
-use weft_expressions::console::BareScope;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::schema::{Attribute, Block};
-use weft_graph_format::types::Type;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::tfstate::{Problem, StateFileError};
 use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError};
 
+use crate::backend::LocalBackend;
 use crate::command::Invocation;
 use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
 
-/// The state file of the default workspace.
-const STATE_FILE: &str = "terraform.tfstate";
-/// The folder of the other workspaces' state files.
-const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
 /// What a plan calls a state file: this and its path.
@@ -62,26 +56,35 @@ impl Place {
         root: Option<&CompiledModule>,
     ) -> Result<Place, Vec<Diagnostic>> {
         let workspace = context.workspace().map_err(|problem| vec![problem])?;
+        let file = arguments.value("state");
         if let Some(place) = named(arguments, &workspace) {
             return Ok(place);
         }
-        let (path, folder) = match (arguments.value("state"), root) {
+        let backend = match (file, root) {
             (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments)),
-            (None, Some(root)) => local_backend(root)?,
-            (None, None) => {
-                let (root, _, _) = load_tree(std::path::Path::new("."), &Installed::new());
-                local_backend(&root)?
-            }
+            (None, Some(root)) => LocalBackend::of(root)?,
+            (None, None) => LocalBackend::of(&load_tree(Path::new("."), &Installed::new()).0)?,
         };
-        let path = if workspace == DEFAULT_WORKSPACE {
-            path.map_or_else(|| PathBuf::from(STATE_FILE), PathBuf::from)
-        } else {
-            folder
-                .map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from)
-                .join(workspace.as_str())
-                .join(STATE_FILE)
-        };
-        Ok(embedded(path, arguments))
+        backend.check(&context.data_directory).map_err(|problem| vec![problem])?;
+        Ok(Place::local(&backend, &workspace, arguments))
+    }
+
+    /// The place of a workspace, whatever is selected.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn of_workspace(arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
+        let workspace = workspace.into();
+        if let Some(place) = named(arguments, &workspace) {
+            return Ok(place);
+        }
+        let (root, _, _) = load_tree(Path::new("."), &Installed::new());
+        Ok(Place::local(&LocalBackend::of(&root)?, &workspace, arguments))
+    }
+
+    /// Where a local backend puts the state of a workspace.
+    pub fn local(backend: &LocalBackend, workspace: &SmolStr, arguments: &Arguments) -> Place {
+        embedded(backend.state_file(workspace), arguments)
     }
 
     /// The folder of all workspaces but the default one, beside the local state.
@@ -95,9 +98,8 @@ impl Place {
                 "With a store, choose the workspace by the environment variable TF_WORKSPACE; it is made when first used.",
             )]);
         }
-        let (root, _, _) = load_tree(std::path::Path::new("."), &Installed::new());
-        let (_, folder) = local_backend(&root)?;
-        Ok(folder.map_or_else(|| PathBuf::from(WORKSPACE_FOLDER), PathBuf::from))
+        let (root, _, _) = load_tree(Path::new("."), &Installed::new());
+        Ok(LocalBackend::of(&root)?.folder())
     }
 
     /// The place that options and environment name, else the one that a plan was made from.
@@ -257,28 +259,22 @@ fn backup_of(option: Option<&str>) -> Backup {
     }
 }
 
-/// `path` and `workspace_dir` of `backend "local"`.
-fn local_backend(root: &CompiledModule) -> Result<(Option<String>, Option<String>), Vec<Diagnostic>> {
-    let Some(body) = &root.local_backend else { return Ok((None, None)) };
-    let mut block = Block::default();
-    for name in ["path", "workspace_dir"] {
-        let mut attribute = Attribute::new(Type::String);
-        attribute.optional = true;
-        block.attributes.insert(name.into(), attribute);
+/// The code of problems with what is in a state file.
+const BAD_STATE: &str = "state-file";
+
+/// A problem as OpenTofu tells it when locking is off: nothing is said of the lock, and what is wrong is the summary.
+pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
+    if problem.code != BAD_STATE {
+        return problem.clone();
     }
-    let (value, problems) = decode(body, &block, &BareScope::new());
-    if has_errors(&problems) {
-        return Err(problems);
-    }
-    let text = |name: &str| {
-        let part = value.as_fields().and_then(|fields| fields.get(name));
-        part.and_then(|part| part.as_str().map(str::to_owned)).filter(|text| !text.is_empty())
-    };
-    Ok((text("path"), text("workspace_dir")))
+    Diagnostic::error(format!("error loading state: {}", problem.detail), "")
 }
 
 /// What a store says, for people.
 pub fn problem(error: &StoreError) -> Diagnostic {
+    if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
+        return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
+    }
     let (summary, hint) = match error {
         StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
         StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),

@@ -68,6 +68,8 @@ impl View {
             colour: !json && !plain && terminal,
             width: width.unwrap_or(Style::default().width),
             compact_warnings: arguments.switch("compact-warnings", false),
+            reveal: arguments.switch("show-sensitive", false),
+            boxes: !plain,
         };
         let consolidate =
             (arguments.switch("consolidate-warnings", true), arguments.switch("consolidate-errors", false));

@@ -1,5 +1,6 @@
 //! The other side of [`crate::server`]: what command lines ask of a coordinator, and how a worker connects to one.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -29,6 +30,12 @@ pub enum ClientError {
     /// The address is not one.
     #[error("{0:?} is not the address of a coordinator: give HOST:PORT")]
     Address(String),
+    /// There is no TLS yet, so nothing may travel beyond this machine.
+    #[error(
+        "the coordinator {0} is not on this machine, and what travels to it would not be encrypted: TLS is not there \
+         yet. Reach it through a tunnel (ssh -L) and name 127.0.0.1 here"
+    )]
+    NotLoopback(String),
     /// Nobody answers there.
     #[error("the coordinator at {address} does not answer: {error}")]
     Unreachable {
@@ -164,6 +171,11 @@ impl Watch {
 async fn channel(address: &str) -> Result<Channel, ClientError> {
     let bare = address.strip_prefix("http://").unwrap_or(address);
     let endpoint = Endpoint::from_shared(format!("http://{bare}")).map_err(|_| ClientError::Address(address.into()))?;
+    let host = endpoint.uri().host().unwrap_or_default().trim_matches(['[', ']']);
+    let loopback = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    if !loopback {
+        return Err(ClientError::NotLoopback(bare.to_owned()));
+    }
     let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
     endpoint.connect().await.map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -257,6 +269,17 @@ impl Client {
         });
         let operations = operations.collect();
         Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
+    }
+
+    /// The plan file of a run (of the newest unfinished one without a name) and the run's id; `None` when there is none.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub async fn plan(&mut self, run: Option<&str>) -> Result<Option<(String, Vec<u8>)>, ClientError> {
+        let request = proto::ReadPlanRequest { run: run.unwrap_or_default().to_owned() };
+        let response = self.runs.read_plan(request).await.map_err(|status| refused(&self.address, status))?;
+        let response = response.into_inner();
+        Ok((!response.run.is_empty()).then_some((response.run, response.plan)))
     }
 
     /// Goes on with a run (the newest unfinished one without a name); `None` when there is nothing to go on with.

@@ -296,6 +296,7 @@ impl Coordinator {
         self.now = self.now.max(now);
         match event {
             Event::Joined(hello) => self.joined(hello),
+            Event::Leaving(worker) => self.leaving(&worker),
             Event::Left(worker) => self.left(&worker),
             Event::Dead(worker) => self.dead(&worker),
             Event::Said(worker, message) => self.said(&worker, message),

@@ -9,6 +9,8 @@ use crate::worker::{FromWorker, Hello, Order};
 pub enum Event {
     /// A worker connected, for the first time or again.
     Joined(Hello),
+    /// It is about to leave: it ends what it has begun and takes nothing else.
+    Leaving(WorkerId),
     /// Its stream broke. It may come back.
     Left(WorkerId),
     /// That process is known to be dead, and its providers with it.

@@ -39,6 +39,8 @@ struct Connected {
     outgoing: mpsc::Sender<proto::CoordinatorFrame>,
     /// Distinguishes connections of the same worker.
     connection: u64,
+    /// It has said that it is about to leave.
+    leaving: bool,
     /// Runs of which it holds tasks or has spoken without a listener: they must hear a new hello.
     unheard: BTreeSet<String>,
     /// Dropped to end the connection.
@@ -187,7 +189,8 @@ impl Hub {
                 .map(|(run, sender)| (sender.clone(), Event::Joined(for_run(&id, &hello, run))))
                 .collect();
             let name = hello.name.clone();
-            let entry = Connected { id: id.clone(), hello, outgoing, connection, unheard, hang_up: Some(hang_up) };
+            let hang_up = Some(hang_up);
+            let entry = Connected { id: id.clone(), hello, outgoing, connection, leaving: false, unheard, hang_up };
             (state.workers.insert(name, entry), connection, told)
         };
         let mut gone: Vec<Event> = Vec::new();
@@ -243,6 +246,19 @@ impl Hub {
     }
 
     async fn spread(&self, id: &WorkerId, frame: proto::WorkerFrame) -> Result<(), wire::FrameError> {
+        if frame.leaving {
+            info!(worker = worker_name(id), "worker is about to leave");
+            let told: Vec<EventSender> = {
+                let mut state = self.state.lock();
+                if let Some(worker) = state.workers.get_mut(worker_name(id)) {
+                    worker.leaving = true;
+                }
+                state.runs.values().cloned().collect()
+            };
+            for sender in told {
+                let _ = sender.send(vec![Event::Leaving(id.clone())]).await;
+            }
+        }
         for report in frame.reports {
             let sender = {
                 let mut state = self.state.lock();
@@ -296,6 +312,9 @@ impl Hub {
                     worker.hang_up = None;
                 } else {
                     events.push(Event::Joined(for_run(&worker.id, &worker.hello, run.as_str())));
+                    if worker.leaving {
+                        events.push(Event::Leaving(worker.id.clone()));
+                    }
                 }
             }
             events
@@ -328,7 +347,8 @@ impl Hub {
     /// Whether a connected worker has all these labels.
     pub fn has_label(&self, name: &str, value: &str) -> bool {
         let state = self.state.lock();
-        state.workers.values().any(|worker| worker.hello.labels.get(name).is_some_and(|found| found == value))
+        let has = |worker: &Connected| worker.hello.labels.get(name).is_some_and(|found| found == value);
+        state.workers.values().any(|worker| !worker.leaving && has(worker))
     }
 }
 

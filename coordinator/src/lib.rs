@@ -40,6 +40,8 @@
 //! 7. **`drop`**: forget the task unless it was called; if its intent was asked for, the result is `not_called`.
 //!    **`drain`**: start no new call in this run, ask its providers to stop, give back with `returned` what has asked
 //!    for no intent; tasks with an intent asked but not called end by `refused` or, if `granted`, with `not_called`.
+//!    **Leaving**: a worker that is about to go says so once; it gets no new task of any run then, and hands back with
+//!    `returned` what has asked for no intent. What it has called ends, and it goes when all of that is acknowledged.
 //! 8. **Settle.** Read the object by its known id (update, delete) or look it up by its planned identity (create), and
 //!    say `applied` with everything that `done` would have said, `not_applied`, or `unknown` with the reason. The
 //!    attempt may still be running elsewhere: nothing is changed. For a delete, "the object is gone" is `applied`; for

@@ -137,9 +137,16 @@ impl RunDetails {
     }
 }
 
-/// The run that `weft runs resume` goes on with: the newest that is not done. (`runs` is newest first.)
+/// The run that `weft runs resume` goes on with: the newest that is not done. (`runs` is newest first.) One that ended
+/// with failures is over once a later run has done its work: it holds nothing any more, and its plan is of the past.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
-    runs.iter().find(|run| run.status != RunStatus::Done)
+    let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
+    let unfinished = |(place, run): &(usize, &RunHeader)| match run.status {
+        RunStatus::Done => false,
+        RunStatus::Failed => *place < newer,
+        RunStatus::Running | RunStatus::Stopped | RunStatus::InDoubt => true,
+    };
+    runs.iter().enumerate().find(unfinished).map(|(_, run)| run)
 }
 
 /// Operations of a plan that are in doubt and match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.

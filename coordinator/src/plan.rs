@@ -20,6 +20,8 @@ pub struct RunPlan {
     pub digest: Digest,
     /// Inputs that the plan does not carry, for the workers: never stored.
     pub inputs: BTreeMap<String, Vec<u8>>,
+    /// Names of the inputs that it wants. A coordinator that takes a run over has none of them.
+    pub wanted: Vec<String>,
 }
 
 /// One placement rule: provider instances that match want workers with these labels.
@@ -73,6 +75,11 @@ impl RunPlan {
 }
 
 impl RunPlan {
+    /// The inputs that it wants and does not have.
+    pub fn missing_inputs(&self) -> Vec<&str> {
+        self.wanted.iter().filter(|name| !self.inputs.contains_key(*name)).map(String::as_str).collect()
+    }
+
     /// Home operations run on the worker with the label `home=RUN`, unless a rule named another.
     pub fn keep_home(&mut self, run: &str) {
         for shard in &mut Arc::make_mut(&mut self.outline).shards {

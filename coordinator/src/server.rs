@@ -197,6 +197,12 @@ impl proto::runs_server::Runs for Edge {
         Ok(Response::new(proto::ShowRunResponse { summary: Some(summary(&run)), operations: operations.collect() }))
     }
 
+    async fn read_plan(&self, request: Request<proto::ReadPlanRequest>) -> Answer<proto::ReadPlanResponse> {
+        let found = self.0.plan_file(optional_run(&request.into_inner().run)?).await.map_err(refuse)?;
+        let found = found.map(|(run, plan)| proto::ReadPlanResponse { run: run.to_string(), plan });
+        Ok(Response::new(found.unwrap_or_default()))
+    }
+
     async fn resume_run(&self, request: Request<proto::ResumeRunRequest>) -> Answer<proto::ResumeRunResponse> {
         let request = request.into_inner();
         let how = Resumption {

@@ -220,6 +220,22 @@ impl Service {
         runs.into_iter().find(|header| header.id == *run).ok_or_else(|| RunError::NoRun(run.clone()))
     }
 
+    /// The plan file of a run, or of the newest unfinished one; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the store does not answer, or has no such run.
+    pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
+        let run = match run {
+            Some(run) => run,
+            None => match resumable(&self.store.runs().await?) {
+                Some(header) => header.id.clone(),
+                None => return Ok(None),
+            },
+        };
+        let bytes = self.store.plan(&run).await?;
+        Ok(Some((run, bytes.0)))
+    }
+
     async fn plan(&self, run: &RunId) -> Result<RunPlan, RunError> {
         let bytes = self.store.plan(run).await?;
         self.reader.read(&bytes.0).map_err(RunError::Plan)
@@ -308,10 +324,19 @@ impl Service {
         }
     }
 
+    /// Inputs that a plan does not carry died with the coordinator that had them, since they are never stored: such a
+    /// run is stopped in good order, and `weft runs resume` gives them again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: LeaseView) {
         info!(%run, holder = %view.holder, "taking the run over: its coordinator is gone");
         let begun = match self.plan(run).await {
-            Ok(plan) => self.start(run, plan, RunOptions::default(), Some(view)).await,
+            Ok(plan) => {
+                let missing = plan.missing_inputs().join(", ");
+                if !missing.is_empty() {
+                    warn!(%run, "the run is stopped: it wants values that are not stored ({missing})");
+                }
+                let options = RunOptions { only_resolve: !missing.is_empty(), ..RunOptions::default() };
+                self.start(run, plan, options, Some(view)).await
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = begun {

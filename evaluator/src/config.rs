@@ -3,35 +3,65 @@
 //! Expressions stay syntax; everything that OpenTofu decides without values (names, labels, meta-arguments, module
 //! sources, provider requirements) is data here.
 
-mod blocks;
+mod backend;
+mod call;
+mod call_arguments;
+mod check;
 mod compile;
 mod content;
+mod import;
+mod literal;
 mod load;
 mod meta;
+mod moved;
+mod output;
+mod provider;
 mod provider_links;
+mod provisioner;
+mod relative_address;
+mod removed;
+mod required_version;
+mod requirements;
+mod resource;
 mod static_graph;
 mod static_values;
+mod terraform;
+mod variable;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{Module, ProviderConfig, ProviderSource, Resource};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{BodyId, Expression, Tree};
 
+pub(crate) use call_arguments::argument_problems;
+pub use backend::BackendBlock;
+pub use check::CheckBlock;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
-pub use load::{Installed, LoadError, Sources, has_configuration, load_tree};
+pub use import::{ImportBlock, ImportKey, ImportTarget};
+pub use load::{Installed, LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_with};
 pub(crate) use meta::references_of;
+pub use moved::MovedBlock;
 pub(crate) use provider_links::{missing_providers, unsuitable};
+pub use provisioner::Provisioner;
+pub use relative_address::RelativeAddress;
+pub use removed::RemovedBlock;
+pub(crate) use removed::without_lifecycle;
+pub use required_version::LANGUAGE_VERSION;
+pub use resource::Connection;
 pub(crate) use static_graph::StaticGraph;
+pub use static_values::StaticInputs;
+pub use terraform::RequiredVersion;
 
 use crate::reference::Reference;
 
 /// A module with everything that it calls.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CompiledModule {
     /// Where it stands in the tree of calls.
     pub path: Module,
@@ -51,8 +81,24 @@ pub struct CompiledModule {
     pub providers: BTreeMap<(SmolStr, Option<SmolStr>), Arc<ProviderBlock>>,
     /// `required_providers`, by local name.
     pub required_providers: BTreeMap<SmolStr, RequiredProvider>,
-    /// Settings of `backend "local"`.
-    pub local_backend: Option<Arc<BodySource>>,
+    /// `moved` blocks in order.
+    pub moved: Vec<MovedBlock>,
+    /// `removed` blocks in order.
+    pub removed: Vec<RemovedBlock>,
+    /// `import` blocks in order, of the root module only.
+    pub imports: Vec<ImportBlock>,
+    /// `check` blocks.
+    pub checks: BTreeMap<SmolStr, Arc<CheckBlock>>,
+    /// `required_version` where it counts.
+    pub required_versions: Vec<RequiredVersion>,
+    /// The `backend` block, of the root module only.
+    pub backend: Option<Arc<BackendBlock>>,
+    /// Headers of `encryption` blocks.
+    pub encryption: Vec<SourceRange>,
+    /// Expressions name these although nothing can be called so: reported when references are checked.
+    pub invalid_references: Vec<Diagnostic>,
+    /// Sources of its calls, by the name of the call.
+    pub sources: BTreeMap<SmolStr, SmolStr>,
     /// What its calls lead to.
     pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
 }
@@ -95,6 +141,8 @@ pub struct Variable {
     pub nullable: bool,
     /// `deprecated`
     pub deprecated: Option<String>,
+    /// `const`: callers must give what is known before planning.
+    pub constant: bool,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
     /// What the validations refer to.
@@ -202,6 +250,12 @@ pub struct ResourceBlock {
     pub depends_on: Vec<Reference>,
     /// `lifecycle`
     pub lifecycle: Lifecycle,
+    /// `provisioner` blocks in order.
+    pub provisioners: Vec<Provisioner>,
+    /// The `connection` block of all provisioners.
+    pub connection: Option<Connection>,
+    /// The check block that it stands in.
+    pub check: Option<SmolStr>,
     /// The arguments of the type.
     pub body: BodySource,
     /// Everything the block refers to, every branch and nested block included; not what `depends_on` and
@@ -239,12 +293,10 @@ pub struct Lifecycle {
 pub struct ModuleCall {
     /// Its name.
     pub name: SmolStr,
-    /// `source` as written.
-    pub source: SmolStr,
-    /// Where `source` stands.
-    pub source_range: SourceRange,
-    /// `version` as written.
-    pub version: Option<SmolStr>,
+    /// `source`
+    pub source: Expression,
+    /// `version`
+    pub version: Option<Expression>,
     /// How often.
     pub repetition: Repetition,
     /// `providers`: what each configuration of the child is.
@@ -253,6 +305,8 @@ pub struct ModuleCall {
     pub depends_on: Vec<Reference>,
     /// Arguments.
     pub arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
+    /// Types of blocks that no call has, and where they stand.
+    pub unexpected_blocks: Vec<(SmolStr, SourceRange)>,
     /// What the arguments, the repetition and the keys of providers refer to.
     pub references: Vec<Reference>,
     /// Header of the block.

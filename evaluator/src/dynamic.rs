@@ -81,14 +81,14 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
     let mut contents = body.blocks_of("content");
     let Some(content) = contents.next() else {
         return error(
-            "Missing content block",
+            "Missing dynamic content block",
             "A dynamic block needs a content block: the body of each block it makes.",
             header,
         );
     };
     if let Some(second) = contents.next() {
         return error(
-            "Extraneous content block",
+            "Extraneous dynamic content block",
             "A dynamic block has one content block.",
             tree.range(second.header_span),
         );

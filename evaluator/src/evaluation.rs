@@ -6,23 +6,28 @@
 
 mod calls;
 mod cell;
+mod checks;
 mod conditions;
+mod imports;
 mod instances;
 mod named;
 mod provider_blocks;
+mod provisioners;
 mod references;
 mod resources;
 mod scope;
+mod statements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig};
+use weft_graph_format::diagnostic::has_errors;
 
-use crate::config::{CompiledModule, StaticGraph, missing_providers};
+use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 
 pub(crate) use calls::ModuleNode;
@@ -34,6 +39,10 @@ pub(crate) struct Evaluation {
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
     pub(crate) dependencies: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    /// Resources that something depends on which is replaced by creating first.
+    pub(crate) create_first: BTreeSet<SmolStr>,
+    /// Resources as configured that import blocks are about.
+    pub(crate) imported: BTreeSet<SmolStr>,
     /// Provider configurations that state needs.
     pub(crate) wanted: Vec<ProviderConfig>,
     /// The next number for an impure call.
@@ -57,23 +66,33 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
+    let arguments = argument_problems(&root);
+    let unfit = has_errors(&arguments);
+    arguments.into_iter().for_each(|problem| glue.report(problem));
+    if unfit {
+        return Err(Failed);
+    }
     let missing = missing_providers(&root, glue.purpose() == Purpose::Validate);
     if !missing.is_empty() {
         missing.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
     }
+    statements::report(&root, glue.as_ref())?;
     let graph = StaticGraph::new(&root);
     let cycles = graph.cycles(&root);
     if !cycles.is_empty() {
         cycles.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
     }
+    let dependencies = graph.dependencies();
     let evaluation = Arc::new(Evaluation {
+        create_first: create_first(&root, &dependencies),
+        imported: root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
         wanted: glue.wanted_providers(),
         glue,
         environment,
         given,
-        dependencies: graph.dependencies(),
+        dependencies,
         occurrences: AtomicU32::new(0),
         parameters: AtomicU32::new(0),
     });
@@ -89,36 +108,20 @@ pub async fn evaluate_configuration(
     outcome.and(referred)
 }
 
-/// Evaluates what has to be known before anything else: which instances each provider of the configuration has.
-///
-/// All problems go to `glue`, of which nothing else is asked; `Failed` when one was an error.
-pub async fn evaluate_static(
-    root: Arc<CompiledModule>,
-    glue: Arc<dyn Glue>,
-    environment: Environment,
-    given: GivenVariables,
-) -> Result<(), Failed> {
-    if root.all().iter().all(|module| module.providers.values().all(|block| block.for_each.is_none())) {
-        return Ok(());
+/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside.
+fn create_first(
+    root: &Arc<CompiledModule>,
+    dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    for module in root.all() {
+        let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
+        for block in first {
+            let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
+            found.extend(dependencies.get(&config).into_iter().flat_map(|names| names.iter().cloned()));
+        }
     }
-    let graph = StaticGraph::new(&root);
-    if !graph.cycles(&root).is_empty() {
-        // Said when everything is evaluated.
-        return Ok(());
-    }
-    let evaluation = Arc::new(Evaluation {
-        wanted: Vec::new(),
-        glue,
-        environment,
-        given,
-        dependencies: BTreeMap::new(),
-        occurrences: AtomicU32::new(0),
-        parameters: AtomicU32::new(0),
-    });
-    let node = Arc::new(ModuleNode::root(evaluation, root));
-    let outcome = node.provider_keys().await;
-    node.release();
-    outcome
+    found
 }
 
 /// Where configurations run: directories and the workspace.

@@ -13,6 +13,7 @@ use weft_graph_format::address::{
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
+use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
@@ -50,8 +51,12 @@ pub struct DesiredInstance {
     pub waits: Option<Origin>,
     /// Addresses of resource configurations that state is to name as dependencies, sorted.
     pub dependencies: Arc<[SmolStr]>,
+    /// Something that depends on it is replaced by creating first, so it must be as well.
+    pub create_first: bool,
     /// Managed resources of the same module that the block names directly, and everything that `depends_on` means.
     pub direct: Vec<AbsResource>,
+    /// The object that an `import` block wants to be taken over as this instance.
+    pub import: Option<ImportWish>,
     /// Values that force a replacement when they change: what `replace_triggered_by` names.
     pub triggers: Vec<Trigger>,
 }
@@ -128,6 +133,42 @@ pub struct RootOutput {
     pub waits: Option<Origin>,
 }
 
+/// What a configuration may use that whoever plans cannot carry out. Using such a thing is an error then, never
+/// ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Construct {
+    /// `moved` blocks.
+    Moved,
+    /// `removed` blocks.
+    Removed,
+    /// `import` blocks.
+    Import,
+    /// `check` blocks.
+    Check,
+    /// `provisioner` blocks.
+    Provisioner,
+    /// `ephemeral` blocks.
+    Ephemeral,
+}
+
+/// What an `import` block says about an instance.
+#[derive(Clone, Debug)]
+pub struct ImportWish {
+    /// What names the object.
+    pub by: ImportBy,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// What names an object that is to be imported. Known, not null, and without marks.
+#[derive(Clone, Debug)]
+pub enum ImportBy {
+    /// The provider's name for it, not empty.
+    Id(SmolStr),
+    /// An object by the identity schema of the type, as written: not converted yet.
+    Identity(Value),
+}
+
 /// What evaluation asks.
 #[async_trait]
 pub trait Glue: Send + Sync + 'static {
@@ -155,8 +196,22 @@ pub trait Glue: Send + Sync + 'static {
     /// everything an origin.
     async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
+    /// Whether a construct of the language can be carried out. What is validated needs no carrying out.
+    fn supports(&self, _: Construct) -> bool {
+        false
+    }
+
     /// Reads a data source, or plans to read it at apply.
+    ///
+    /// That of a check block (`desired.block.check`) must not stop anything: what goes wrong is reported as warnings,
+    /// and by [`Glue::checked`] as a failure of the check, before `Failed` is returned.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
+
+    /// Opens an ephemeral resource, or plans to open it at apply.
+    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.report(not_supported(Construct::Ephemeral, &desired.block.range));
+        Err(Failed)
+    }
 
     /// How often a resource is there, and how it is protected where it says so.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
@@ -170,6 +225,9 @@ pub trait Glue: Send + Sync + 'static {
 
     /// A condition to be checked at apply. The origin is what must wait for it.
     fn open_check(&self, check: OpenCheck) -> Option<Origin>;
+
+    /// What came of all conditions of an object, as far as planning can tell; once for each object that has any.
+    fn checked(&self, _: CheckResult) {}
 
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);
@@ -199,3 +257,22 @@ pub struct GivenVariable {
 
 /// Root variables by name.
 pub type GivenVariables = BTreeMap<SmolStr, GivenVariable>;
+
+/// What is said of a construct that cannot be carried out.
+pub fn not_supported(construct: Construct, at: &SourceRange) -> Diagnostic {
+    let what = match construct {
+        Construct::Moved => "moved",
+        Construct::Removed => "removed",
+        Construct::Import => "import",
+        Construct::Check => "check",
+        Construct::Provisioner => "provisioner",
+        Construct::Ephemeral => "ephemeral",
+    };
+    Diagnostic::error(
+        "Block not supported yet",
+        format!(
+            "Blocks of type {what:?} are part of the language, but this version of Weft cannot carry them out yet."
+        ),
+    )
+    .at(at.clone())
+}

@@ -12,4 +12,4 @@ mod evaluation;
 pub mod glue;
 pub mod reference;
 
-pub use evaluation::{Environment, evaluate_configuration, evaluate_static};
+pub use evaluation::{Environment, evaluate_configuration};

@@ -10,12 +10,8 @@ use weft_graph_format::value::Value;
 
 /// A rule with a port, addresses and, deeper, notes: as the `ingress` of a security group.
 fn schema(required: bool) -> Block {
-    let note = Type::object([("text".into(), Type::String)]);
-    let rule = Type::object([
-        ("port".into(), Type::Number),
-        ("from".into(), Type::list(Type::String)),
-        ("notes".into(), Type::set(note)),
-    ]);
+    let note = Type::object([("text", Type::String)]);
+    let rule = Type::object([("port", Type::Number), ("from", Type::list(Type::String)), ("notes", Type::set(note))]);
     let rules = Attribute { optional: !required, required, computed: !required, ..Attribute::new(Type::set(rule)) };
     let name = Attribute { optional: true, ..Attribute::new(Type::String) };
     Block { attributes: [("rules".into(), rules), ("name".into(), name)].into(), ..Block::default() }

@@ -1,7 +1,8 @@
 //! Carrying a final plan out, and judging what came of it.
 
 use weft_expressions::resource_rules::result_problems;
-use weft_graph_format::graph::Action;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{Action, PlannedObject};
 use weft_graph_format::path::Path;
 use weft_providers::CallError;
 use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
@@ -24,6 +25,28 @@ enum Prepared {
 
 /// Carries an `apply` out.
 pub(crate) async fn apply(context: &mut TaskContext) -> TaskResult {
+    let shard = context.shard.clone();
+    let deletes = matches!(
+        Change::of(&shard, context.id()),
+        Ok(Change { planned: PlannedObject { action: Action::Delete, .. }, .. })
+    );
+    let result = carry_out(context).await;
+    if deletes { placeless(result) } else { result }
+}
+
+/// What went wrong with a delete has no place: its block is gone, or says nothing of it.
+fn placeless(result: TaskResult) -> TaskResult {
+    match result {
+        TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+            let diagnostics =
+                diagnostics.into_iter().map(|problem| Diagnostic { address: None, subject: None, ..problem }).collect();
+            TaskResult::Failed { writes, diagnostics, absence_unproven }
+        }
+        other => other,
+    }
+}
+
+async fn carry_out(context: &mut TaskContext) -> TaskResult {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
         Ok(change) => change,

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use weft_graph_format::diagnostic::Diagnostic;
 
-use crate::held::{Grant, HeldTasks, Start};
+use crate::held::{Dropped, Grant, HeldTasks, Start};
 use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
 use crate::problem::Problems;
 use crate::settle::settle;
@@ -163,7 +163,6 @@ impl Desk {
                         self.say(run, result);
                     }
                 }
-                Start::Keep => {}
             },
             Order::Granted(task) => match self.held.granted(run, task, self.now(), self.host.intent_age_ms()) {
                 Grant::Call => {
@@ -184,11 +183,14 @@ impl Desk {
                     self.abort(run, task);
                 }
             }
-            Order::Drop(task) => {
-                if self.held.dropped(run, task) {
+            Order::Drop(task) => match self.held.dropped(run, task) {
+                Dropped::Forgotten => self.abort(run, task),
+                Dropped::Answer(result) => {
                     self.abort(run, task);
+                    self.say(run, Report::Result { task, result });
                 }
-            }
+                Dropped::Ignore => {}
+            },
             Order::Acknowledged(task) => self.held.acknowledged(run, task),
             Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
             Order::Drain => {

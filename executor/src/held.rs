@@ -30,7 +30,8 @@ struct Held {
     phase: Phase,
     /// A call was allowed, whatever the phase is now.
     called: bool,
-    asked_at: u64,
+    /// When its intent was first asked for.
+    asked_at: Option<u64>,
     planned: [u8; 32],
     result: Option<Arc<TaskResult>>,
 }
@@ -44,8 +45,17 @@ pub(crate) enum Start {
     Known,
     /// Give it back.
     Return,
-    /// Keep it without beginning: the worker is about to leave.
-    Keep,
+}
+
+/// What to do about an order to drop.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Dropped {
+    /// It is forgotten: nothing can have happened, and nobody waits for an answer.
+    Forgotten,
+    /// Its intent was asked for: say that no call is made.
+    Answer(Arc<TaskResult>),
+    /// It was called, or is not here.
+    Ignore,
 }
 
 /// What to do about a grant.
@@ -67,11 +77,11 @@ impl HeldTasks {
         if of_run.tasks.contains_key(&task) {
             return Start::Known;
         }
-        if of_run.draining {
+        if of_run.draining || draining {
             return Start::Return;
         }
         of_run.tasks.insert(task, Held::new(Some(shard), Phase::Preparing));
-        if draining { Start::Keep } else { Start::Begin }
+        Start::Begin
     }
 
     /// A task is ready for its call. False when nobody wants it any more.
@@ -80,7 +90,7 @@ impl HeldTasks {
         if held.phase != Phase::Preparing {
             return false;
         }
-        (held.phase, held.planned, held.asked_at) = (Phase::Asked, planned, now);
+        (held.phase, held.planned, held.asked_at) = (Phase::Asked, planned, Some(now));
         true
     }
 
@@ -94,7 +104,9 @@ impl HeldTasks {
             Phase::Called | Phase::Finished | Phase::Preparing => return Grant::Ignore,
             Phase::Asked if held.shard.is_none() => "the worker does not hold the task",
             Phase::Asked if draining => "the run is being stopped",
-            Phase::Asked if now.saturating_sub(held.asked_at) >= intent_age => "the intent was granted too late",
+            Phase::Asked if held.asked_at.is_some_and(|asked| now.saturating_sub(asked) >= intent_age) => {
+                "the intent was granted too late"
+            }
             Phase::Asked => {
                 (held.phase, held.called) = (Phase::Called, true);
                 return Grant::Call;
@@ -110,9 +122,26 @@ impl HeldTasks {
         self.forget_unless(run, task, |held| held.phase != Phase::Asked && held.phase != Phase::Preparing)
     }
 
-    /// A task is not wanted. Whether it was there and is forgotten now.
-    pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> bool {
-        self.forget_unless(run, task, |held| held.called)
+    /// A task is not wanted. Where its intent was asked for, that may be durable already: then only the answer that no
+    /// call was made settles it, so the answer is kept like any result.
+    pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
+        let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
+        let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };
+        if held.called {
+            return Dropped::Ignore;
+        }
+        match (&held.result, held.asked_at) {
+            (_, None) if held.phase != Phase::Asked && held.shard.is_some() => {
+                of_run.tasks.remove(&task);
+                Dropped::Forgotten
+            }
+            (Some(said), _) => Dropped::Answer(said.clone()),
+            (None, _) => {
+                let result = Arc::new(TaskResult::NotCalled { reason: "the task was not wanted any more".to_owned() });
+                (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+                Dropped::Answer(result)
+            }
+        }
     }
 
     fn forget_unless(&mut self, run: &RunId, task: Task, kept: impl Fn(&Held) -> bool) -> bool {
@@ -238,7 +267,7 @@ impl HeldTasks {
 
 impl Held {
     fn new(shard: Option<u32>, phase: Phase) -> Held {
-        Held { shard, phase, called: false, asked_at: 0, planned: [0; 32], result: None }
+        Held { shard, phase, called: false, asked_at: None, planned: [0; 32], result: None }
     }
 }
 
@@ -254,6 +283,8 @@ impl OfRun {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -282,7 +313,8 @@ mod tests {
         assert_eq!(held.unanswered(), [(run(), Report::Intent { task: task(1), planned: [7; 32] })]);
         assert_eq!(held.granted(&run(), task(1), 20, AGE), Grant::Call);
         assert_eq!(held.granted(&run(), task(1), 21, AGE), Grant::Ignore);
-        assert!(!held.dropped(&run(), task(1)) && !held.refused(&run(), task(1)));
+        assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
+        assert!(!held.refused(&run(), task(1)));
         assert!(held.leave(&run()).is_empty());
         assert!(held.finished(&run(), task(1), done()).is_some());
         assert_eq!(held.unanswered().len(), 1);
@@ -314,6 +346,23 @@ mod tests {
         assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
         assert_eq!(held.start(&run(), 0, task(4)), Start::Return);
         assert!(!held.nothing_open());
+    }
+
+    #[test]
+    fn what_is_dropped_is_answered_when_its_intent_was_asked_for() {
+        let mut held = HeldTasks::default();
+        held.start(&run(), 0, task(1));
+        assert_eq!(held.dropped(&run(), task(1)), Dropped::Forgotten);
+        assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
+        held.start(&run(), 0, task(2));
+        held.asked(&run(), task(2), [0; 32], 0);
+        let Dropped::Answer(answer) = held.dropped(&run(), task(2)) else { panic!("no answer") };
+        assert!(matches!(*answer, TaskResult::NotCalled { .. }));
+        assert_eq!(held.granted(&run(), task(2), 1, AGE), Grant::Ignore, "it was answered");
+        assert_eq!(held.unanswered().len(), 1, "the answer is kept");
+        assert_eq!(held.dropped(&run(), task(2)), Dropped::Answer(answer), "and said again");
+        held.acknowledged(&run(), task(2));
+        assert!(held.all().is_empty());
     }
 
     #[derive(Clone, Debug)]
@@ -357,6 +406,7 @@ mod tests {
             let (mut held, mut now) = (HeldTasks::default(), 0);
             let mut open: BTreeMap<u32, bool> = BTreeMap::new();
             let mut asked: BTreeMap<u32, u64> = BTreeMap::new();
+            let mut granted: BTreeSet<u32> = BTreeSet::new();
             for step in steps {
                 match step {
                     Step::Start(t) => {
@@ -371,6 +421,7 @@ mod tests {
                         }
                     }
                     Step::Grant(t) => {
+                        granted.insert(t);
                         if held.granted(&run(), task(t), now, AGE) == Grant::Call {
                             prop_assert!(open.insert(t, false).is_none());
                             prop_assert!(asked.get(&t).is_some_and(|at| now - at < AGE));
@@ -388,7 +439,11 @@ mod tests {
                             open.remove(&t);
                         }
                     }
-                    Step::Drop(t) => drop(held.dropped(&run(), task(t))),
+                    Step::Drop(t) => match held.dropped(&run(), task(t)) {
+                        Dropped::Answer(_) => prop_assert!(asked.contains_key(&t) || granted.contains(&t)),
+                        Dropped::Forgotten => prop_assert!(!asked.contains_key(&t)),
+                        Dropped::Ignore => {}
+                    },
                     Step::Drain => drop(held.drain(&run())),
                     Step::Leave => drop(held.leave(&run())),
                     Step::Wait(ms) => now += ms,

@@ -71,7 +71,8 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         return Err(vec![not_here(context.id())]);
     };
     let place = |problem: Diagnostic| match range {
-        Some(range) => problem.at(range.clone()).about(address.as_str()),
+        // The place says whose condition it is.
+        Some(range) => problem.at(range.clone()),
         None => problem.about(address.as_str()),
     };
     let value = context.shard.evaluate(&context.host, *condition, address).await?;
@@ -93,6 +94,11 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         Ok(message) => (message_text(&message), Vec::new()),
         Err(problems) => (String::from("The error message cannot be computed."), problems),
     };
+    if *kind == CheckKind::Assertion {
+        // The check block goes on, and so does everything else.
+        let warning = place(Diagnostic::warning(summary(*kind, address), text));
+        return Ok(context.done(Some(&value), Writes::default(), vec![warning]));
+    }
     problems.insert(0, place(Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()))));
     Err(problems)
 }
@@ -104,6 +110,7 @@ fn summary(kind: CheckKind, address: &str) -> String {
         CheckKind::Precondition => format!("{whose} precondition failed"),
         CheckKind::Postcondition => format!("{whose} postcondition failed"),
         CheckKind::Validation => String::from("Invalid value for variable"),
+        CheckKind::Assertion => String::from("Check block assertion failed"),
     }
 }
 
@@ -148,27 +155,33 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
             let deposed = deposed.as_ref().map(|key| key.0.to_string());
             Ok(context.done(None, write(address, String::new(), deposed, ObjectChange::Remove), Vec::new()))
         }
-        Some(Operation::Record { address, object: None, provider }) => {
-            let writes = write(address, provider.to_string(), None, ObjectChange::Remove);
-            Ok(context.done(None, writes, Vec::new()))
-        }
-        Some(Operation::Record { address, object: Some(object), provider }) => {
+        Some(Operation::Record { address, previous, object, provider }) => {
             let text = address.to_string();
-            let subject = Subject { address: &text, config: None };
-            let Some(kind) = context.shard.resource_type(&provider.source, address) else {
-                return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+            let (change, value) = match object {
+                None => (ObjectChange::Remove, None),
+                Some(object) => {
+                    let subject = Subject { address: &text, config: None };
+                    let Some(kind) = context.shard.resource_type(&provider.source, address) else {
+                        return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+                    };
+                    let (bare, marks) = object.value.unmark_with_paths();
+                    let given = marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
+                    let sensitive = kind.sensitive_paths(&bare, given);
+                    let value = marked(&bare, &sensitive);
+                    let stored = kind
+                        .stored(&bare, sensitive, object.private.clone(), &object.record, object.tainted, None)
+                        .map_err(|error| {
+                            vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
+                        })?;
+                    (ObjectChange::Put(Box::new(stored)), Some(value))
+                }
             };
-            let (bare, marks) = object.value.unmark_with_paths();
-            let given = marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
-            let sensitive = kind.sensitive_paths(&bare, given);
-            let value = marked(&bare, &sensitive);
-            let stored = kind
-                .stored(&bare, sensitive, object.private.clone(), &object.record, object.tainted, None)
-                .map_err(|error| {
-                    vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
-                })?;
-            let change = ObjectChange::Put(Box::new(stored));
-            Ok(context.done(Some(&value), write(address, provider.to_string(), None, change), Vec::new()))
+            let mut writes = write(address, provider.to_string(), None, change);
+            if let Some(previous) = previous {
+                let gone = write(previous, provider.to_string(), None, ObjectChange::Remove);
+                writes.objects.splice(0..0, gone.objects);
+            }
+            Ok(context.done(value.as_ref(), writes, Vec::new()))
         }
         _ => Err(vec![not_here(id)]),
     }

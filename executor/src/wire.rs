@@ -130,6 +130,11 @@ pub(crate) fn heartbeat(count: u64) -> Vec<u8> {
     proto::WorkerFrame { heartbeat: count, ..Default::default() }.encode_to_vec()
 }
 
+/// A frame that says that the worker is about to leave.
+pub(crate) fn leaving() -> Vec<u8> {
+    proto::WorkerFrame { leaving: true, ..Default::default() }.encode_to_vec()
+}
+
 /// Reports as a frame, in their order.
 pub(crate) fn reports(reports: impl Iterator<Item = (RunId, Report)>) -> Vec<u8> {
     let mut frame = proto::WorkerFrame::default();

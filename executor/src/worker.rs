@@ -134,13 +134,13 @@ impl Worker {
         let mut beat = interval(Duration::from_millis(welcome.heartbeat_ms.into()).max(SHORTEST_BEAT));
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
-        let mut drained = false;
+        let (mut drained, mut told) = (false, false);
         loop {
             if *self.draining.borrow() && !drained {
                 drained = true;
                 self.desk.drain();
             }
-            if drained && self.desk.is_idle() {
+            if told && self.desk.is_idle() {
                 return Ended::Drained;
             }
             let room = self.desk.reports() < FRAME_REPORTS;
@@ -184,9 +184,15 @@ impl Worker {
                         next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
                     }
                 }
-                permit = outgoing.reserve(), if self.desk.reports() > 0 => {
+                // Before what it gives back: that must not come again to it.
+                permit = outgoing.reserve(), if self.desk.reports() > 0 || (drained && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
-                    permit.send(wire::reports(self.desk.take_reports(FRAME_REPORTS)));
+                    if drained && !told {
+                        told = true;
+                        permit.send(wire::leaving());
+                    } else {
+                        permit.send(wire::reports(self.desk.take_reports(FRAME_REPORTS)));
+                    }
                     spoke = Instant::now();
                 }
             }

@@ -208,7 +208,7 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
         return undecided(open_type);
     }
     if !collection.is_known() {
-        check_against_type(&ty, &key_value, by_number)?;
+        check_against_type(&ty, &key_value)?;
         return undecided(open_type);
     }
     let found = match (collection.open().1, key_value.as_number(), key_value.as_str()) {
@@ -236,16 +236,14 @@ pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Re
     Ok(found.mark(key_marks).add_origin(key.origin()))
 }
 
-/// For containers of which only the type is known: what no value of that type can have.
-fn check_against_type(ty: &Type, key: &Value, by_number: bool) -> Result<(), Problem> {
-    match (ty, key.as_number(), key.as_str()) {
-        (Type::Tuple(items), Some(number), _) if number.to_usize().is_none_or(|i| i >= items.len()) => {
+/// For sequences of which only the type is known: what no value of that type can have. What an object does not have is
+/// found missing when its value is known, as in OpenTofu.
+fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
+    match (ty, key.as_number()) {
+        (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {
             Err(missing_place(number, items.len()))
         }
-        (Type::Object(object), _, Some(name)) if !object.attributes.contains_key(name) => {
-            Err(missing_name(ty, by_number))
-        }
-        (Type::List(_), Some(number), _) if number.signum() < 0 || !number.is_integer() => {
+        (Type::List(_), Some(number)) if number.signum() < 0 || !number.is_integer() => {
             Err(missing_place(number, usize::MAX))
         }
         _ => Ok(()),

@@ -94,6 +94,11 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
+        // So does the type that elements share, where those of some are open.
+        None if want.is_collection() && want.has_dynamic() && value.deep().formula && is_open(value) => {
+            let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
+            crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
+        }
         None => result,
         Some(formula) => {
             let ty = result.ty();
@@ -106,6 +111,11 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
             }
         }
     })
+}
+
+/// Whether only apply can tell the type of the value or of something in it.
+pub(crate) fn is_open(value: &Value) -> bool {
+    value.deep().unknown && value.ty().has_dynamic()
 }
 
 /// The conversion without regard to the outermost marks, formula and origin.

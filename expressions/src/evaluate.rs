@@ -180,8 +180,8 @@ impl<'s> Evaluator<'s> {
         self.fail(problem.diagnostic(), subject, id)
     }
 
-    /// The same for an operation on these operands: where one of them is live, the operation may still work out at
-    /// apply, so its formula stays.
+    /// The same for an operation on these operands: where one of them is live or of open type, the operation may still
+    /// work out at apply, so its formula stays.
     fn fail_on(
         &mut self,
         problem: Diagnostic,
@@ -191,7 +191,8 @@ impl<'s> Evaluator<'s> {
         op: impl FnOnce() -> FormulaOp,
     ) -> Value {
         let failure = self.fail(problem, subject, id);
-        if operands.iter().any(|operand| operand.deep().live) { self.open_failure(id, operands, op) } else { failure }
+        let open = operands.iter().any(|operand| operand.deep().live || crate::convert::is_open(operand));
+        if open && !operands.iter().any(fails_for_certain) { self.open_failure(id, operands, op) } else { failure }
     }
 
     /// What stands for an operation one of whose operands has failed.

@@ -298,6 +298,16 @@ impl Function {
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
+        // Where a type is open, so is the one that arguments or elements are brought to.
+        let unified = passing == Passing::Nothing || result.ty().is_collection();
+        // What is known whatever an argument turns out to be is an error where that turns out null.
+        let refused = result.is_known()
+            && converted.iter().enumerate().any(|(index, argument)| {
+                let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);
+                !allowed && !argument.is_known() && !refine::definitely_not_null(argument)
+            });
+        let whole = refused || (unified && arguments.iter().any(convert::is_open));
+        let passing = if whole { Passing::Whole } else { passing };
         Ok(symbolic::attach(result, &converted, passing, formula))
     }
 

@@ -80,10 +80,9 @@ pub fn statement(value: &Value) -> Option<String> {
     }
     let hidden = value.contains_sensitive();
     Some(match kind {
-        Kind::Unknown(u) if u.ty == Type::Dynamic => "is unknown".to_owned(),
-        Kind::Unknown(u) => {
-            format!("is {} {}, known only after apply", article(&u.ty), u.ty.friendly_name())
-        }
+        // That it is not known is seldom what is wrong with it, and while validating nothing is.
+        Kind::Unknown(u) if u.ty == Type::Dynamic => return None,
+        Kind::Unknown(u) => format!("is {} {}", article(&u.ty), u.ty.friendly_name()),
         Kind::Null(Type::Dynamic) => "is null".to_owned(),
         Kind::Null(ty) => format!("is null of type {}", ty.friendly_name()),
         Kind::Bool(flag) => format!("is {flag}"),

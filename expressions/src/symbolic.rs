@@ -46,17 +46,21 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
     }
     let unexplained = result.deep().unexplained;
     // What is known although something in the arguments is not, is known only if that does not fail at apply. Where
-    // parts are passed on, only a failure of the argument itself counts: those of parts that are not used may fail.
-    let known_if = || {
-        if !symbolic || result.deep().unknown {
+    // parts are passed on, those that are not used may fail, but no argument itself.
+    let can_fail = || {
+        if !symbolic {
             return false;
         }
-        if passing == Passing::Nothing || result.ty().is_primitive() {
-            return arguments.iter().any(|argument| argument.deep().formula && argument.to_formula().can_fail());
-        }
-        !result.deep().formula && arguments.iter().any(|argument| argument.formula().is_some_and(Formula::can_fail))
+        let whole = (passing == Passing::Nothing || result.ty().is_primitive()) && !result.deep().unknown;
+        arguments.iter().any(|argument| match argument.formula() {
+            Some(formula) => formula.can_fail(),
+            None => whole && argument.deep().formula && argument.to_formula().can_fail(),
+        })
     };
-    let everything = live || (passing == Passing::Whole && symbolic) || known_if();
+    // Of something new no part is what it was in an argument.
+    let renewed = || passing == Passing::Nothing && symbolic && result.deep().formula;
+    let whole = passing == Passing::Whole && symbolic;
+    let everything = live || whole || can_fail() || renewed();
     let result = if everything {
         let call = formula(result.ty());
         replace_formulas(&result, &call)

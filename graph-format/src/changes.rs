@@ -104,6 +104,15 @@ impl Reason {
     }
 }
 
+/// What names an object that is taken over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Importing {
+    /// The provider's name for it.
+    Id(SmolStr),
+    /// An object by the identity schema of the type, as written.
+    Identity(Value),
+}
+
 /// The change of one object. Values carry marks where they are sensitive; unknown parts of `after` are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceChange {
@@ -125,6 +134,8 @@ pub struct ResourceChange {
     pub after: Value,
     /// What makes a replacement necessary.
     pub replace_paths: Vec<Path>,
+    /// The object that is taken over, where one is.
+    pub importing: Option<Importing>,
     /// What state keeps beside the object before the change, where there is one.
     pub before_record: Option<StateRecord>,
     /// Version of the schema that `after` follows.
@@ -160,7 +171,7 @@ pub struct Changes {
 impl Changes {
     /// Whether applying would do nothing and store nothing new.
     pub fn is_empty(&self) -> bool {
-        self.resources.iter().all(|c| c.action.is_no_op() && c.previous_address.is_none())
+        self.resources.iter().all(|c| c.action.is_no_op() && c.previous_address.is_none() && c.importing.is_none())
             && self.outputs.values().all(|o| o.action == Action::NoOp)
     }
 }

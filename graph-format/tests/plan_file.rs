@@ -55,7 +55,7 @@ fn sample_graph() -> ExecutionGraph {
     plan.sensitive = vec![Path::ROOT.attribute("name")];
     let far = us.create_as(&address("module.m[\"k\"].cloud_network.far"), name, after(&all), plan);
     us.delete(&address("cloud_network.old"), Some("0badcafe"));
-    builder.record(address("cloud_network.kept"), Some(prior(object(Value::string("i"), "kept"))), region("eu"));
+    builder.record(address("cloud_network.kept"), None, Some(prior(object(Value::string("i"), "kept"))), region("eu"));
     builder.forget(address("cloud_network.gone"), None);
     let failure = Diagnostic::error("No", "Because.").at(range(1)).within(range(2));
     let failure = Formula::new(FormulaOp::Failure(Box::new(failure)), Type::String, None);

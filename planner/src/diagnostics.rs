@@ -45,6 +45,12 @@ pub fn placed(found: &[ProviderDiagnostic], body: Option<&BodySource>, address: 
         .collect()
 }
 
+/// A problem about an object of a block, with the place of the block when it has none of its own.
+pub fn in_block(mut problem: Diagnostic, body: &BodySource) -> Diagnostic {
+    problem.subject.get_or_insert_with(|| body.missing.clone());
+    problem
+}
+
 /// A provider that did not answer properly.
 pub fn call_failed(error: &CallError, body: Option<&BodySource>, address: &str) -> Diagnostic {
     let (summary, hint) = match error {

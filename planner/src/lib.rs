@@ -2,17 +2,20 @@
 //! an execution graph.
 //!
 //! Reading order: [`providers`] holds the provider instances that planning talks to; [`decide`] chooses actions as
-//! plain functions; [`planning`] answers the evaluator for each desired instance and drafts operations; what is left
+//! plain functions, [`moves`] the addresses that objects go by; [`planning`] answers the evaluator for each desired instance and drafts operations; what is left
 //! in state afterwards is decided in its `orphans`, destroy order in its `order`; [`validate`] is the same face
-//! without any of it.
+//! without any of it; [`watch`] tells what is being looked at.
 
 pub mod decide;
 pub mod diagnostics;
+pub mod moves;
 pub mod planning;
 pub mod prior;
 pub mod providers;
 pub mod validate;
+pub mod watch;
 
 pub use planning::{PlanOptions, PlanOutcome, Planned, plan};
 pub use providers::{PluginSource, ProviderSet};
 pub use validate::validate;
+pub use watch::{Look, Looking, Watch};

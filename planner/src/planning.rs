@@ -1,23 +1,30 @@
 //! One planning: answers the evaluator, drafts operations, and makes a plan of it all.
 
+mod absent;
+mod changing;
 mod data;
+mod deleting;
 mod drafts;
 mod glue;
+mod importing;
 mod managed;
+mod moved;
 mod order;
 mod orphans;
 mod outputs;
+mod proposal;
 mod protection;
-
-pub(crate) use managed::without_provenance;
+mod records;
+mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Ordered};
 
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{
@@ -26,11 +33,13 @@ use weft_graph_format::address::{
 use weft_graph_format::changes::{Changes, ResourceChange};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{Applied, Builder, Claim, ExecutionGraph, FinishError, OperationId, Provider, Ref};
+use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
 use crate::providers::ProviderSet;
+use crate::watch::Watch;
 
 /// What planning is to do.
 #[derive(Clone, Debug)]
@@ -59,6 +68,8 @@ pub struct PlanInputs {
     pub providers: Arc<ProviderSet>,
     /// What to do.
     pub options: PlanOptions,
+    /// Who is told what is being looked at.
+    pub watch: Watch,
 }
 
 /// What was planned.
@@ -76,8 +87,16 @@ pub struct Planned {
     pub variables: BTreeMap<SmolStr, Value>,
     /// Objects as they were found, for what `show` calls the prior state: value and what is kept beside it.
     pub refreshed: BTreeMap<ResourceInstance, crate::prior::Prior>,
+    /// State as it was planned from: with objects under the addresses that they go by now.
+    pub snapshot: Arc<Snapshot>,
     /// Data sources that were read, with the provider that did.
     pub read: BTreeMap<ResourceInstance, ProviderInstance>,
+    /// Objects that are taken over, with the provider that found them.
+    pub imported: BTreeMap<ResourceInstance, ProviderInstance>,
+    /// What there is to say again when the plan is carried out.
+    pub warnings: Vec<Diagnostic>,
+    /// What came of conditions, ordered by what they belong to.
+    pub checks: Vec<CheckResult>,
     /// Whether applying would do something.
     pub applyable: bool,
 }
@@ -135,12 +154,26 @@ pub(crate) enum DeleteKind {
 
 /// The state of one planning.
 pub(crate) struct Planning {
+    pub(crate) root: Arc<CompiledModule>,
+    /// The blocks of all resources.
+    pub(crate) blocks: FxHashMap<ConfigResource, Arc<ResourceBlock>>,
+    /// All `removed` blocks.
+    pub(crate) removed: Vec<RemovedBlock>,
+    /// State, its objects under the addresses that they go by now.
     pub(crate) snapshot: Arc<Snapshot>,
+    /// State as the store has it.
+    pub(crate) original: Arc<Snapshot>,
+    /// Objects that go by another address now: that and the one that the store has.
+    pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) providers: Arc<ProviderSet>,
     pub(crate) options: PlanOptions,
     pub(crate) replace: BTreeSet<ResourceInstance>,
     pub(crate) builder: Builder,
     pub(crate) diagnostics: Mutex<Vec<Diagnostic>>,
+    /// Warnings about this plan alone, not about the configuration.
+    pub(crate) remarks: Mutex<Vec<Diagnostic>>,
+    /// Changes that were planned and must not be carried out.
+    pub(crate) refused: Mutex<Vec<Diagnostic>>,
     pub(crate) resources: Mutex<FxHashMap<AbsResource, Expansion>>,
     /// Resources whose objects must stay.
     pub(crate) protected: Mutex<FxHashMap<AbsResource, Protection>>,
@@ -156,7 +189,15 @@ pub(crate) struct Planning {
     pub(crate) drift: Mutex<Vec<ResourceChange>>,
     pub(crate) refreshed: Mutex<BTreeMap<ResourceInstance, crate::prior::Prior>>,
     pub(crate) read: Mutex<BTreeMap<ResourceInstance, ProviderInstance>>,
-    pub(crate) records: Mutex<Vec<managed::PendingRecord>>,
+    /// Objects that are taken over, with the provider that found them.
+    pub(crate) imported: Mutex<BTreeMap<ResourceInstance, ProviderInstance>>,
+    pub(crate) records: Mutex<Vec<records::PendingRecord>>,
+    /// The operations that move objects which something else happens to as well.
+    pub(crate) move_operations: Mutex<FxHashMap<ResourceInstance, OperationId>>,
+    /// What came of conditions, by object.
+    pub(crate) checks: Mutex<BTreeMap<(CheckedKind, String), CheckResult>>,
+    /// Whether anything was evaluated.
+    began: AtomicBool,
     pub(crate) claims: Mutex<BTreeMap<String, Claim>>,
     pub(crate) opened: Mutex<BTreeMap<ProviderInstance, Opened>>,
     pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
@@ -164,19 +205,45 @@ pub(crate) struct Planning {
     pub(crate) outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
     /// What outputs would be, where a plan to destroy takes them away.
     pub(crate) last_outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
+    pub(crate) watch: Watch,
     pub(crate) variables: Mutex<BTreeMap<SmolStr, Value>>,
 }
 
-/// Plans.
+/// The warning about an assertion that only apply can decide: there it is decided.
+const OPEN: &str = "Check block assertion known after apply";
+
+type Problems = Vec<Diagnostic>;
+
+/// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
+/// providers that state needs.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
-    let PlanInputs { root, environment, given, snapshot, providers, options } = inputs;
+    let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
+    let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
+    if has_errors(&said) {
+        return PlanOutcome { planned: None, diagnostics: said };
+    }
+    let moved = match moved::carry_out_moves(&root, &snapshot) {
+        Ok(moved) => moved,
+        Err(mut problems) => {
+            said.append(&mut problems);
+            sort(&mut said);
+            return PlanOutcome { planned: None, diagnostics: said };
+        }
+    };
     let planning = Arc::new(Planning {
-        snapshot,
+        blocks: blocks(&root),
+        removed: root.all().iter().flat_map(|module| module.removed.iter().cloned()).collect(),
+        root: root.clone(),
+        snapshot: moved.snapshot,
+        original: snapshot,
+        moved: moved.moved,
         providers: providers.clone(),
         replace: options.replace.iter().cloned().collect(),
         options,
         builder: Builder::new(),
-        diagnostics: Mutex::default(),
+        diagnostics: Mutex::new(said),
+        remarks: Mutex::new(moved.warnings),
+        refused: Mutex::default(),
         resources: Mutex::default(),
         protected: Mutex::default(),
         modules: Mutex::default(),
@@ -188,23 +255,55 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         drift: Mutex::default(),
         refreshed: Mutex::default(),
         read: Mutex::default(),
+        imported: Mutex::default(),
         records: Mutex::default(),
+        move_operations: Mutex::default(),
+        checks: Mutex::default(),
+        began: AtomicBool::new(false),
         claims: Mutex::default(),
         opened: Mutex::default(),
         in_shard: Mutex::default(),
         ordering: Mutex::default(),
         outputs: Mutex::default(),
         last_outputs: Mutex::default(),
+        watch,
         variables: Mutex::default(),
     });
     planning.refuse_doubts();
-    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
-    // What a failed evaluation left out is not an orphan, so orphans are only looked for in a whole one.
-    if evaluated.is_ok() {
-        planning.clone().orphans().await;
-        planning.plan_outputs();
+    let absent = planning.absent_providers();
+    if !absent.is_empty() {
+        planning.report_all(absent);
+        return planning.nothing();
     }
-    finish(&planning, &providers, evaluated.is_err())
+    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
+    let failed = evaluated.is_err();
+    if failed && !planning.began.load(Ordered::Relaxed) {
+        // The configuration was refused as a whole.
+        return planning.nothing();
+    }
+    // A plan to destroy begins with looking at everything, and only then decides.
+    if !(failed && planning.options.destroy) {
+        planning.clone().orphans(failed).await;
+    }
+    if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
+        return planning.nothing();
+    }
+    planning.check_moves();
+    planning.plan_outputs();
+    finish(&planning, &providers, failed)
+}
+
+/// The blocks of all resources of a tree of modules.
+fn blocks(root: &Arc<CompiledModule>) -> FxHashMap<ConfigResource, Arc<ResourceBlock>> {
+    let all = root.all();
+    let of = |module: &Arc<CompiledModule>| {
+        let module = module.clone();
+        let names: Vec<_> = module.resources.iter().map(|(r, b)| (r.clone(), b.clone())).collect();
+        names
+            .into_iter()
+            .map(move |(resource, block)| (ConfigResource { module: module.path.clone(), resource }, block))
+    };
+    all.iter().flat_map(of).collect()
 }
 
 fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOutcome {
@@ -216,13 +315,15 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     };
     changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
-    let applyable = !changes.is_empty();
-    if applyable {
-        planning.draft_records();
-    }
+    let recorded = planning.draft_records();
+    let applyable = recorded || !changes.is_empty();
     planning.draft_outputs(&changes.outputs);
     planning.close_providers();
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
+    let mut warnings: Vec<Diagnostic> = diagnostics.iter().filter(|d| !d.is_error() && d.summary != OPEN).cloned().collect();
+    sort(&mut warnings);
+    diagnostics.append(&mut planning.refused.lock());
+    diagnostics.append(&mut planning.remarks.lock());
     let claims: Vec<Claim> = std::mem::take(&mut *planning.claims.lock()).into_values().collect();
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
     let read = std::mem::take(&mut *planning.read.lock());
@@ -242,8 +343,20 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
             "Planning ended early without saying why. This is a defect of Weft; please report it.",
         ));
     }
-    let planned =
-        Planned { changes, graph, claims, schemas: providers.schemas(), variables, refreshed, read, applyable };
+    let planned = Planned {
+        changes,
+        graph,
+        claims,
+        schemas: providers.schemas(),
+        variables,
+        refreshed,
+        snapshot: planning.snapshot.clone(),
+        read,
+        imported: std::mem::take(&mut *planning.imported.lock()),
+        warnings,
+        checks: std::mem::take(&mut *planning.checks.lock()).into_values().collect(),
+        applyable,
+    };
     PlanOutcome { planned: Some(planned), diagnostics }
 }
 
@@ -265,7 +378,35 @@ fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
+/// The value without formulas and origins at any level.
+pub(crate) fn without_provenance(value: &Value) -> Value {
+    let deep = value.deep();
+    if !deep.formula && !deep.origin {
+        return value.clone();
+    }
+    value.bare()
+}
+
 impl Planning {
+    /// Takes a warning about this plan alone.
+    pub(crate) fn remark(&self, warning: Diagnostic) {
+        self.remarks.lock().push(warning);
+    }
+
+    /// Notes that evaluation is under way.
+    pub(crate) fn begin(&self) {
+        self.began.store(true, Ordered::Relaxed);
+    }
+
+    /// No plan, only what there is to say.
+    fn nothing(&self) -> PlanOutcome {
+        let mut diagnostics = std::mem::take(&mut *self.diagnostics.lock());
+        diagnostics.append(&mut self.refused.lock());
+        diagnostics.append(&mut self.remarks.lock());
+        sort(&mut diagnostics);
+        PlanOutcome { planned: None, diagnostics }
+    }
+
     pub(crate) fn report_all(&self, problems: Vec<Diagnostic>) {
         self.diagnostics.lock().extend(problems);
     }
@@ -294,10 +435,7 @@ impl Planning {
 
     /// Notes that the plan rests on an instance.
     pub(crate) fn claim(&self, address: String, exclusive: bool) {
-        let revision = self.snapshot.instances.get(&address).map_or_else(
-            || self.snapshot.revision(&weft_state::Subject::Instance(address.clone())).0,
-            |stored| stored.revision.0,
-        );
+        let revision = self.original.revision(&weft_state::Subject::Instance(address.clone())).0;
         let mut claims = self.claims.lock();
         let claim = claims.entry(address.clone()).or_insert(Claim { address, revision, exclusive });
         claim.exclusive |= exclusive;

@@ -1,17 +1,20 @@
 //! Objects as state has them: read, brought to the present schema, looked at.
 
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
+use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::StateRecord;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_providers::Provider;
 use weft_providers::call::{RawState, ReadRequest};
 use weft_state::{InstanceObject, PathStep};
 
 use crate::diagnostics::{call_failed, placed};
+use crate::watch::{Looking, Watch};
 
 /// An object of state, typed by the present schema.
 #[derive(Clone, Debug)]
@@ -35,6 +38,7 @@ pub async fn read_prior(
     schema: &Schema,
     provider: &Provider,
     refresh: bool,
+    watch: &Watch,
 ) -> Result<(Prior, Vec<Diagnostic>), Vec<Diagnostic>> {
     let text = address.to_string();
     let type_name = address.resource.type_name.clone();
@@ -51,10 +55,7 @@ pub async fn read_prior(
             .about(text),
         ]);
     }
-    let raw = match &object.attributes_flat {
-        Some(flat) => RawState::Flatmap(flat.clone()),
-        None => RawState::Json(object.attributes.as_str().as_bytes().to_vec()),
-    };
+    let raw = raw_state(object);
     let upgraded = provider
         .upgrade_resource_state(&type_name, object.schema_version, raw)
         .await
@@ -73,6 +74,7 @@ pub async fn read_prior(
     };
     let mut value = upgraded.value;
     if refresh {
+        let began = watch.begin(address, Looking::RefreshStarted, &prior.stored).await;
         let request = ReadRequest {
             type_name,
             current_state: value.clone(),
@@ -98,10 +100,33 @@ pub async fn read_prior(
             return Err(said);
         }
         value = reply.value.state;
+        if let Some((text, version)) = identity_text(provider, &address.resource.type_name, reply.value.identity).await
+        {
+            (prior.record.identity, prior.record.identity_schema_version) = (Some(text), version);
+        }
         prior.private = reply.value.private;
+        watch.end(address, Looking::RefreshDone, &prior.stored, began).await;
     }
     prior.value = value.mark_paths(&sensitive_in(&value, &marks, &schema.block));
     Ok((prior, said))
+}
+
+/// An identity that a provider gave, as state keeps it, with the version of its schema.
+async fn identity_text(provider: &Provider, type_name: &str, identity: Option<Value>) -> Option<(String, u64)> {
+    let identity = identity.filter(|identity| !identity.is_null() && identity.is_wholly_known())?;
+    let schemas = provider.schema().await.ok()?;
+    let schema = schemas.identities.get(type_name)?;
+    let attributes = schema.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty.clone()));
+    let text = json::encode(&identity.unmark_deep().0, &Type::object(attributes)).ok()?;
+    Some((text, schema.version))
+}
+
+/// An object as state has it.
+pub(crate) fn raw_state(object: &InstanceObject) -> RawState {
+    match &object.attributes_flat {
+        Some(flat) => RawState::Flatmap(flat.clone()),
+        None => RawState::Json(object.attributes.as_str().as_bytes().to_vec()),
+    }
 }
 
 fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {

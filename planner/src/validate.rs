@@ -57,7 +57,8 @@ impl Validation {
         let type_name = &desired.address.resource.type_name;
         let said = match desired.address.resource.mode {
             ResourceMode::Managed => in_use.provider.validate_resource_config(type_name, &config).await,
-            _ => in_use.provider.validate_data_config(type_name, &config).await,
+            ResourceMode::Data => in_use.provider.validate_data_config(type_name, &config).await,
+            ResourceMode::Ephemeral => in_use.provider.validate_ephemeral_config(type_name, &config).await,
         };
         match said {
             Ok(said) => self.accept(placed(&said, Some(body), &text))?,
@@ -86,6 +87,10 @@ impl Glue for Validation {
     }
 
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.check(&desired).await
+    }
+
+    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
         self.check(&desired).await
     }
 

@@ -39,6 +39,7 @@ async fn planned(text: &str, snapshot: Snapshot, destroy: bool) -> PlanOutcome {
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),
         },
+        watch: weft_planner::Watch::none(),
     })
     .await
 }

@@ -114,6 +114,42 @@ pub fn unpack(path: &Path, target: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
+/// Packs the files of a directory, folders below it included.
+pub fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
+    use zip::write::{SimpleFileOptions, ZipWriter};
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |error| ArchiveError::Io { path, error }
+    };
+    let mut zip = ZipWriter::new(File::create(target).map_err(io(target))?);
+    let root = directory.canonicalize().map_err(io(directory))?;
+    let mut pending = vec![(root, String::new())];
+    while let Some((folder, prefix)) = pending.pop() {
+        let mut entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(io(&folder))?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if path.is_dir() {
+                pending.push((path, format!("{name}/")));
+                continue;
+            }
+            let mut options = SimpleFileOptions::default();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt as _;
+                let mode = fs::metadata(&path).map_err(io(&path))?.permissions().mode();
+                options = options.unix_permissions(mode & 0o777);
+            }
+            zip.start_file(name, options).map_err(|error| damaged(target, error))?;
+            let mut file = File::open(&path).map_err(io(&path))?;
+            io::copy(&mut file, &mut zip).map_err(io(target))?;
+        }
+    }
+    let file = zip.finish().map_err(|error| damaged(target, error))?;
+    file.sync_all().map_err(io(target))
+}
+
 impl Archive<'_> {
     /// Unpacks one entry; what remains of the bytes allowed.
     fn unpack_entry(&mut self, index: usize, target: &Path, left: u64) -> Result<u64, ArchiveError> {

@@ -10,10 +10,7 @@ use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 
-use crate::call::{
-    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, ObjectState, PlanRequest, PlannedChange,
-    RawState, ReadRequest, Reply,
-};
+use crate::call::{AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest, PlannedChange, RawState, ReadRequest, Reply};
 use crate::diagnostic::ProviderDiagnostic;
 
 /// The one managed type.
@@ -108,6 +105,39 @@ impl Builtin {
                 value: Value::null(ty),
                 diagnostics: vec![ProviderDiagnostic::error("Stored object cannot be read", format!("{error}."))],
             }),
+        }
+    }
+
+    /// An object of `null_resource` becomes one of `terraform_data`: its triggers are what replaces it.
+    pub fn move_resource_state(&self, request: &MoveRequest) -> Result<Reply<ObjectState>, CallError> {
+        known_type(&request.target_type_name)?;
+        let ty = SCHEMA.resources[DATA].block.implied_type();
+        let failed = |summary: &str, detail: String| {
+            let object = ObjectState { state: Value::null(ty.clone()), private: Vec::new(), identity: None };
+            Ok(Reply { value: object, diagnostics: vec![ProviderDiagnostic::error(summary, detail)] })
+        };
+        let source = (request.source_type_name.as_str(), request.source_provider.rsplit('/').next());
+        let RawState::Json(bytes) = request.source_state.clone() else {
+            return failed("Unsupported state format", String::from("A flat map cannot be moved to terraform_data."));
+        };
+        if source != ("null_resource", Some("null")) {
+            let detail = format!("Objects of {} cannot become objects of terraform_data.", request.source_type_name);
+            return failed("Unable to Move Resource State", detail);
+        }
+        let stored = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
+        match json::decode(&bytes, &stored) {
+            Ok(object) => {
+                let part = |name: &str| object.as_fields().and_then(|fields| fields.get(name)).cloned();
+                let state = Value::object([
+                    ("id", part("id").unwrap_or_else(|| Value::null(Type::String))),
+                    ("input", Value::null(Type::Dynamic)),
+                    ("output", Value::null(Type::Dynamic)),
+                    ("triggers_replace", part("triggers").unwrap_or_else(|| Value::null(Type::Dynamic))),
+                ]);
+                let object = ObjectState { state, private: Vec::new(), identity: None };
+                Ok(Reply { value: object, diagnostics: Vec::new() })
+            }
+            Err(error) => failed("Stored object cannot be read", format!("{error}.")),
         }
     }
 

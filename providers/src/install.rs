@@ -30,7 +30,7 @@ pub struct Installer {
     methods: Vec<Method>,
     overrides: BTreeMap<ProviderSource, PathBuf>,
     data_directory: PathBuf,
-    platform: Platform,
+    pub(crate) platform: Platform,
 }
 
 /// Something worth telling while installing; printed as `init` prints it.
@@ -118,7 +118,7 @@ pub enum LockOutcome {
 
 /// Writes the new selections if they differ from the old ones and that is allowed.
 pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (LockOutcome, Vec<Diagnostic>) {
-    if old == new {
+    if old.selects_the_same(new) {
         return (LockOutcome::Unchanged, Vec::new());
     }
     if mode == LockMode::ReadOnly {
@@ -163,11 +163,11 @@ pub fn override_warning(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Option
 }
 
 /// A version to be installed.
-struct Choice<'a> {
+pub(crate) struct Choice<'a> {
     source: &'a ProviderSource,
     constraints: &'a Constraints,
-    version: Version,
-    location: Location,
+    pub(crate) version: Version,
+    pub(crate) location: Location,
     /// Checksums that the lock file has for this very version.
     locked: BTreeSet<Checksum>,
 }
@@ -245,7 +245,7 @@ impl Installer {
     }
 
     /// Settles the version of one provider; none when there is nothing to install.
-    fn choose<'a>(
+    pub(crate) fn choose<'a>(
         &self,
         source: &'a ProviderSource,
         constraints: &'a Constraints,

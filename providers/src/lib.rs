@@ -8,7 +8,8 @@
 //!
 //! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; [`cli_config`] says
 //! where they may come from, [`mirror`] is such a place; [`install`] selects versions, remembers them in the
-//! [`lock_file`] and puts packages into the data directory; [`packages`] finds them there again. [`checksum`] proves
+//! [`lock_file`] and puts packages into the data directory; [`select`] leaves them where they are; [`packages`] finds
+//! them there again. [`checksum`] proves
 //! that a package is the one meant, [`archive`] unpacks it, [`settings`] reads files without expressions.
 
 mod convert;
@@ -35,6 +36,7 @@ pub mod platform;
 pub mod pool;
 pub mod provider;
 pub mod schema_cache;
+pub mod select;
 pub mod session;
 pub mod settings;
 pub mod source;

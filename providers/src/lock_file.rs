@@ -158,6 +158,15 @@ impl LockFile {
         self.providers.keys().eq(other.providers.keys())
     }
 
+    /// Whether both select the same versions and packages. Constraints are for people, and nothing rests on them.
+    pub fn selects_the_same(&self, other: &LockFile) -> bool {
+        let same = |(source, lock): (&ProviderSource, &Lock)| {
+            let found = other.providers.get(source);
+            found.is_some_and(|found| (&found.version, &found.checksums) == (&lock.version, &lock.checksums))
+        };
+        self.same_providers(other) && self.providers.iter().all(same)
+    }
+
     /// The lock of a provider. One of the default registry that is not locked takes over the version that Terraform
     /// selected for its namesake; checksums do not carry over, since packages are signed and packed anew.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {

@@ -6,10 +6,7 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 
 use crate::builtin::Builtin;
-use crate::call::{
-    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, ObjectState, PlanRequest, PlannedChange,
-    RawState, ReadRequest, Reply,
-};
+use crate::call::{AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest, PlannedChange, RawState, ReadRequest, Reply};
 use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
 
@@ -54,6 +51,19 @@ impl Provider {
         }
     }
 
+    /// See [`crate::ProviderSession::validate_ephemeral_config`].
+    pub async fn validate_ephemeral_config(
+        &self,
+        type_name: &str,
+        config: &Value,
+    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        match self {
+            // It has no ephemeral resources, so no configuration of one passes decoding.
+            Provider::Builtin(_) => Ok(Vec::new()),
+            Provider::Plugin(lease) => lease.validate_ephemeral_config(type_name, config).await,
+        }
+    }
+
     /// See [`crate::ProviderSession::upgrade_resource_state`].
     pub async fn upgrade_resource_state(
         &self,
@@ -64,6 +74,14 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.upgrade_resource_state(type_name, &state),
             Provider::Plugin(lease) => lease.upgrade_resource_state(type_name, version, state).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::move_resource_state`].
+    pub async fn move_resource_state(&self, request: MoveRequest) -> Result<Reply<ObjectState>, CallError> {
+        match self {
+            Provider::Builtin(builtin) => builtin.move_resource_state(&request),
+            Provider::Plugin(lease) => lease.move_resource_state(request).await,
         }
     }
 

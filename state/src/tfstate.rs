@@ -6,6 +6,7 @@
 //! version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
+mod owner;
 mod read;
 mod write;
 
@@ -46,12 +47,43 @@ pub enum StateFileError {
         /// Its version.
         version: u64,
     },
+    /// The right shape with content that makes no sense; in OpenTofu's words, since it puts them into a summary.
+    #[error("{place} is not a valid state file: {}", Problem::list(.problems))]
+    Invalid {
+        /// The file.
+        place: String,
+        /// All that is wrong.
+        problems: Vec<Problem>,
+    },
     /// State encryption.
     #[error("{place} is encrypted, and Weft does not read encrypted state yet")]
     Encrypted {
         /// The file.
         place: String,
     },
+}
+
+/// Something that makes no sense in a state file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind of thing it is.
+    pub summary: &'static str,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl Problem {
+    /// One line for one problem, a list for several.
+    pub fn list(problems: &[Problem]) -> String {
+        let line = |problem: &Problem| format!("{}: {}", problem.summary, problem.detail);
+        match problems {
+            [only] => line(only),
+            several => {
+                let lines: Vec<String> = several.iter().map(|problem| format!("- {}", line(problem))).collect();
+                format!("{} problems:\n\n{}", several.len(), lines.join("\n"))
+            }
+        }
+    }
 }
 
 /// The content of a state file.

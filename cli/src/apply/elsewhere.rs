@@ -1,5 +1,6 @@
 //! A run that a coordinator elsewhere carries out.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,20 +8,24 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval_at, sleep};
 use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
 use weft_coordinator::listing::RunDetails;
-use weft_coordinator::service::Submission;
+use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{Cancel, Client, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::Shard;
+use weft_graph_format::plan_file::PlanFile;
 use weft_state::{OpStatus, RunStatus};
 
 use super::here::{stray, unfinished};
 use super::progress::{Progress, REMIND};
 use super::{Ending, Work, client_problem};
+use crate::command::Invocation;
 use crate::context::{Context, environment};
 use crate::options::Arguments;
-use crate::outline::run_plan;
-use crate::packages::pool_options;
+use crate::outline;
+use crate::packages::{PlannedPackages, pool_options};
 use crate::render::events::Counts;
 use crate::signals;
 use crate::view::View;
@@ -48,8 +53,6 @@ pub async fn submit(
     view: &View,
     packages: Arc<dyn Packages>,
 ) -> Result<Ending, Vec<Diagnostic>> {
-    let plan = run_plan(&work.plan, work.digest)?;
-    let needs_home = !plan.homeless().is_empty();
     let mut client = Client::connect(address).await.map_err(client_problem)?;
     let submission = Submission { plan: work.bytes, inputs: work.inputs, parallelism, placement: Vec::new(), detach };
     let run = client.submit(submission).await.map_err(client_problem)?;
@@ -58,17 +61,73 @@ pub async fn submit(
         return Ok(Ending { run, ..Ending::default() });
     }
     view.line(&format!("Run {run} is carried out by the coordinator at {address}."));
-    let home = needs_home.then(|| tokio::spawn(work_here(address.to_owned(), run.clone(), context.clone(), packages)));
-    let operations: Vec<String> = plan
-        .outline
-        .operations
-        .iter()
-        .filter_map(|operation| plan.outline.shards.get(operation.shard as usize))
-        .map(|shard| shard.key.provider_instance().to_owned())
-        .collect();
-    let places = work.plan.manifest.places;
-    let progress = Progress::new(view, operations.iter().map(String::as_str)).placing(places);
-    let ending = follow(&mut client, &run, view, progress).await;
+    attend(&mut client, address, &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
+}
+
+/// Goes on with a run there, the newest unfinished one where none is named. With `detach` that is all; else as
+/// [`submit`]. `None` when there is nothing to go on with.
+///
+/// # Errors
+/// Why it was not gone on with.
+pub async fn resume(
+    address: &str,
+    named: Option<&str>,
+    detach: bool,
+    parallelism: Option<u32>,
+    invocation: &Invocation<'_>,
+) -> Result<Option<Ending>, Vec<Diagnostic>> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let mut client = Client::connect(address).await.map_err(client_problem)?;
+    let Some((run, bytes)) = client.plan(named).await.map_err(client_problem)? else { return Ok(None) };
+    let plan = outline::read(&bytes)?;
+    view.know_snippets(&plan.sources);
+    if detach && needs_home(&plan) {
+        return Err(vec![Diagnostic::error(
+            "Run needs a worker here",
+            "Some operations of this run are carried out where the user is, so that it cannot go on by itself: leave \
+             -detach out.",
+        )]);
+    }
+    let inputs = super::inputs(&plan.manifest, arguments)?;
+    let how = Resumption { inputs, parallelism, ..Resumption::default() };
+    let Some(run) = client.resume(Some(&run), how).await.map_err(client_problem)? else { return Ok(None) };
+    view.line(&format!("Run {run} goes on at {address}."));
+    if detach {
+        return Ok(Some(Ending { run, ..Ending::default() }));
+    }
+    let details = client.show(Some(&run)).await.map_err(client_problem)?;
+    let finished = details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word());
+    let earlier = finished.map(|operation| operation.operation).collect();
+    let directories: Vec<PathBuf> = arguments.values("plugin-dir").map(PathBuf::from).collect();
+    let (packages, said) = PlannedPackages::new(context, &directories);
+    view.diagnostics(&said);
+    attend(&mut client, address, &run, &plan, &earlier, (context, view), Arc::new(packages)).await.map(Some)
+}
+
+/// Whether something of a plan must be carried out where the user is.
+fn needs_home(plan: &PlanFile) -> bool {
+    plan.graph.fragments.iter().any(|fragment| fragment.shard == Shard::Home)
+}
+
+/// Watches a run to its end, with a worker here for what must run here: it has the label `home=RUN`, which the
+/// coordinator demands for such operations, so that no other worker gets them. `earlier` are operations that are done.
+async fn attend(
+    client: &mut Client,
+    address: &str,
+    run: &str,
+    plan: &PlanFile,
+    earlier: &BTreeSet<u32>,
+    (context, view): (&Context, &View),
+    packages: Arc<dyn Packages>,
+) -> Result<Ending, Vec<Diagnostic>> {
+    let home = needs_home(plan)
+        .then(|| tokio::spawn(work_here(address.to_owned(), run.to_owned(), context.clone(), packages)));
+    let outline = outline::outline(plan);
+    let left = outline.operations.iter().filter(|operation| !earlier.contains(&operation.index));
+    let shards = left.filter_map(|operation| outline.shards.get(operation.shard as usize));
+    let progress =
+        Progress::new(view, shards.map(|shard| shard.key.provider_instance())).placing(plan.manifest.places.clone());
+    let ending = follow(client, run, view, progress).await;
     if let Some(home) = home {
         home.abort();
     }
@@ -124,10 +183,10 @@ pub async fn follow(
         }
     };
     let mut ending = conclude(&mut progress, view, run, &end);
-    if broken > 0
+    let done = end.run.as_ref().map(|run| run.counts.done);
+    if done.is_some_and(|done| done != progress.done())
         && let Ok(details) = client.show(Some(run)).await
     {
-        // What was done while nobody watched counts too.
         ending.counts = counts(&details);
     }
     Ok(ending)
@@ -139,10 +198,14 @@ fn is_taken_over_later(end: &WatchEnd) -> bool {
     end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
 }
 
-/// What a run has done to managed objects.
-fn counts(details: &RunDetails) -> Counts {
+/// What a run has done to managed objects, in all its terms and also while nobody watched.
+pub(super) fn counts(details: &RunDetails) -> Counts {
+    let managed = |address: &str| {
+        address.parse().is_ok_and(|found: ResourceInstance| found.resource.mode == ResourceMode::Managed)
+    };
     let mut counts = Counts::default();
-    for operation in details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word()) {
+    let done = details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word());
+    for operation in done.filter(|operation| managed(&operation.address)) {
         match operation.action.as_str() {
             "create" => counts.add += 1,
             "update" => counts.change += 1,

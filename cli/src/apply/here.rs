@@ -1,11 +1,12 @@
 //! A run in this process: a coordinator and a worker, the same as in a cluster, with channels between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at};
+use weft_coordinator::listing::RunDetails;
 use weft_coordinator::{
     Cancel, FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
 };
@@ -13,8 +14,9 @@ use weft_executor::{Channel, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_state::{Opaque, RunId, RunStore, Snapshot, StoreError};
+use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, Snapshot, StoreError};
 
+use super::elsewhere::counts;
 use super::observed::{ObservedStore, identity};
 use super::progress::{Progress, REMIND};
 use super::{Ending, Work, run_problem};
@@ -56,7 +58,7 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
-    carry_out(run, plan, places, RunOptions::in_process(), place).await
+    carry_out(run, plan, &BTreeSet::new(), places, RunOptions::in_process(), place).await
 }
 
 /// Goes on with a run; `options` may say what became of operations in doubt.
@@ -67,12 +69,21 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     let places = work.plan.manifest.places.clone();
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
-    carry_out(run, plan, places, options, place).await
+    let known = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
+    let done = |(index, record): (_, &OpRecord)| (record.status == OpStatus::Done).then_some(index);
+    let earlier: BTreeSet<u32> =
+        known.iter().flat_map(|view| &view.ops).filter_map(|(index, record)| done((index.0, record))).collect();
+    if !earlier.is_empty() {
+        place.view.aside(&format!("{} of its {} operations are done.", earlier.len(), plan.outline.operations.len()));
+    }
+    carry_out(run, plan, &earlier, places, options, place).await
 }
 
+/// `earlier` are the operations that are done already.
 async fn carry_out(
     run: RunId,
     plan: weft_coordinator::RunPlan,
+    earlier: &BTreeSet<u32>,
     places: BTreeMap<String, SourceRange>,
     options: RunOptions,
     place: Place<'_>,
@@ -80,7 +91,7 @@ async fn carry_out(
     let Place { context, view, store, snapshot, packages, parallelism } = place;
     let (store, commits) = ObservedStore::new(store);
     let mut progress =
-        Progress::new(view, instances(&plan.outline)).knowing(ids(snapshot, &plan.outline)).placing(places);
+        Progress::new(view, instances(&plan.outline, earlier)).knowing(ids(snapshot, &plan.outline)).placing(places);
     progress.observe(commits);
 
     let (ours, theirs) = pair();
@@ -91,7 +102,6 @@ async fn carry_out(
         labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
         ..WorkerOptions::new(WORKER, process::incarnation(), packages)
     });
-    let handle = worker.handle();
     let working = tokio::spawn(async move {
         let ended = worker.run(Channel { incoming: theirs.incoming, outgoing: theirs.outgoing }).await;
         tracing::debug!(?ended, "the worker in this process has ended");
@@ -104,7 +114,6 @@ async fn carry_out(
     let cancel = signals::forward(move |wish| {
         let text = match wish {
             Cancel::Drain => {
-                handle.drain();
                 "Interrupted: no new operation is begun; those that are under way may end. Once more leaves at once."
             }
             Cancel::Leave => "Leaving at once. What is under way is left to be found by the next run.",
@@ -115,6 +124,8 @@ async fn carry_out(
         eprintln!("\n{text}\nGo on later with: weft runs resume {id}");
     });
     let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
+    let outline = Arc::clone(&plan.outline);
+    let looked_at = Arc::clone(&store);
     let request = InProcess { store, run, plan, options, holder: holder(), workers: vec![ours], notices, cancel };
     let running = run_in_process(request);
     tokio::pin!(running);
@@ -135,7 +146,14 @@ async fn carry_out(
         worker.close().await;
     }
     let outcome = outcome.map_err(run_problem)?;
-    Ok(conclude(&mut progress, view, outcome))
+    let (run, done) = (outcome.run.clone(), outcome.counts.done);
+    let mut ending = conclude(&mut progress, view, outcome);
+    if done != progress.done()
+        && let Ok(Some(found)) = looked_at.run(&run).await
+    {
+        ending.counts = counts(&RunDetails::new(&found, &outline));
+    }
+    Ok(ending)
 }
 
 fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
@@ -204,11 +222,12 @@ fn reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// The provider instance of each operation.
-fn instances(outline: &Outline) -> impl Iterator<Item = &str> {
+/// The provider instance of each operation that is not done yet.
+fn instances<'o>(outline: &'o Outline, done: &BTreeSet<u32>) -> impl Iterator<Item = &'o str> {
     outline
         .operations
         .iter()
+        .filter(|operation| !done.contains(&operation.index))
         .map(|operation| outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance()))
 }
 

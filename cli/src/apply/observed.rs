@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_state::{
-    Acquire, AcquireAnswer, ChainTip, Claim, ClaimAnswer, CreateAnswer, Edit, EditAnswer, Ending, InstanceObject, JournalLine, Lease,
-    NewRun, Opaque, PathStep, ReleaseAnswer, RenewAnswer, RunHeader, RunId, RunStore, RunView, Snapshot, StoreAnswer,
-    StoreError, StoreStep, Writes,
+    Acquire, AcquireAnswer, ChainTip, Claim, ClaimAnswer, CreateAnswer, Edit, EditAnswer, Ending, InstanceObject,
+    JournalLine, Lease, NewRun, Opaque, Outcome, PathStep, ReleaseAnswer, RenewAnswer, Resolution, RunHeader, RunId,
+    RunStore, RunView, Snapshot, StoreAnswer, StoreError, StoreStep, Writes,
 };
 
 /// What was committed for one operation.
@@ -104,6 +104,9 @@ impl RunStore for ObservedStore {
                 let (op, writes, intended) = match step {
                     StoreStep::Commit(commit) => (commit.op, &commit.writes, commit.intended),
                     StoreStep::Fail(failure) => (failure.op, &failure.writes, failure.intended),
+                    StoreStep::Resolve(Resolution { outcome: Outcome::Done(commit), .. }) => {
+                        (commit.op, &commit.writes, commit.intended)
+                    }
                     _ => continue,
                 };
                 commits.insert(op.0, Committed { id: id_of(writes), intended });

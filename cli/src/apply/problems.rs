@@ -67,6 +67,7 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
             vec![Diagnostic::error("Refused by the coordinator", format!("{message}."))]
         }
         ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not answer", format!("{error}."))],
+        ClientError::NotLoopback(_) => vec![Diagnostic::error("Coordinator not on this machine", format!("{error}."))],
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }
 }

@@ -97,6 +97,8 @@ pub struct Progress<'a> {
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     doubts: BTreeMap<String, String>,
+    /// Operations that were seen to be done.
+    done: u32,
     skipped: usize,
     waiting: bool,
 }
@@ -118,6 +120,7 @@ impl<'a> Progress<'a> {
             failures: BTreeMap::new(),
             warnings: BTreeMap::new(),
             doubts: BTreeMap::new(),
+            done: 0,
             skipped: 0,
             waiting: false,
         }
@@ -156,6 +159,12 @@ impl<'a> Progress<'a> {
         &self.counts
     }
 
+    /// How many operations were seen to be done: fewer than the run has done when it was begun before, or when some of
+    /// it was not heard.
+    pub fn done(&self) -> u32 {
+        self.done
+    }
+
     /// Something happened.
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
@@ -164,12 +173,15 @@ impl<'a> Progress<'a> {
         match happening.status.as_str() {
             "started" => {
                 if let Some(hook) = hook {
-                    self.view.event(events::apply_start(&hook));
+                    if hook.action != "forget" {
+                        self.view.event(events::apply_start(&hook));
+                    }
                     self.say(&lines::started_line(&hook));
                     self.running.insert(happening.operation, (hook, Instant::now()));
                 }
             }
             "done" => {
+                self.done += 1;
                 self.running.remove(&happening.operation);
                 self.doubts.remove(&subject(&happening));
                 if !happening.diagnostics.is_empty() {
@@ -177,7 +189,10 @@ impl<'a> Progress<'a> {
                 }
                 if let Some(hook) = hook.filter(|_| !self.was_nothing(&happening)) {
                     self.count(&hook);
-                    self.view.event(events::apply_complete(&hook));
+                    // Scripts hear of calls of providers only.
+                    if hook.action != "forget" {
+                        self.view.event(events::apply_complete(&hook));
+                    }
                     self.say(&lines::done_line(&hook));
                 }
             }
@@ -242,8 +257,8 @@ impl<'a> Progress<'a> {
             }
             // Whatever becomes of one in doubt is told later.
             "returned" | "in-doubt" if running => self.board.returned(instance),
-            "done" => self.board.done(instance, running),
-            "failed" | "skipped" => self.board.failed(instance, running),
+            "done" => self.board.done(instance, running, self.began.elapsed()),
+            "failed" | "skipped" => self.board.failed(instance, running, self.began.elapsed()),
             _ => return,
         }
         if happening.status != "started" {
@@ -259,6 +274,10 @@ impl<'a> Progress<'a> {
     /// The end: problems, and each object in doubt by name. Gives whether there were errors.
     pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
         self.view.stand(Vec::new());
+        if self.board.has_several() && self.view.shows_progress() {
+            self.view.line("");
+            self.board.summary(self.view.style()).iter().for_each(|line| self.view.line(line));
+        }
         let mut problems: Vec<Diagnostic> = std::mem::take(&mut self.warnings).into_values().flatten().collect();
         problems.extend(std::mem::take(&mut self.failures).into_values().flatten());
         for address in in_doubt_now {

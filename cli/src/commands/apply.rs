@@ -9,7 +9,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{Digest, RunStore, Snapshot};
 
-use super::plan::{Loaded, announce, asks, bytes, show, tell_reads};
+use super::plan::{Loaded, announce, asks, bytes, show};
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -123,7 +123,6 @@ async fn plan_and_apply(
         super::runs::tell_stalled(view, &headers, store.as_ref()).await;
     }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
-    tell_reads(view, &made.reads);
     let failed = has_errors(&made.diagnostics);
     let Some(plan) = made.file.filter(|plan| !failed || !plan.changes.is_empty()) else {
         return Err(made.diagnostics);
@@ -200,7 +199,9 @@ async fn apply_file(
     if !stale.is_empty() {
         return Err(one(apply::stale_problem(&stale)));
     }
-    announce(view, &plan);
+    // Who applies hears of what is done to objects; that one is moved or taken over was shown with the plan.
+    announce(view, &plan, false);
+    view.diagnostics(&plan.manifest.warnings);
     same_variables(&plan, invocation)?;
     let inputs = apply::inputs(&plan.manifest, arguments)?;
     let (packages, said) = PlannedPackages::new(context, &[]);
@@ -286,7 +287,8 @@ impl<'a> Site<'a> {
         destroy: bool,
     ) -> Result<Exit, Vec<Diagnostic>> {
         let Invocation { arguments, context, view, .. } = invocation;
-        let ending = if !work.plan.manifest.applyable {
+        let imported = events::Counts::of_plan(&work.plan.changes).import;
+        let mut ending = if !work.plan.manifest.applyable {
             Ending::default()
         } else {
             match self {
@@ -305,6 +307,7 @@ impl<'a> Site<'a> {
                 }
             }
         };
+        ending.counts.import = imported;
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;
             conclude(invocation, &ending, &after, destroy);

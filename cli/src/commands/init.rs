@@ -1,15 +1,16 @@
 //! `weft init`: everything that the other commands need in this directory.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod backend;
+mod seed;
 
-use serde_json::json;
-use weft_evaluator::config::CompiledModule;
+use std::path::{Path, PathBuf};
+
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::Installer;
 use weft_providers::install::{InstallEvent, LockMode, LockOutcome, settle};
 use weft_providers::lock_file::{self, LockFile};
 
+use super::get::install;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -38,14 +39,14 @@ pub const INIT: Command = Command {
             text("plugin-dir", "DIR", "Take provider packages from here only. May be given several times."),
             text("lockfile", "MODE", "readonly: do not change the dependency lock file."),
             switch("backend", "Look at the state for the providers that it needs (the default)."),
-            switch("get", ""),
+            switch("get", "Install modules (the default)."),
             switch("cloud", ""),
-            switch("reconfigure", ""),
+            switch("reconfigure", "Take other backend settings and leave the state where it is."),
             switch("ignore-remote-version", ""),
-            switch("migrate-state", ""),
-            switch("force-copy", ""),
+            switch("migrate-state", "Take the state along to where other backend settings put it."),
+            switch("force-copy", "The same without asking."),
             text("backend-config", "WHAT", ""),
-            text("from-module", "SOURCE", ""),
+            text("from-module", "DIR", "Begin with a copy of this module; the directory must be empty."),
             text("test-directory", "DIR", ""),
         ],
     ],
@@ -59,15 +60,24 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     view.event(events::version());
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
-    invocation.refuse_unsupported(&["migrate-state", "force-copy", "from-module", "backend-config"])?;
+    invocation.refuse_unsupported(&["backend-config"])?;
+    if arguments.switch("migrate-state", false) && arguments.switch("reconfigure", false) {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid init options",
+            "The -migrate-state and -reconfigure options are mutually-exclusive.",
+        )));
+    }
     let fail = |problems: Vec<Diagnostic>| {
-        view.aside(
+        view.aside(&view.style().wrapped(
             "\nWeft met problems while initialising, described below. The configuration must be valid before it can be \
              told which providers it needs.\n",
-        );
+        ));
         invocation.fail(&problems)
     };
-    let project = Project::load(view).map_err(fail)?;
+    if let Some(source) = arguments.value("from-module") {
+        seed::copy_module(source).map_err(|problem| invocation.fail(&[problem]))?;
+    }
+    let project = Project::load_uninstalled(invocation).map_err(fail)?;
     if project.empty {
         tell(
             invocation,
@@ -75,10 +85,18 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
         return Ok(Exit::DONE);
     }
-    remember_modules(invocation, &project.root)?;
-    tell(invocation, "\nInitializing the backend...");
-    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    if arguments.switch("get", true) {
+        if !project.root.calls.is_empty() {
+            tell(invocation, "\nInitializing modules...");
+        }
+        install(invocation, &project, arguments.switch("upgrade", false))
+            .map_err(|problem| invocation.fail(&[problem]))?;
+    }
+    project.settled().map_err(fail)?;
     let snapshot = if arguments.switch("backend", true) {
+        tell(invocation, "\nInitializing the backend...");
+        backend::settle(invocation, &project.root)?;
+        let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
         let read = block_on(place.snapshot()).and_then(|read| read);
         Some(read.map_err(|problem| invocation.fail(&[problem]))?)
     } else {
@@ -134,29 +152,8 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Writes down where modules are, as OpenTofu does and other tools look for it.
-fn remember_modules(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
-    if root.calls.is_empty() {
-        return Ok(());
-    }
-    let mut modules = vec![json!({"Key": "", "Source": "", "Dir": "."})];
-    for module in root.all() {
-        for (name, call) in &module.calls {
-            let Some(child) = module.children.get(name) else { continue };
-            let key = child.path.0.join(".");
-            modules.push(json!({"Key": key, "Source": call.source.as_str(), "Dir": child.dir}));
-        }
-    }
-    let folder = invocation.context.data_directory.join("modules");
-    let text = json!({"Modules": modules}).to_string();
-    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("modules.json"), text));
-    written.map_err(|error| {
-        invocation
-            .fail(&[Diagnostic::error("Cannot write the list of modules", format!("{}: {error}.", folder.display()))])
-    })
-}
-
-fn tell(invocation: &Invocation<'_>, text: &str) {
+/// Tells something to people, and to whoever takes events.
+pub fn tell(invocation: &Invocation<'_>, text: &str) {
     invocation.view.line(text);
     let plain = text.trim();
     if !plain.is_empty() {

@@ -1,6 +1,6 @@
 //! `weft plan inspect`: what is in a plan file.
 
-use weft_coordinator::{Need, OperationKind};
+use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::disassemble;
 use weft_graph_format::plan_file::{PlanFile, PlanReader};
@@ -20,10 +20,10 @@ pub const INSPECT: Command = Command {
     flags: &[
         command::VIEW,
         &[
-            switch("sections", "The sections of the file."),
-            switch("shards", "The shards, and how many operations each has."),
-            switch("disassemble", "The operations, one a line."),
-            switch("dot", "What waits for what, as a graph for Graphviz."),
+            switch("sections", "Print the sections of the file: where they are, and how large."),
+            switch("shards", "Print the shards: what each worker would get."),
+            switch("disassemble", "Print the operations, one a line."),
+            switch("dot", "Print what waits for what as a graph for Graphviz, and nothing else."),
         ],
     ],
     mixed: true,
@@ -68,10 +68,10 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         text.push('\n');
     }
     if wanted("sections") {
-        text.push_str("sections\n");
+        text.push_str("sections (bytes)\n  kind             part     offset     stored    content\n");
         for section in reader.sections() {
             text.push_str(&format!(
-                "  {:<22} {:>4}  at {:>9}  {:>9} bytes, {:>9} of content\n",
+                "  {:<16} {:>4}  {:>9}  {:>9}  {:>9}\n",
                 section.kind.to_string(),
                 section.index,
                 section.offset,
@@ -86,54 +86,71 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         text.push('\n');
     }
     if wanted("disassemble") {
+        text.push_str("operations\n");
         text.push_str(&disassemble(&plan.graph));
     }
     view.document(&text);
     Ok(Exit::DONE)
 }
 
+/// The name of a shard: its provider instance, or what it is instead of one.
+fn name(shard: &OutlineShard) -> String {
+    match &shard.key {
+        ShardKey::Home => "(home)".to_owned(),
+        ShardKey::Unplaced => "(unplaced)".to_owned(),
+        ShardKey::Provider(instance) => instance.clone(),
+    }
+}
+
+/// One line a shard: operations that are scheduled, rows of the graph, formulas, results that come from other shards.
 fn shards(plan: &PlanFile) -> String {
     let outline = outline(plan);
-    let mut text = String::from("shards\n");
-    for (index, (shard, fragment)) in (0u32..).zip(outline.shards.iter().zip(&plan.graph.fragments)) {
-        let name = match &shard.key {
-            weft_coordinator::ShardKey::Home => "home",
-            weft_coordinator::ShardKey::Unplaced => "unplaced",
-            weft_coordinator::ShardKey::Provider(instance) => instance,
-        };
-        let tracked = outline.operations.iter().filter(|operation| operation.shard == index).count();
+    let mut counts = vec![0_usize; outline.shards.len()];
+    for operation in &outline.operations {
+        if let Some(count) = usize::try_from(operation.shard).ok().and_then(|shard| counts.get_mut(shard)) {
+            *count += 1;
+        }
+    }
+    let mut text = String::from("shards\n  part  operations    rows  formulas  foreign  provider instance\n");
+    for (index, ((shard, fragment), tracked)) in
+        outline.shards.iter().zip(&plan.graph.fragments).zip(counts).enumerate()
+    {
         text.push_str(&format!(
-            "  {index:>3}  {name}: {tracked} operations ({} rows), {} formulas, {} results from elsewhere\n",
+            "  {index:>4}  {tracked:>10}  {:>6}  {:>8}  {:>7}  {}\n",
             fragment.rows.len(),
             fragment.formulas.rows.len(),
-            fragment.foreign.len()
+            fragment.foreign.len(),
+            name(shard)
         ));
     }
     text
+}
+
+/// A text between quotes as Graphviz takes it.
+fn label(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The tracked operations and waiters with their edges, those of a shard together.
 fn dot(plan: &PlanFile) -> String {
     let outline = outline(plan);
     let mut text = String::from("digraph plan {\n  rankdir = \"RL\"\n  node [shape = box, fontsize = 10]\n");
-    for (index, shard) in (0u32..).zip(&outline.shards) {
-        let label = match &shard.key {
-            weft_coordinator::ShardKey::Home => "home".to_owned(),
-            weft_coordinator::ShardKey::Unplaced => "unplaced".to_owned(),
-            weft_coordinator::ShardKey::Provider(instance) => instance.clone(),
-        };
-        text.push_str(&format!("  subgraph cluster_{index} {{\n    label = {label:?}\n"));
-        for operation in outline.operations.iter().filter(|operation| operation.shard == index) {
-            let style = match operation.kind {
-                OperationKind::Delete => ", style = dashed",
-                OperationKind::Create | OperationKind::Update => ", style = bold",
-                _ => "",
-            };
-            let label = format!("{} {}", operation.action, operation.address);
-            text.push_str(&format!("    o{} [label = {label:?}{style}]\n", operation.index));
-        }
-        text.push_str("  }\n");
+    let mut clusters: Vec<String> = Vec::new();
+    for (index, shard) in outline.shards.iter().enumerate() {
+        clusters.push(format!("  subgraph cluster_{index} {{\n    label = {}\n", label(&name(shard))));
     }
+    for operation in &outline.operations {
+        let style = match operation.kind {
+            OperationKind::Delete => ", style = dashed",
+            OperationKind::Create | OperationKind::Update => ", style = bold",
+            _ => "",
+        };
+        let words = label(&format!("{} {}", operation.action, operation.address));
+        if let Some(cluster) = usize::try_from(operation.shard).ok().and_then(|shard| clusters.get_mut(shard)) {
+            cluster.push_str(&format!("    o{} [label = {words}{style}]\n", operation.index));
+        }
+    }
+    clusters.iter().for_each(|cluster| text.push_str(&format!("{cluster}  }}\n")));
     let edge = |text: &mut String, from: String, need: &Need| {
         let to = match need {
             Need::Operation(id) => format!("o{id}"),

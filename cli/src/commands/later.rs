@@ -53,18 +53,11 @@ const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&
 
 /// The commands.
 pub const LATER: &[Command] = &[
-    later(&["get"], "[DIR]", |i| with(i, 0, 1)),
     later(&["graph"], "", |i| with(i, 0, 0)),
-    later(&["import"], "ADDRESS ID", |i| with(i, 2, 2)),
     later(&["login"], "HOST", |i| with(i, 1, 1)),
     later(&["logout"], "[HOST]", |i| with(i, 0, 1)),
     later(&["metadata", "functions"], "", json_only),
-    later(&["providers", "lock"], "[PROVIDER...]", |i| with(i, 0, usize::MAX)),
-    later(&["providers", "mirror"], "DIR", |i| with(i, 1, 1)),
-    later(&["providers", "schema"], "", json_only),
-    later(&["refresh"], "", |i| with(i, 0, 0)),
     later(&["test"], "", |i| with(i, 0, 0)),
-    later(&["workspace", "delete"], "NAME", |i| with(i, 1, 1)),
 ];
 
 fn with(invocation: &Invocation<'_>, least: usize, most: usize) -> Exit {

@@ -15,7 +15,7 @@ use crate::packages::Installed;
 use crate::plan::{Basis, Made, Wishes, make};
 use crate::project::Project;
 use crate::prompt::Prompt;
-use crate::render::events::{self, Counts, Hook};
+use crate::render::events::{self, Counts};
 use crate::render::plan as render;
 use crate::runtime::block_on;
 use crate::store::{Access, Place};
@@ -81,7 +81,6 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
         save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
     }
-    tell_reads(view, &made.reads);
     if let Some(file) = &made.file {
         show(view, file);
     }
@@ -91,7 +90,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty());
     if changed || arguments.has("out") {
-        view.line(&render::next_steps(arguments.value("out"), invocation.context.automation));
+        view.line(&render::next_steps(arguments.value("out"), invocation.context.automation, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }
@@ -111,8 +110,8 @@ impl Loaded {
     pub fn load(invocation: &Invocation<'_>, doing: &str, destroying: bool) -> Result<Loaded, Exit> {
         let Invocation { arguments, context, view, .. } = invocation;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-        let project =
-            if destroying { Project::load(view) } else { Project::load_present(view, doing) }.map_err(fail)?;
+        let project = if destroying { Project::load(invocation) } else { Project::load_present(invocation, doing) }
+            .map_err(fail)?;
         let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
         let prompt = asks(invocation).then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
@@ -147,6 +146,7 @@ impl Loaded {
             backend: self.place.words(),
             packages: &packages,
             sources,
+            view: &invocation.view,
         };
         let mut made = make(basis, wishes).await;
         said.append(&mut made.diagnostics);
@@ -183,20 +183,12 @@ fn save(file: &PlanFile, path: &str) -> Result<(), Diagnostic> {
     out.write_all(&bytes).map_err(failed)
 }
 
-/// Data sources that were read while planning, as events.
-pub fn tell_reads(view: &View, reads: &[Hook]) {
-    for hook in reads {
-        view.event(events::apply_start(&Hook { id: None, ..hook.clone() }));
-        view.event(events::apply_complete(hook));
-    }
-}
-
 /// Shows a plan: events, and text for people.
 pub fn show(view: &View, plan: &PlanFile) {
     for change in &plan.changes.drift {
         view.event(events::resource_drift(change));
     }
-    announce(view, plan);
+    announce(view, plan, true);
     view.event(events::change_summary(&Counts::of_plan(&plan.changes), "plan"));
     if !plan.changes.outputs.is_empty() {
         let outputs: BTreeMap<&str, _> =
@@ -206,10 +198,11 @@ pub fn show(view: &View, plan: &PlanFile) {
     view.line(&render::human(plan, view.style()));
 }
 
-/// The changes of a plan as events.
-pub fn announce(view: &View, plan: &PlanFile) {
+/// The changes of a plan as events, those of `state` alone only where asked for.
+pub fn announce(view: &View, plan: &PlanFile, state: bool) {
     for change in &plan.changes.resources {
-        if !change.action.is_no_op() || change.previous_address.is_some() {
+        let in_state = change.previous_address.is_some() || change.importing.is_some();
+        if !change.action.is_no_op() || state && in_state {
             view.event(events::planned_change(change));
         }
     }

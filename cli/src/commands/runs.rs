@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use weft_coordinator::event::{Decision, UserResolution};
 use weft_coordinator::listing::{RunDetails, RunListing, doubtful, resumable, stalled};
-use weft_coordinator::service::Resumption;
 use weft_coordinator::{Client, RunOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
@@ -13,7 +12,7 @@ use weft_state::{
     StoreError,
 };
 
-use crate::apply::{self, Ending, Progress, Work};
+use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
@@ -262,22 +261,14 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
     let parallelism = arguments.number("parallelism").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
     if let Some(address) = apply::coordinator(arguments) {
-        let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
-        let how = Resumption { parallelism, ..Resumption::default() };
+        let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);
-        let Some(run) = client.resume(named, how).await.map_err(apply::client_problem)? else {
-            return Ok(nothing(invocation));
-        };
-        view.line(&format!("Run {run} goes on at {address}."));
-        if arguments.switch("detach", false) {
-            return Ok(Exit::DONE);
-        }
-        let details = client.show(Some(&run)).await.map_err(apply::client_problem)?;
-        let instances: Vec<String> =
-            details.operations.iter().map(|operation| operation.provider_instance.clone()).collect();
-        let progress = Progress::new(view, instances.iter().map(String::as_str));
-        let ending = apply::follow(&mut client, &run, view, progress).await?;
-        return Ok(told(invocation, &ending));
+        let ending = apply::resume_elsewhere(&address, named, detach, parallelism, invocation).await?;
+        return Ok(match ending {
+            None => nothing(invocation),
+            Some(_) if detach => Exit::DONE,
+            Some(ending) => told(invocation, &ending),
+        });
     }
     let Some(looked) = readable(invocation).await? else { return Ok(nothing(invocation)) };
     let header = match &named {

@@ -14,6 +14,7 @@ pub use replace_provider::REPLACE_PROVIDER;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use selection::Selection;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
@@ -22,7 +23,6 @@ use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, PathStep, Snapshot, StoreError};
-use selection::Selection;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;

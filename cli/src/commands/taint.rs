@@ -22,10 +22,7 @@ pub const TAINT: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[
-            switch("allow-missing", "Succeed when there is no such object."),
-            switch("ignore-remote-version", ""),
-        ],
+        &[switch("allow-missing", "Succeed when there is no such object."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -7,8 +7,8 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
-use crate::store::{Access, Place};
 use crate::runtime::block_on;
+use crate::store::{Access, Place};
 
 /// The command.
 pub const FORCE_UNLOCK: Command = Command {
@@ -17,13 +17,7 @@ pub const FORCE_UNLOCK: Command = Command {
     operands: "LOCK_ID",
     about: "Take a lock away that a dead process left",
     main: false,
-    flags: &[
-        command::VIEW,
-        command::INPUT,
-        command::VARIABLES,
-        command::STORE,
-        &[switch("force", "Do not ask.")],
-    ],
+    flags: &[command::VIEW, command::INPUT, command::VARIABLES, command::STORE, &[switch("force", "Do not ask.")]],
     mixed: false,
     on_mistake: OnMistake::Usage,
     events: false,

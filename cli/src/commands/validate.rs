@@ -87,8 +87,8 @@ fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
 }
 
 fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
-    let Invocation { context, view, .. } = invocation;
-    let (project, mut problems) = Project::load_quietly(view);
+    let Invocation { context, .. } = invocation;
+    let (project, mut problems) = Project::load_quietly(invocation);
     if has_errors(&problems) {
         return problems;
     }

@@ -1,11 +1,14 @@
-//! `weft workspace list`, `show`, `new`, `select`: workspaces beside the local state.
+//! `weft workspace list`, `show`, `new`, `select`, `delete`: workspaces beside the local state.
 
 use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::ResourceMode;
+use weft_state::tfstate::StateFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
+use crate::edits::{Change, change};
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::store::Place;
@@ -37,7 +40,12 @@ pub const NEW: Command = Command {
     words: &["workspace", "new"],
     operands: "NAME",
     about: "Make a workspace and select it",
-    flags: &[command::VIEW, command::VARIABLES, command::LOCK, &[text("state", "FILE", "")]],
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        &[text("state", "FILE", "Begin with the state in this file.")],
+    ],
     run: |invocation| new(invocation).unwrap_or_else(|exit| exit),
     ..LIST
 };
@@ -49,6 +57,21 @@ pub const SELECT: Command = Command {
     about: "Select a workspace",
     flags: &[command::VIEW, command::VARIABLES, &[switch("or-create", "Make it if it is not there.")]],
     run: |invocation| select(invocation).unwrap_or_else(|exit| exit),
+    ..LIST
+};
+
+/// The command.
+pub const DELETE: Command = Command {
+    words: &["workspace", "delete"],
+    operands: "NAME",
+    about: "Delete a workspace",
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        &[switch("force", "Although its state still has objects.")],
+    ],
+    run: |invocation| delete(invocation).unwrap_or_else(|exit| exit),
     ..LIST
 };
 
@@ -105,17 +128,34 @@ fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
     };
     if !is_workspace_name(name) {
         return Err(invocation.fail(&[Diagnostic::error(
-            "Invalid workspace name",
-            format!("The workspace name {name:?} is not allowed. The name must contain only URL safe characters, and no path separators."),
-        )]));
-    }
-    if environment("TF_WORKSPACE").is_some_and(|set| set != *name) {
-        return Err(invocation.fail(&[Diagnostic::error(
-            "Workspace is overridden",
-            "The selected workspace is set by the environment variable TF_WORKSPACE. Unset it first.",
+            format!("The workspace name \"{name}\" is not allowed"),
+            "The name must contain only URL safe characters, and no path separators.",
         )]));
     }
     Ok(name)
+}
+
+/// Refuses to choose a workspace that the environment has chosen already.
+fn not_overridden(invocation: &Invocation<'_>, name: &str, what: &str) -> Result<(), Exit> {
+    if environment("TF_WORKSPACE").is_none_or(|set| set == name) {
+        return Ok(());
+    }
+    Err(invocation.fail(&[Diagnostic::error(
+        format!("The {what} is overridden using the TF_WORKSPACE environment variable"),
+        "Unset this environment variable, or set it to the name of the workspace that you want, and try again.",
+    )]))
+}
+
+fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
+    Ok(names(&folder(invocation)?).iter().any(|known| known == name))
+}
+
+fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
+    invocation.fail(&[Diagnostic::error(
+        format!("Workspace \"{name}\" doesn't exist"),
+        "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" \
+         subcommand.",
+    )])
 }
 
 fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
@@ -134,38 +174,105 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    invocation.refuse_unsupported(&["state"])?;
+    let Invocation { arguments, view, .. } = invocation;
     let name = wanted(invocation)?;
-    if names(&folder(invocation)?).iter().any(|known| known == name) {
+    not_overridden(invocation, name, "workspace")?;
+    if exists(invocation, name)? {
         return Err(
             invocation.fail(&[Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")])
         );
     }
+    let given = match arguments.value("state") {
+        Some(path) => Some(given_state(path).map_err(|problem| invocation.fail(&[problem]))?),
+        None => None,
+    };
     make(invocation, name)?;
+    if let Some(file) = given {
+        let place = Place::of_workspace(arguments, name).map_err(|problems| invocation.fail(&problems))?;
+        change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
+    }
     remember(invocation, name)?;
-    let style = invocation.view.style();
-    invocation.view.line(&format!(
-        // OpenTofu's words: scripts look for them.
-        "{}\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" OpenTofu will \
-         not see any existing state\nfor this configuration.",
-        style.paint("1;32", &format!("Created and switched to workspace \"{name}\"!"))
+    let (reset, green, bold) = (view.escape("0"), view.escape("32"), view.escape("1"));
+    view.line(&format!(
+        // OpenTofu's words and colours: scripts look for them.
+        "{reset}{green}{bold}Created and switched to workspace \"{name}\"!{reset}{green}\n\nYou're now on a new, empty \
+         workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" OpenTofu will not see any existing \
+         state\nfor this configuration.{reset}"
     ));
     Ok(Exit::DONE)
 }
 
+fn given_state(path: &str) -> Result<StateFile, Diagnostic> {
+    let failed = |why: String| Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."));
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    StateFile::parse(&bytes, path).map_err(|error| failed(error.to_string()))
+}
+
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
-    if !names(&folder(invocation)?).iter().any(|known| known == name) {
+    not_overridden(invocation, name, "selected workspace")?;
+    if !exists(invocation, name)? {
         if !invocation.arguments.switch("or-create", false) {
-            return Err(invocation.fail(&[Diagnostic::error(
-                format!("Workspace \"{name}\" doesn't exist"),
-                "Make it with \"weft workspace new\" or with the option -or-create.",
-            )]));
+            return Err(missing(invocation, name));
         }
         make(invocation, name)?;
+        remember(invocation, name)?;
+        let (reset, green) = (invocation.view.escape("0"), invocation.view.escape("32"));
+        invocation.view.line(&format!("{reset}{green}Created and switched to workspace \"{name}\"!{reset}"));
+        return Ok(Exit::DONE);
+    }
+    if selected(invocation)? == name {
+        return Ok(Exit::DONE);
     }
     remember(invocation, name)?;
-    let style = invocation.view.style();
-    invocation.view.line(&style.paint("32", &format!("Switched to workspace \"{name}\".")));
+    let (reset, green) = (invocation.view.escape("0"), invocation.view.escape("32"));
+    invocation.view.line(&format!("{reset}{green}Switched to workspace \"{name}\".{reset}"));
+    Ok(Exit::DONE)
+}
+
+fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let name = wanted(invocation)?;
+    let fail = |summary: String, detail: &str| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    if !exists(invocation, name)? {
+        return Err(missing(invocation, name));
+    }
+    if name == DEFAULT_WORKSPACE {
+        return Err(fail("Cannot delete the default workspace".to_owned(), "It always exists."));
+    }
+    if selected(invocation)? == name {
+        return Err(fail(
+            format!("Workspace \"{name}\" is your active workspace"),
+            "You cannot delete the currently active workspace. Please switch to another workspace and try again.",
+        ));
+    }
+    let force = arguments.switch("force", false);
+    let place = Place::of_workspace(arguments, name).map_err(|problems| invocation.fail(&problems))?;
+    let tracked = change(invocation, &place, |snapshot| {
+        let managed = snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed);
+        let tracked: Vec<String> = managed.map(|stored| format!("\n  - {}", stored.record.address)).collect();
+        if !tracked.is_empty() && !force {
+            return Err(vec![Diagnostic::error(
+                format!("Workspace \"{name}\" is not empty"),
+                format!(
+                    "It is currently tracking the following resource instances:{}\n\nDeleting it would lose track of \
+                     these objects. Destroy them first, or use the -force option.",
+                    tracked.concat()
+                ),
+            )]);
+        }
+        Ok((Change::Nothing, !tracked.is_empty()))
+    })?;
+    let path = folder(invocation)?.join(name);
+    std::fs::remove_dir_all(&path)
+        .map_err(|error| fail("Cannot delete workspace".to_owned(), &format!("{}: {error}.", path.display())))?;
+    let (reset, green, yellow) = (view.escape("0"), view.escape("32"), view.escape("33"));
+    view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
+    if tracked {
+        view.line(&format!(
+            "{reset}{yellow}WARNING: \"{name}\" was non-empty.\nThe resources managed by the deleted workspace may still \
+             exist,\nbut are no longer manageable by OpenTofu since the state has\nbeen deleted.{reset}"
+        ));
+    }
     Ok(Exit::DONE)
 }

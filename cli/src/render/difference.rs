@@ -89,8 +89,8 @@ pub enum Shape {
         /// What is there now, as if it were removed.
         before: Option<Box<Part>>,
     },
-    /// Something that must not be shown.
-    Hidden,
+    /// Something that must not be shown, unless the user insists.
+    Hidden(Box<Part>),
     /// Something that is not kept.
     WriteOnly,
     /// Something of another type than before.

@@ -34,6 +34,7 @@ impl Counts {
             if change.address.resource.mode != weft_graph_format::address::ResourceMode::Managed {
                 continue;
             }
+            counts.import += usize::from(change.importing.is_some());
             match change.action {
                 ChangeAction::Only(Action::Create) => counts.add += 1,
                 ChangeAction::Only(Action::Update) => counts.change += 1,
@@ -109,6 +110,7 @@ pub fn resource(address: &ResourceInstance) -> Json {
 
 fn change_word(change: &ResourceChange) -> &'static str {
     match change.action {
+        ChangeAction::Only(Action::NoOp) if change.importing.is_some() => "import",
         ChangeAction::Only(Action::NoOp) if change.previous_address.is_some() => "move",
         ChangeAction::Only(Action::NoOp) => "noop",
         ChangeAction::Only(Action::Forget) => "remove",
@@ -126,6 +128,9 @@ fn change_object(change: &ResourceChange) -> Json {
     object.insert("action".into(), change_word(change).into());
     if let Some(reason) = change.reason.event_word() {
         object.insert("reason".into(), reason.into());
+    }
+    if let Some(importing) = &change.importing {
+        object.insert("importing".into(), super::show_json::importing(importing));
     }
     Json::Object(object)
 }
@@ -199,6 +204,15 @@ pub struct Hook {
 }
 
 impl Hook {
+    /// As events about refreshing have it: they name no action.
+    fn look(&self) -> Json {
+        let mut object = self.object(false);
+        if let Json::Object(fields) = &mut object {
+            fields.shift_remove("action");
+        }
+        object
+    }
+
     fn object(&self, elapsed: bool) -> Json {
         let mut object = Map::new();
         object.insert("resource".into(), resource(&self.address));
@@ -212,6 +226,16 @@ impl Hook {
         }
         Json::Object(object)
     }
+}
+
+/// An object is about to be looked at.
+pub fn refresh_start(hook: &Hook) -> Json {
+    event("refresh_start", "info", super::plan::started_line(hook), &[("hook", hook.look())])
+}
+
+/// An object was looked at.
+pub fn refresh_complete(hook: &Hook) -> Json {
+    event("refresh_complete", "info", super::plan::done_line(hook), &[("hook", hook.look())])
 }
 
 /// An operation begins.
@@ -231,7 +255,7 @@ pub fn apply_complete(hook: &Hook) -> Json {
 
 /// An operation failed.
 pub fn apply_errored(hook: &Hook) -> Json {
-    event("apply_errored", "info", super::plan::failed_line(hook), &[("hook", hook.object(true))])
+    event("apply_errored", "info", super::plan::failed_line(hook), &[("hook", Hook { id: None, ..hook.clone() }.object(true))])
 }
 
 #[cfg(test)]
@@ -263,6 +287,7 @@ mod tests {
             before: Value::null(Type::Dynamic),
             after: Value::null(Type::Dynamic),
             replace_paths: Vec::new(),
+            importing: None,
             before_record: None,
             schema_version: 0,
         }

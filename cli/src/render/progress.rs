@@ -14,6 +14,8 @@ use super::style::Style;
 
 /// Most provider instances that a terminal shows at a time; of more, those that are still busy come first.
 const MOST_ROWS: usize = 12;
+/// Most provider instances that the summary at the end lists: a screen of them.
+const MOST_SUMMARY_ROWS: usize = 40;
 /// Columns of a bar.
 const BAR: usize = 20;
 /// Done operations before a time is foretold: fewer say too little.
@@ -28,6 +30,8 @@ struct Tally {
     running: usize,
     /// When the first operation began.
     began: Option<Duration>,
+    /// When the last one so far ended.
+    ended_at: Option<Duration>,
 }
 
 impl Tally {
@@ -52,6 +56,7 @@ impl Tally {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        self.ended_at = self.ended_at.max(other.ended_at);
     }
 
     fn words(&self, now: Duration) -> String {
@@ -106,17 +111,19 @@ impl Board {
     }
 
     /// An operation is done; `ran` where it had begun.
-    pub fn done(&mut self, instance: &str, ran: bool) {
+    pub fn done(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.done += 1;
+            tally.ended_at = Some(now);
             tally.running = tally.running.saturating_sub(usize::from(ran));
         });
     }
 
     /// An operation failed, will not be begun, or is in doubt; `ran` where it had begun.
-    pub fn failed(&mut self, instance: &str, ran: bool) {
+    pub fn failed(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.failed += 1;
+            tally.ended_at = Some(now);
             tally.running = tally.running.saturating_sub(usize::from(ran));
         });
     }
@@ -135,6 +142,29 @@ impl Board {
             format!("{}: {} of {} operations done{comma}{words}", short(instance), tally.done, tally.all)
         })
         .collect()
+    }
+
+    /// Lines for the end: how far each provider instance came, and in what time.
+    pub fn summary(&self, style: &Style) -> Vec<String> {
+        let widest = self.instances.keys().map(|name| short(name).width()).max().unwrap_or(0);
+        let rows = self.instances.iter().take(MOST_SUMMARY_ROWS).map(|(instance, tally)| {
+            let name = short(instance);
+            let space = " ".repeat(widest.saturating_sub(name.width()));
+            let took = tally.ended_at.unwrap_or_default().saturating_sub(tally.began.unwrap_or_default());
+            let line = if tally.done == tally.all {
+                format!("{name}{space}  {} operations done in {}", tally.all, duration(took.as_secs()))
+            } else {
+                let failed =
+                    if tally.failed > 0 { format!(", {} failed or skipped", tally.failed) } else { String::new() };
+                format!("{name}{space}  {} of {} operations done{failed}", tally.done, tally.all)
+            };
+            cut(&line, style.width.saturating_sub(1))
+        });
+        let mut lines: Vec<String> = rows.collect();
+        if self.instances.len() > MOST_SUMMARY_ROWS {
+            lines.push(format!("... and {} more", self.instances.len() - MOST_SUMMARY_ROWS));
+        }
+        lines
     }
 
     /// Lines for a terminal, none wider than it is: the busiest provider instances and a sum.
@@ -220,13 +250,13 @@ mod tests {
             board.began(EU, seconds(10));
         }
         for _ in 0..3 {
-            board.done(EU, true);
+            board.done(EU, true, seconds(40));
         }
         assert_eq!(
             board.plain(seconds(40)),
             ["eu-west-1: 3 of 5 operations done, 2 running, about 20s left", "us: 0 of 1 operations done",]
         );
-        board.failed(US, false);
+        board.failed(US, false, seconds(40));
         let block = board.block(seconds(40), &Style::default());
         assert_eq!(
             block,
@@ -237,8 +267,12 @@ mod tests {
             ]
         );
         assert!(board.block(seconds(40), &Style { width: 12, ..Style::default() }).iter().all(|l| l.width() <= 11));
-        board.done(EU, true);
-        board.done(EU, true);
+        board.done(EU, true, seconds(50));
+        board.done(EU, true, seconds(60));
         assert!(board.block(seconds(60), &Style::default()).is_empty());
+        assert_eq!(
+            board.summary(&Style::default()),
+            ["eu-west-1  5 operations done in 50s", "us         0 of 1 operations done, 1 failed or skipped"]
+        );
     }
 }

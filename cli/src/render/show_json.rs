@@ -13,7 +13,7 @@ mod stored;
 mod tests;
 mod trees;
 
-pub use plan::plan;
+pub use plan::{importing, plan};
 pub use stored::state;
 
 /// The version of OpenTofu whose documents these are.

@@ -38,7 +38,7 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
         text.push_str("\n\nOutputs:\n\n");
         for (name, output) in &state.outputs {
             let shown = match values::decoded(output) {
-                _ if output.sensitive => "(sensitive value)".to_owned(),
+                _ if output.sensitive && !style.reveal => "(sensitive value)".to_owned(),
                 Some(value) => still(&value, style),
                 None => output.value.as_str().to_owned(),
             };

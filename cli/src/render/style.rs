@@ -14,11 +14,15 @@ pub struct Style {
     pub width: usize,
     /// Warnings without their details.
     pub compact_warnings: bool,
+    /// Sensitive values are shown (`-show-sensitive`).
+    pub reveal: bool,
+    /// Problems stand in boxes; not with `-no-color`, where scripts look for lines that begin with `Error:`.
+    pub boxes: bool,
 }
 
 impl Default for Style {
     fn default() -> Style {
-        Style { colour: false, width: USUAL_WIDTH, compact_warnings: false }
+        Style { colour: false, width: USUAL_WIDTH, compact_warnings: false, reveal: false, boxes: true }
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Worker {
     /// Most tasks at once.
     pub(super) window: u32,
     pub(super) connected: bool,
+    /// About to leave: it ends what it has begun.
+    leaving: bool,
     /// Known to be dead, and its providers with it.
     pub(super) dead: bool,
     /// Its tasks were given up for lost.
@@ -48,6 +50,7 @@ impl Worker {
             packages: Vec::new(),
             window: 0,
             connected: false,
+            leaving: false,
             dead: false,
             lost: false,
             away_since: now,
@@ -67,7 +70,7 @@ impl Worker {
         let equipped = packages.is_empty()
             || self.packages.is_empty()
             || packages.iter().any(|package| self.packages.contains(package));
-        self.connected && labelled && equipped
+        self.connected && !self.leaving && labelled && equipped
     }
 }
 
@@ -96,6 +99,7 @@ impl Coordinator {
         worker.packages = hello.packages;
         worker.window = hello.capacity.clamp(1, WINDOW);
         worker.connected = true;
+        worker.leaving = false;
         worker.dead = false;
         worker.lost = false;
         if self.draining {
@@ -158,6 +162,31 @@ impl Coordinator {
         }
     }
 
+    /// It is about to leave: its shards are for others from now on, but what it has begun is still its own, and its
+    /// results count as ever.
+    pub(super) fn leaving(&mut self, id: &WorkerId) {
+        let Some(index) = self.worker_names.get(id).copied() else { return };
+        if !self.workers[index as usize].connected || self.workers[index as usize].leaving {
+            return;
+        }
+        self.workers[index as usize].leaving = true;
+        self.take_shards(index);
+    }
+
+    /// Its shards, and what it seeks evidence for, are for others.
+    fn take_shards(&mut self, index: WorkerIndex) {
+        for shard in std::mem::take(&mut self.workers[index as usize].shards) {
+            self.shards[shard as usize].worker = None;
+        }
+        self.workers[index as usize].busy_shards.clear();
+        let queued: Vec<Position> = self.workers[index as usize].settling.iter().copied().collect();
+        for position in queued {
+            self.requeue_settle(position);
+        }
+        self.offer_shards_with_work();
+        self.refresh(index);
+    }
+
     /// The stream broke: it may come back with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
         let Some(index) = self.worker_names.get(id).copied() else { return };
@@ -203,10 +232,7 @@ impl Coordinator {
         if std::mem::replace(&mut self.workers[index as usize].lost, true) {
             return;
         }
-        for shard in std::mem::take(&mut self.workers[index as usize].shards) {
-            self.shards[shard as usize].worker = None;
-        }
-        self.workers[index as usize].busy_shards.clear();
+        self.take_shards(index);
         for position in self.workers[index as usize].tasks.clone() {
             let op = &self.ops[position as usize];
             match (op.status, op.phase) {
@@ -219,10 +245,6 @@ impl Coordinator {
                 _ => {}
             }
         }
-        for position in std::mem::take(&mut self.workers[index as usize].settling) {
-            self.requeue_settle(position);
-        }
-        self.offer_shards_with_work();
         self.refresh(index);
     }
 

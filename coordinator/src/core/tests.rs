@@ -313,3 +313,29 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     assert!(matches!(&steps(&commands)[..], [StoreStep::Stray(_)]));
     assert!(orders(&commands).contains(&Order::Acknowledged(task)));
 }
+
+#[test]
+fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[], &[0, 1]], 1), options, Vec::new());
+    let tasks = started(&core.step(1, hello("a")));
+    assert_eq!(tasks.len(), 2);
+    core.step(2, said("a", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(3, ok(1));
+    assert!(started(&core.step(4, hello("b"))).is_empty(), "the shard is held");
+    let moved = core.step(5, Event::Leaving(WorkerId("a/1".to_owned())));
+    assert!(orders(&moved).iter().any(|order| matches!(order, Order::Open { .. })), "the shard has moved");
+    let again = started(&core.step(6, said("a", FromWorker::Returned(tasks[1]))));
+    assert_eq!(again, [Task { operation: 1, attempt: Attempt(2) }]);
+    core.step(7, said("a", done(tasks[0])));
+    let told = core.step(8, ok(1));
+    assert!(orders(&told).iter().any(|order| *order == Order::Acknowledged(tasks[0])));
+    assert!(orders(&told).iter().any(|order| matches!(order, Order::Restored { operation: 0, .. })), "b reads it");
+    core.step(9, Event::Left(WorkerId("a/1".to_owned())));
+    core.step(10, Event::Dead(WorkerId("a/1".to_owned())));
+    assert_eq!(core.counts().in_doubt, 0);
+    core.step(11, said("b", FromWorker::Intent { task: again[0], planned: Digest::default() }));
+    core.step(12, ok(1));
+    core.step(13, said("b", done(again[0])));
+    assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
+}

@@ -63,5 +63,6 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
         fragments: fragments.into_iter().map(|text| Arc::from(text.into_bytes())).collect(),
         digest: Digest::of(plan),
         inputs: BTreeMap::new(),
+        wanted: Vec::new(),
     }
 }

@@ -5,11 +5,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression};
 
+use super::ProviderReference;
 use super::compile::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::relative_address::{RelativeAddress, address_of, not_static};
-use super::ProviderReference;
 use crate::reference::Reference;
 
 const IMPORT: ContentRules = ContentRules {
@@ -178,12 +178,13 @@ enum RelativePart {
 /// Which module call a key behind the first `steps` steps belongs to; none when they name a resource.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
-    let names = std::iter::once(Some(traversal.root.text.as_str())).chain(traversal.steps.iter().map(|step| {
-        match &step.kind {
-            StepKind::Attribute(name) => Some(name.as_str()),
-            _ => None,
-        }
-    }));
+    let names =
+        std::iter::once(Some(traversal.root.text.as_str())).chain(traversal.steps.iter().map(
+            |step| match &step.kind {
+                StepKind::Attribute(name) => Some(name.as_str()),
+                _ => None,
+            },
+        ));
     let names: Vec<&str> = names.take(steps + 1).flatten().collect();
     let calls = names.chunks(2).take_while(|pair| pair[0] == "module").count();
     (calls > 0 && names.len() == calls * 2).then(|| calls - 1)

@@ -63,11 +63,16 @@ impl Compiling<'_> {
     }
 
     /// A keyword out of a few, bare or (deprecated) in quotes.
-    pub(super) fn keyword(&mut self, name: &str, expression: &Expression, words: [&'static str; 2]) -> Option<&'static str> {
+    pub(super) fn keyword(
+        &mut self,
+        name: &str,
+        expression: &Expression,
+        words: [&'static str; 2],
+    ) -> Option<&'static str> {
         let quoted = expression.as_string_literal();
-        let found = words.into_iter().find(|word| {
-            expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word)
-        });
+        let found = words
+            .into_iter()
+            .find(|word| expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word));
         match (&found, quoted) {
             (None, _) => self.error(
                 &format!("Invalid \"{name}\" keyword"),

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::address::Module;
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::types::Type;
-use weft_syntax::{Expression, Tree};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_syntax::Tree;
 
-use super::blocks::MODULE_ARGUMENTS;
 use super::compile::compile_module;
-use super::content::did_you_mean;
-use super::provider_links::check_providers;
-use super::static_values::check_static;
+use super::provider_links::{check_providers, check_references, unsuitable, warn_of_same};
+use super::required_version::unmet;
+use super::static_values::{Needing, StaticInputs, StaticValues, static_text};
 use super::{CompiledModule, ModuleCall};
+use crate::glue::GivenVariables;
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
 const DEEPEST_MODULES: usize = 100;
@@ -42,17 +41,42 @@ pub enum LoadError {
     },
 }
 
-/// Reads the root module in `root` and everything that it calls.
+/// Reads the root module in `root` and everything that it calls, where static values come from defaults alone.
 ///
 /// File names in diagnostics are relative to `root`. The module is whole as far as the files allow; whatever is
-/// wrong comes back beside it.
+/// wrong comes back beside it. What is wrong between modules is said by [`link_problems`].
 pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    let mut loader = Loader { root, installed, sources: Sources::new(), diagnostics: Vec::new() };
-    let module = Arc::new(loader.module(".", Module::root()));
-    let Loader { sources, mut diagnostics, .. } = loader;
-    check_providers(&module, &mut diagnostics);
-    check_static(&module, &mut diagnostics);
+    let inputs = StaticInputs { given: &|_| GivenVariables::new(), workspace: SmolStr::new_static("default") };
+    load_tree_with(root, installed, &inputs)
+}
+
+/// The same with values for the variables that sources of modules and `for_each` of providers may come from.
+///
+/// When the root module itself has errors, nothing that it calls is read.
+pub fn load_tree_with(
+    root: &Path,
+    installed: &Installed,
+    inputs: &StaticInputs<'_>,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    let mut loader = Loader {
+        root,
+        installed,
+        inputs,
+        statics: StaticValues::new(root, &inputs.workspace),
+        sources: Sources::new(),
+        diagnostics: Vec::new(),
+    };
+    let module = Arc::new(loader.module(".", Module::root(), None));
+    let Loader { sources, diagnostics, .. } = loader;
     (module, sources, diagnostics)
+}
+
+/// What is wrong with how providers are handed from module to module. To be asked when all modules were read without
+/// errors.
+pub fn link_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    check_providers(root, &mut found);
+    found
 }
 
 /// Whether a directory holds configuration files.
@@ -64,6 +88,8 @@ pub fn has_configuration(dir: &Path) -> bool {
 struct Loader<'a> {
     root: &'a Path,
     installed: &'a Installed,
+    inputs: &'a StaticInputs<'a>,
+    statics: StaticValues,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
 }
@@ -91,7 +117,8 @@ fn stem_of(name: &str) -> &str {
 }
 
 impl Loader<'_> {
-    fn module(&mut self, dir: &str, path: Module) -> CompiledModule {
+    fn module(&mut self, dir: &str, path: Module, caller: Option<Arc<ModuleCall>>) -> CompiledModule {
+        let before = self.diagnostics.len();
         let files = match self.files(dir) {
             Ok(files) => files,
             Err(error) => {
@@ -106,6 +133,17 @@ impl Loader<'_> {
             }
         }
         let mut module = compile_module(path, dir, &trees, &mut self.diagnostics);
+        if caller.is_none() {
+            self.statics.give((self.inputs.given)(&module));
+        }
+        self.statics.enter(&module, caller.clone());
+        self.check_alone(&module, caller.as_deref());
+        if let Some(written) = module.backend.take() {
+            module.backend = Some(Arc::new(written.computed(&mut self.statics)));
+        }
+        if caller.is_none() && has_errors(&self.diagnostics[before..]) {
+            return module;
+        }
         let calls: Vec<_> = module.calls.values().cloned().collect();
         for call in calls {
             let child_path = module.path.child(&call.name);
@@ -119,15 +157,16 @@ impl Loader<'_> {
                 );
                 continue;
             }
-            let child_dir = if call.source.starts_with("./") || call.source.starts_with("../") {
-                Some(joined(dir, &call.source))
+            let Some(source) = self.source_of(&module, &call) else { continue };
+            module.sources.insert(call.name.clone(), source.clone());
+            let child_dir = if source.starts_with("./") || source.starts_with("../") {
+                Some(joined(dir, &source))
             } else {
                 self.installed.get(&child_path).map(|p| p.to_string_lossy().into_owned())
             };
             match child_dir {
                 Some(child_dir) if self.root.join(&child_dir).is_dir() => {
-                    let child = self.module(&child_dir, child_path);
-                    check_arguments(&call, &child, &mut self.diagnostics);
+                    let child = self.module(&child_dir, child_path, Some(call.clone()));
                     module.children.insert(call.name.clone(), Arc::new(child));
                 }
                 Some(child_dir) => self.diagnostics.push(
@@ -146,15 +185,64 @@ impl Loader<'_> {
                         format!(
                             "The source {:?} of module {:?} is no local directory, and other sources are not supported \
                              yet: write a path that begins with ./ or ../.",
-                            call.source.as_str(),
+                            source.as_str(),
                             call.name.as_str()
                         ),
                     )
-                    .at(call.source_range.clone()),
+                    .at(call.source.range()),
                 ),
             }
         }
         module
+    }
+
+    /// Where a call leads, as text; why it cannot be known is reported.
+    fn source_of(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
+        if let Some(text) = call.literal_source() {
+            return Some(text);
+        }
+        let address = module.path.child(&call.name);
+        let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
+        let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
+        static_text(&value, &needing.text, &needing.range, &mut self.diagnostics)
+    }
+
+    /// What can be said of a module when its callers are known, but nothing that it calls.
+    fn check_alone(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
+        self.diagnostics.extend(module.required_versions.iter().filter_map(unmet));
+        check_references(module, &mut self.diagnostics);
+        for block in module.providers.values() {
+            let Some(expression) = &block.for_each else { continue };
+            let text = match &block.alias {
+                Some(alias) => format!("provider.{}.{alias}.for_each", block.local_name),
+                None => format!("provider.{}.for_each", block.local_name),
+            };
+            let needing = Needing { text, range: expression.range() };
+            let value = self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics);
+            if let Some(detail) = value.and_then(|value| unsuitable(&value)) {
+                let problem = Diagnostic::error("Invalid for_each argument", detail);
+                self.diagnostics.push(problem.at(expression.range()));
+            }
+            warn_of_same(module, block, expression, &mut self.diagnostics);
+        }
+        let Some(call) = caller else { return };
+        for variable in module.variables.values().filter(|variable| variable.constant) {
+            if !call.arguments.contains_key(&variable.name) {
+                continue;
+            }
+            if !self.statics.variable(&module.path, &variable.name, &mut self.diagnostics) {
+                self.diagnostics.push(
+                    Diagnostic::error(
+                        "Unable to compute static value",
+                        format!(
+                            "{} depends on {}:var.{}, which is not available before planning: the variable is const.",
+                            module.path, module.path, variable.name
+                        ),
+                    )
+                    .at(call.range.clone()),
+                );
+            }
+        }
     }
 
     /// The configuration files of a directory in order. A `.tofu` file hides the `.tf` file of the same name.
@@ -231,78 +319,6 @@ impl Loader<'_> {
         self.diagnostics.extend(problems);
         self.sources.insert(shown.into(), tree.clone());
         Some(tree)
-    }
-}
-
-/// Attributes of an object that is written out for a variable, and that the type of the variable does not have.
-fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
-    let mut pending = vec![(value.without_parentheses(), ty.clone())];
-    while let Some((value, ty)) = pending.pop() {
-        match &ty {
-            Type::Object(object) => {
-                for (key, inner) in value.as_map().unwrap_or_default() {
-                    let text = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal());
-                    let Some(text) = text else { continue };
-                    match object.attributes.get(&text) {
-                        Some(ty) => pending.push((inner.without_parentheses(), ty.clone())),
-                        None => diagnostics.push(
-                            Diagnostic::warning(
-                                "Object attribute is ignored",
-                                format!(
-                                    "The object type of input variable {name:?} has no attribute {:?}, so what is given \
-                                     here is not used.",
-                                    text.as_str()
-                                ),
-                            )
-                            .at(key.range()),
-                        ),
-                    }
-                }
-            }
-            Type::List(element) | Type::Set(element) => {
-                let items = value.as_list().unwrap_or_default();
-                pending.extend(items.into_iter().map(|item| (item.without_parentheses(), (**element).clone())));
-            }
-            Type::Map(element) => {
-                let items = value.as_map().unwrap_or_default();
-                pending.extend(items.into_iter().map(|(_, item)| (item.without_parentheses(), (**element).clone())));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Arguments of a call that the module has no variable for, and variables that need one.
-fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    for (name, (value, range)) in &call.arguments {
-        if let Some(variable) = child.variables.get(name) {
-            check_ignored(name, value, &variable.ty, diagnostics);
-        }
-        if !child.variables.contains_key(name) {
-            let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
-            diagnostics.push(
-                Diagnostic::error(
-                    "Unsupported argument",
-                    format!(
-                        "An argument named {:?} is not expected here: the module has no such variable.{hint}",
-                        name.as_str()
-                    ),
-                )
-                .at(range.clone()),
-            );
-        }
-    }
-    for variable in child.variables.values() {
-        let reserved = MODULE_ARGUMENTS.contains(&variable.name.as_str());
-        if variable.default.is_none() && !reserved && !call.arguments.contains_key(&variable.name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Missing required argument",
-                    format!("The argument {:?} is required, but it is not there.", variable.name.as_str()),
-                )
-                .at(call.range.clone()),
-            );
-        }
     }
 }
 

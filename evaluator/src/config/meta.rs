@@ -1,32 +1,16 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
 use smol_str::SmolStr;
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{BodyId, ExprKind, Expression, Key, Literal, StepKind, Traversal, Tree, references};
+use weft_syntax::{BodyId, ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
 use super::{Condition, Lifecycle, ProviderReference, Repetition};
 use crate::reference::{Reference, resolve};
-
-/// The text of a string without interpolation.
-pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
-    expression.as_string_literal()
-}
-
-/// A literal truth value.
-fn literal_bool(expression: &Expression) -> Option<bool> {
-    match expression.without_parentheses().kind() {
-        ExprKind::Literal(Literal::Bool(value)) => Some(*value),
-        _ => match expression.as_string_literal()?.as_str() {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        },
-    }
-}
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
 pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<Expression>)> {
@@ -94,9 +78,9 @@ pub(super) fn references_of_body(
             let mut inner_bound = bound.clone();
             if block_type == "dynamic" {
                 let inner = tree.body(block.body);
-                let iterator = inner
-                    .attribute("iterator")
-                    .and_then(|a| tree.expression(a.expression).as_keyword().map(SmolStr::new));
+                let named = inner.attribute("iterator").map(|a| tree.expression(a.expression));
+                let iterator = named.as_ref().and_then(|named| named.as_keyword().map(SmolStr::new));
+                let iterator_is_missing = iterator.is_none();
                 let label = block.labels.first().map(|l| l.text.clone());
                 inner_bound.extend(iterator.clone().or(label));
                 // `for_each` and `iterator` belong to the outer scope.
@@ -114,7 +98,9 @@ pub(super) fn references_of_body(
                         }
                     }
                 }
-                for content in inner.blocks_of("content") {
+                // Without a name for the elements nobody can tell what the content refers to.
+                let nameless = named.is_some() && iterator_is_missing;
+                for content in inner.blocks_of("content").filter(|_| !nameless) {
                     pending.push((content.body, false, inner_bound.clone()));
                 }
                 continue;
@@ -137,6 +123,9 @@ const LIFECYCLE: ContentRules = ContentRules {
     blocks: &[BlockRule { name: "precondition", labels: &[] }, BlockRule { name: "postcondition", labels: &[] }],
     open: false,
 };
+
+const MODULE_LIFECYCLE: ContentRules =
+    ContentRules { attributes: &[AttributeRule { name: "enabled", required: false }], blocks: &[], open: false };
 
 const CONDITION: ContentRules = ContentRules {
     attributes: &[
@@ -267,40 +256,33 @@ impl Compiling<'_> {
                 "The condition names nothing from elsewhere in the configuration, so it checks nothing.",
                 &condition.range(),
             );
+            return None;
         }
         Some(Condition { condition, error_message, range: block.range.clone() })
     }
 
-    /// A `lifecycle` block; `managed` where all of it is allowed. The second part is `enabled`.
-    pub(super) fn lifecycle(&mut self, block: &FoundBlock, managed: bool) -> (Lifecycle, Option<Expression>) {
+    /// The `lifecycle` block of a module call: its `enabled`.
+    pub(super) fn module_lifecycle(&mut self, block: &FoundBlock) -> Option<Expression> {
+        self.content(block, &MODULE_LIFECYCLE).get("enabled").cloned()
+    }
+
+    /// A `lifecycle` block. The second part is `enabled`.
+    pub(super) fn lifecycle(&mut self, block: &FoundBlock, mode: ResourceMode) -> (Lifecycle, Option<Expression>) {
         let content = self.content(block, &LIFECYCLE);
         let mut lifecycle = Lifecycle::default();
-        if !managed {
-            for (name, found) in &content.attributes {
-                if name != "enabled" {
-                    let at = found.name_range.clone();
-                    self.error(
-                        "Invalid data resource lifecycle argument",
-                        format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only."),
-                        &at,
-                    );
-                }
-            }
-        }
-        let literal = |compiling: &mut Self, name: &str| -> Option<bool> {
-            let expression = content.get(name)?;
-            let value = literal_bool(expression);
-            if value.is_none() {
-                compiling.error(
-                    "Unsuitable value type",
-                    format!("{name} must be true or false, written out: it is read before anything is evaluated."),
-                    &expression.range(),
+        if mode != ResourceMode::Managed {
+            let what = if mode == ResourceMode::Data { "data" } else { "ephemeral" };
+            for (name, found) in content.attributes.iter().filter(|(name, _)| *name != "enabled") {
+                let at = found.name_range.clone();
+                self.error(
+                    &format!("Invalid {what} resource lifecycle argument"),
+                    format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only."),
+                    &at,
                 );
             }
-            value
-        };
-        lifecycle.create_before_destroy = literal(self, "create_before_destroy");
-        lifecycle.destroy = literal(self, "destroy");
+        }
+        lifecycle.create_before_destroy = self.literal_bool(content.get("create_before_destroy"));
+        lifecycle.destroy = self.literal_bool(content.get("destroy"));
         lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
         if let Some(expression) = content.get("ignore_changes") {
             self.ignore_changes(expression, &mut lifecycle);

@@ -9,8 +9,7 @@ use super::content::{ContentRules, FoundBlock};
 use super::literal::required;
 use super::relative_address::{RelativeAddress, not_static, read_address};
 
-const MOVED: ContentRules =
-    ContentRules { attributes: &[required("from"), required("to")], blocks: &[], open: false };
+const MOVED: ContentRules = ContentRules { attributes: &[required("from"), required("to")], blocks: &[], open: false };
 
 /// A `moved` block.
 #[derive(Clone, Debug)]
@@ -57,9 +56,8 @@ fn endpoint(
             None
         }
     };
-    let movable = found.filter(|found| {
-        !found.resource.as_ref().is_some_and(|(resource, _)| resource.mode == ResourceMode::Ephemeral)
-    });
+    let movable = found
+        .filter(|found| !found.resource.as_ref().is_some_and(|(resource, _)| resource.mode == ResourceMode::Ephemeral));
     if movable.is_none() {
         compiling.error(
             "Invalid \"moved\" address",

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_expressions::constant::evaluate_nameless;
-use weft_graph_format::address::{ProviderConfig, ProviderSource};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::address::{ProviderConfig, ProviderSource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -41,8 +40,6 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
     // Modules with the text in their call that forbids configurations in them and below.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
     while let Some((module, forbidden)) = pending.pop() {
-        check_references(&module, diagnostics);
-        check_repetition(&module, diagnostics);
         for call in module.calls.values() {
             let Some(child) = module.children.get(&call.name) else { continue };
             let forbidden = forbidding(call).or_else(|| forbidden.clone());
@@ -258,7 +255,7 @@ fn absent_configuration(what: &str, module: &CompiledModule, name: &Name) -> Dia
 
 /// Keys are given for configurations with `for_each`, and for these only. Which those are is known only for blocks of
 /// the same module.
-fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, summary: &str| {
         let name = (reference.local_name.clone(), reference.alias.clone());
         let repeated = module.providers.get(&name).is_some_and(|block| block.for_each.is_some());
@@ -280,24 +277,6 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     }
     for passed in module.calls.values().flat_map(|call| &call.providers) {
         check(&passed.parent, "Invalid module provider configuration");
-    }
-}
-
-/// `for_each` of providers is evaluated before anything else: what it names is looked at here, and its value where it
-/// names nothing.
-fn check_repetition(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    for block in module.providers.values() {
-        let Some(expression) = &block.for_each else { continue };
-        if weft_syntax::references(expression).is_empty() {
-            let (value, problems) = evaluate_nameless(expression);
-            if has_errors(&problems) {
-                diagnostics.extend(problems);
-            } else if let Some(problem) = unsuitable(&value) {
-                diagnostics.push(Diagnostic::error("Invalid for_each argument", problem).at(expression.range()));
-            }
-            continue;
-        }
-        warn_of_same(module, block, expression, diagnostics);
     }
 }
 
@@ -330,14 +309,14 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
 
 /// When resources are repeated over the very expression that their provider is, taking a key out takes the provider
 /// away together with what it would have to destroy.
-fn warn_of_same(
+pub(super) fn warn_of_same(
     module: &CompiledModule,
     block: &ProviderBlock,
     expression: &Expression,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let Some(text) = compact(expression) else { return };
-    for resource in module.resources.values() {
+    for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
         let (Some(provider), Repetition::ForEach(own)) = (&resource.provider, &resource.repetition) else { continue };
         let same = provider.local_name == block.local_name
             && provider.alias == block.alias

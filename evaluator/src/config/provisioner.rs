@@ -64,11 +64,7 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
     for inner in &content.blocks {
         match inner.block_type {
             "connection" if connection.is_some() => {
-                compiling.error(
-                    "Duplicate connection block",
-                    "A provisioner has one connection block.",
-                    &inner.range,
-                );
+                compiling.error("Duplicate connection block", "A provisioner has one connection block.", &inner.range);
             }
             "connection" => connection = Some(inner.clone()),
             "lifecycle" => compiling.error(

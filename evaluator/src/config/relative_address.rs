@@ -47,9 +47,10 @@ pub(super) fn not_static(range: SourceRange) -> Diagnostic {
 /// Reads an address from a traversal that stands at `range`.
 pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<RelativeAddress, Diagnostic> {
     let names = Names { traversal, next: 0 };
-    names.read().map_err(|detail| Diagnostic::error("Invalid address", detail).at(range.clone())).map(
-        |(module, resource)| RelativeAddress { module: ModuleInstance(module.into()), resource, range },
-    )
+    names
+        .read()
+        .map_err(|detail| Diagnostic::error("Invalid address", detail).at(range.clone()))
+        .map(|(module, resource)| RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
 /// A walk over the names and keys of a traversal, the root being the first.

@@ -49,6 +49,8 @@ impl Node {
 
 /// The graph of static references.
 pub(crate) struct StaticGraph {
+    /// What import blocks about a resource need.
+    imports: BTreeMap<ConfigResource, Vec<Node>>,
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
     next: Vec<Vec<usize>>,
@@ -57,7 +59,12 @@ pub(crate) struct StaticGraph {
 impl StaticGraph {
     /// The graph of a whole tree of modules.
     pub(crate) fn new(root: &Arc<CompiledModule>) -> StaticGraph {
-        let mut graph = StaticGraph { nodes: Vec::new(), index: FxHashMap::default(), next: Vec::new() };
+        let mut imports: BTreeMap<ConfigResource, Vec<Node>> = BTreeMap::new();
+        for block in &root.imports {
+            let config = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
+            imports.entry(config).or_default().extend(targets(root, &block.references));
+        }
+        let mut graph = StaticGraph { imports, nodes: Vec::new(), index: FxHashMap::default(), next: Vec::new() };
         for module in root.all() {
             graph.add_module(&module);
         }
@@ -101,6 +108,10 @@ impl StaticGraph {
         for resource in module.resources.values() {
             let named = [&resource.references, &resource.depends_on, &resource.trigger_references];
             let mut to: Vec<Node> = named.into_iter().flat_map(|references| targets(module, references)).collect();
+            to.extend(resource.provisioners.iter().flat_map(|inner| targets(module, &inner.references)));
+            to.extend(resource.connection.iter().flat_map(|inner| targets(module, &inner.references)));
+            let own_address = ConfigResource { module: here.clone(), resource: resource.resource.clone() };
+            to.extend(self.imports.get(&own_address).into_iter().flatten().cloned());
             // What refers to itself is found when it is evaluated, where the place is known.
             let own = Node::Resource(here.clone(), resource.resource.clone());
             to.retain(|node| *node != own);

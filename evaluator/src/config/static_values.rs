@@ -1,138 +1,404 @@
-//! Values that are needed before anything is evaluated: they may come from variables, locals and functions only.
+//! Values that are needed before anything is planned: sources of modules, `for_each` of providers, settings of the
+//! backend, `const` variables. They come from variables, locals, functions and the place alone.
+//!
+//! Evaluated on demand while the tree of modules is read, callers first, each named value once.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use smol_str::SmolStr;
+use weft_expressions::call_context::CallContext;
+use weft_expressions::convert::{convert, convert_with_defaults};
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::Module;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{Expression, Traversal, Tree};
 
-use super::{CompiledModule, references_of};
-use crate::reference::{Reference, Subject};
+use super::{CompiledModule, Local, ModuleCall, Variable, references_of};
+use crate::glue::GivenVariables;
+use crate::reference::{Reference, Subject, resolve};
+
+/// What static values may come from beside the configuration.
+pub struct StaticInputs<'a> {
+    /// Values of the root module's variables; asked for once, when its blocks are read.
+    pub given: &'a dyn Fn(&CompiledModule) -> GivenVariables,
+    /// The workspace.
+    pub workspace: SmolStr,
+}
 
 /// A named value of a module.
 type Name = (Module, Subject);
 
-/// Reports what makes the `for_each` of a provider depend on more than variables, locals and functions.
-pub(super) fn check_static(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
-    let modules: BTreeMap<Module, Arc<CompiledModule>> =
-        root.all().into_iter().map(|module| (module.path.clone(), module)).collect();
-    let mut walk = Walk { modules: &modules, sound: BTreeMap::new(), diagnostics };
-    for module in modules.values() {
-        for block in module.providers.values() {
-            let Some(expression) = &block.for_each else { continue };
-            let mut problems = Vec::new();
-            let references = references_of(expression, &mut problems);
-            let who = match &block.alias {
-                Some(alias) => format!("provider.{}.{alias}.for_each", block.local_name),
-                None => format!("provider.{}.for_each", block.local_name),
-            };
-            walk.names(module, &references, &who);
-            if references.iter().any(|reference| !walk.is_sound(module, reference)) {
-                walk.diagnostics.push(
-                    Diagnostic::error(
-                        "Unable to compute static value",
-                        format!("{who} needs a value that is not known before planning."),
-                    )
-                    .at(expression.range()),
-                );
-            }
+/// Who needs a static value, for messages, and where it says so.
+pub(super) struct Needing {
+    pub(super) text: String,
+    pub(super) range: SourceRange,
+}
+
+/// What a module declares that static values may come from.
+struct Frame {
+    variables: BTreeMap<SmolStr, Arc<Variable>>,
+    locals: BTreeMap<SmolStr, Arc<Local>>,
+    dir: String,
+    call: Option<Arc<ModuleCall>>,
+}
+
+/// The static values of a tree of modules.
+pub(super) struct StaticValues {
+    frames: BTreeMap<Module, Frame>,
+    given: GivenVariables,
+    workspace: SmolStr,
+    root_dir: PathBuf,
+    cwd: PathBuf,
+    /// None for what could not be computed; why was reported.
+    values: BTreeMap<Name, Option<Value>>,
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+enum Visit {
+    Enter(Name),
+    Leave(Name),
+}
+
+/// What a named value is computed from.
+struct Definition {
+    /// The module that the expression belongs to.
+    home: Module,
+    expression: Expression,
+    needing: Needing,
+}
+
+impl StaticValues {
+    pub(super) fn new(root_dir: &Path, workspace: &SmolStr) -> StaticValues {
+        StaticValues {
+            frames: BTreeMap::new(),
+            given: GivenVariables::new(),
+            workspace: workspace.clone(),
+            root_dir: root_dir.to_owned(),
+            cwd: std::env::current_dir().unwrap_or_else(|_| root_dir.to_owned()),
+            values: BTreeMap::new(),
+            occurrences: AtomicU32::new(0),
+            parameters: AtomicU32::new(0),
         }
     }
-}
 
-struct Walk<'a> {
-    modules: &'a BTreeMap<Module, Arc<CompiledModule>>,
-    /// Named values that were looked at: whether they are known early. Those being looked at count as sound, since
-    /// circles are reported elsewhere.
-    sound: BTreeMap<Name, bool>,
-    diagnostics: &'a mut Vec<Diagnostic>,
-}
+    /// Takes the values of the root module's variables.
+    pub(super) fn give(&mut self, given: GivenVariables) {
+        self.given = given;
+    }
 
-impl Walk<'_> {
-    /// Looks at all named values that some references lead to, one after the other, and reports what is dynamic.
-    fn names(&mut self, module: &Arc<CompiledModule>, references: &[Reference], who: &str) {
-        self.dynamic(references, who);
-        let mut pending: Vec<Visit> =
-            references.iter().map(|r| Visit::Enter(module.path.clone(), r.subject.clone())).collect();
+    /// Makes a module known; its callers must be.
+    pub(super) fn enter(&mut self, module: &CompiledModule, call: Option<Arc<ModuleCall>>) {
+        let frame =
+            Frame { variables: module.variables.clone(), locals: module.locals.clone(), dir: module.dir.clone(), call };
+        self.frames.insert(module.path.clone(), frame);
+    }
+
+    /// Evaluates an expression of a module. None when it cannot be; why is reported.
+    pub(super) fn evaluate(
+        &mut self,
+        module: &Module,
+        expression: &Expression,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        self.prepare(module, expression, diagnostics);
+        self.finish(module, expression, needing, diagnostics)
+    }
+
+    /// Whether a variable of a module can be computed now; why not is reported.
+    pub(super) fn variable(&mut self, module: &Module, name: &SmolStr, diagnostics: &mut Vec<Diagnostic>) -> bool {
+        let name = (module.clone(), Subject::Variable(name.clone()));
+        self.walk(vec![Visit::Enter(name.clone())], diagnostics);
+        self.values.get(&name).is_some_and(Option::is_some)
+    }
+
+    /// Computes all named values that an expression leads to.
+    fn prepare(&mut self, module: &Module, expression: &Expression, diagnostics: &mut Vec<Diagnostic>) {
+        let start = names_in(module, expression).map(Visit::Enter).collect();
+        self.walk(start, diagnostics);
+    }
+
+    fn walk(&mut self, mut pending: Vec<Visit>, diagnostics: &mut Vec<Diagnostic>) {
+        let mut entered: std::collections::BTreeSet<Name> = std::collections::BTreeSet::new();
         while let Some(visit) = pending.pop() {
             match visit {
-                Visit::Enter(path, subject) => {
-                    let name = (path, subject);
-                    if self.sound.contains_key(&name) {
+                Visit::Enter(name) => {
+                    // What is entered a second time is part of a circle, which is reported elsewhere.
+                    if self.values.contains_key(&name) || !entered.insert(name.clone()) {
                         continue;
                     }
-                    let Some((home, found)) = self.behind(&name) else { continue };
-                    let dynamic = self.dynamic(&found, &text_of(&name));
-                    self.sound.insert(name.clone(), !dynamic);
-                    let below: Vec<Name> = found.iter().map(|r| (home.clone(), r.subject.clone())).collect();
-                    pending.push(Visit::Leave(name, below.clone()));
-                    pending.extend(below.into_iter().map(|(path, subject)| Visit::Enter(path, subject)));
+                    let Some(definition) = self.definition(&name) else { continue };
+                    pending.push(Visit::Leave(name));
+                    pending.extend(names_in(&definition.home, &definition.expression).map(Visit::Enter));
                 }
-                Visit::Leave(name, below) => {
-                    let sound = below.iter().all(|name| self.sound.get(name).copied().unwrap_or(true));
-                    if !sound {
-                        self.sound.insert(name, false);
-                    }
+                Visit::Leave(name) => {
+                    let Some(definition) = self.definition(&name) else { continue };
+                    let Definition { home, expression, needing } = definition;
+                    let value = self.finish(&home, &expression, &needing, diagnostics);
+                    let value = value.and_then(|value| self.converted(&name, value, &expression, diagnostics));
+                    self.values.insert(name, value);
                 }
             }
         }
     }
 
-    /// What the value of a local or of a variable of a called module refers to, and in which module.
-    fn behind(&self, (path, subject): &Name) -> Option<(Module, Vec<Reference>)> {
-        let module = self.modules.get(path)?;
+    /// The expression behind a name; none for what is not declared, or has a value without one.
+    fn definition(&self, (path, subject): &Name) -> Option<Definition> {
+        let frame = self.frames.get(path)?;
+        let text = |rest: String| if path.is_root() { rest } else { format!("{path}:{rest}") };
         match subject {
-            Subject::Local(name) => Some((path.clone(), module.locals.get(name)?.references.clone())),
+            Subject::Local(name) => {
+                let local = frame.locals.get(name)?;
+                let needing = Needing { text: text(format!("local.{name}")), range: local.range.clone() };
+                Some(Definition { home: path.clone(), expression: local.value.clone(), needing })
+            }
             Subject::Variable(name) => {
-                let (call, parent) = path.0.split_last()?;
-                let parent = self.modules.get(&Module(parent.into()))?;
-                let (value, _) = parent.calls.get(call)?.arguments.get(name)?;
-                Some((parent.path.clone(), references_of(value, &mut Vec::new())))
+                let variable = frame.variables.get(name)?;
+                let needing =
+                    |expression: &Expression| Needing { text: text(format!("var.{name}")), range: expression.range() };
+                let argument = frame.call.as_ref().and_then(|call| call.arguments.get(name));
+                match (argument, path.parent(), &variable.default) {
+                    (Some((value, _)), Some(parent), _) => {
+                        Some(Definition { home: parent, expression: value.clone(), needing: needing(value) })
+                    }
+                    (_, None, _) if self.given.contains_key(name) => None,
+                    (_, _, Some(default)) => {
+                        let needing = needing(default);
+                        Some(Definition { home: path.clone(), expression: default.clone(), needing })
+                    }
+                    _ => None,
+                }
             }
             _ => None,
         }
     }
 
-    fn is_sound(&self, module: &Arc<CompiledModule>, reference: &Reference) -> bool {
-        self.sound.get(&(module.path.clone(), reference.subject.clone())).copied().unwrap_or(true)
+    /// The value of a variable as its declaration wants it; that of anything else as it is.
+    fn converted(
+        &self,
+        (path, subject): &Name,
+        value: Value,
+        at: &Expression,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        let Subject::Variable(name) = subject else { return Some(value) };
+        let variable = self.frames.get(path)?.variables.get(name)?;
+        convert_variable(variable, &value).map_err(|problem| diagnostics.push(problem.at(at.range()))).ok()
     }
 
-    /// Reports references to what only planning can know.
-    fn dynamic(&mut self, references: &[Reference], who: &str) -> bool {
-        let mut found = false;
+    /// The value of a name that has been looked at.
+    fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
+        if let Some(found) = self.values.get(name) {
+            return found.clone();
+        }
+        let (path, Subject::Variable(variable)) = name else { return None };
+        let variable = self.frames.get(path)?.variables.get(variable)?;
+        let Some(given) = self.given.get(&variable.name).filter(|_| path.is_root()) else {
+            if path.is_root() {
+                diagnostics.push(
+                    Diagnostic::error(
+                        format!("Failed to request input from user for variable var.{}", variable.name),
+                        "The variable has no value and no default, and is needed before planning. Give it one by -var, \
+                         -var-file or the environment.",
+                    )
+                    .at(variable.range.clone()),
+                );
+            }
+            return None;
+        };
+        let at = given.range.clone().unwrap_or_else(|| variable.range.clone());
+        convert_variable(variable, &given.value).map_err(|problem| diagnostics.push(problem.at(at))).ok()
+    }
+
+    /// Evaluates an expression whose names have been looked at.
+    fn finish(
+        &self,
+        module: &Module,
+        expression: &Expression,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        let frame = self.frames.get(module)?;
+        let mut problems = Vec::new();
+        let references = references_of(expression, &mut problems);
+        let mut values = BTreeMap::new();
         for reference in references {
-            let what = match &reference.subject {
-                Subject::Resource(resource) => resource.to_string(),
-                Subject::Module(name, _) => format!("module.{name}"),
-                Subject::EachKey | Subject::EachValue => SmolStr::new_static("each").to_string(),
-                Subject::CountIndex => String::from("count.index"),
-                Subject::SelfObject => String::from("self"),
-                _ => continue,
-            };
-            found = true;
-            self.diagnostics.push(
+            match self.static_value(module, frame, &reference, needing, &mut problems) {
+                Some(value) => drop(values.insert(reference.subject, value)),
+                None => continue,
+            }
+        }
+        if has_errors(&problems) {
+            diagnostics.extend(problems);
+            return None;
+        }
+        let scope = StaticScope { values, statics: self };
+        let (value, found) = evaluate(expression, &scope);
+        let failed = has_errors(&found);
+        diagnostics.extend(found);
+        (!failed).then_some(value)
+    }
+
+    fn static_value(
+        &self,
+        module: &Module,
+        frame: &Frame,
+        reference: &Reference,
+        needing: &Needing,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        let who = &needing.text;
+        let error = |summary: &str, detail: String| Diagnostic::error(summary, detail).at(reference.range.clone());
+        let dynamic = |what: String| {
+            error(
+                "Dynamic value in static context",
+                format!("{who} has to be known before planning, so {what} cannot be used for it."),
+            )
+        };
+        let (what, declared) = match &reference.subject {
+            Subject::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
+            Subject::Variable(name) => (format!("var.{name}"), frame.variables.contains_key(name)),
+            Subject::Path(name) => {
+                return Some(match name.as_str() {
+                    "module" => Value::string(&frame.dir),
+                    "root" => Value::string("."),
+                    _ => Value::string(self.cwd.to_string_lossy()),
+                });
+            }
+            Subject::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
+            other => {
+                problems.push(dynamic(described(other)));
+                return None;
+            }
+        };
+        if !declared {
+            let kind = if matches!(reference.subject, Subject::Local(_)) { "local" } else { "variable" };
+            problems.push(error(&format!("Undefined {kind}"), format!("{what} is not declared.")));
+            return None;
+        }
+        let value = self.value(&(module.clone(), reference.subject.clone()), problems);
+        if value.is_none() {
+            problems.push(
                 Diagnostic::error(
-                    "Dynamic value in static context",
-                    format!("{who} has to be known before planning, so {what} cannot be used for it."),
+                    "Unable to compute static value",
+                    format!("{who} depends on {what}, which is not available before planning."),
                 )
-                .at(reference.range.clone()),
+                .at(needing.range.clone()),
             );
         }
-        found
+        value
     }
 }
 
-enum Visit {
-    Enter(Module, Subject),
-    Leave(Name, Vec<Name>),
+fn described(subject: &Subject) -> String {
+    match subject {
+        Subject::Resource(resource) => resource.to_string(),
+        Subject::Module(name, _) => format!("module.{name}"),
+        Subject::EachKey | Subject::EachValue => String::from("each"),
+        Subject::CountIndex => String::from("count.index"),
+        Subject::SelfObject => String::from("self"),
+        Subject::Terraform(root, name) => format!("{root}.{name}"),
+        Subject::Variable(name) => format!("var.{name}"),
+        Subject::Local(name) => format!("local.{name}"),
+        Subject::Path(name) => format!("path.{name}"),
+    }
 }
 
-fn text_of((path, subject): &Name) -> String {
-    let name = match subject {
-        Subject::Local(name) => format!("local.{name}"),
-        Subject::Variable(name) => format!("var.{name}"),
-        _ => String::from("this value"),
+/// The variables and locals that an expression names.
+fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = Name> {
+    let references = references_of(expression, &mut Vec::new());
+    let module = module.clone();
+    references
+        .into_iter()
+        .filter(|reference| matches!(reference.subject, Subject::Variable(_) | Subject::Local(_)))
+        .map(move |reference| (module.clone(), reference.subject))
+}
+
+/// A value as a variable's declaration wants it.
+fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnostic> {
+    let mut marks = Marks::NONE;
+    if variable.sensitive {
+        marks = marks.union(&Marks::SENSITIVE);
+    }
+    if variable.ephemeral {
+        marks = marks.union(&Marks::EPHEMERAL);
+    }
+    match convert_with_defaults(value, &variable.ty, &variable.defaults) {
+        Ok(value) => Ok(value.mark(&marks)),
+        Err(problem) => Err(Diagnostic::error(
+            "Invalid value for input variable",
+            format!("The value is not suitable for var.{}: {}.", variable.name, problem.with_path()),
+        )),
+    }
+}
+
+/// The text that an argument such as `source` comes to; why it is none is reported.
+pub(super) fn static_text(
+    value: &Value,
+    what: &str,
+    at: &SourceRange,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<SmolStr> {
+    let (summary, detail) = if value.contains_sensitive() {
+        ("Sensitive value not allowed", format!("{what} is shown and stored, so it cannot be sensitive."))
+    } else if value.deep().ephemeral {
+        ("Ephemeral value not allowed", format!("{what} is stored, so it cannot be ephemeral."))
+    } else {
+        match convert(value, &Type::String).ok().as_ref().and_then(Value::as_str) {
+            Some(text) => return Some(SmolStr::new(text)),
+            None => ("Unsuitable value type", format!("{what} must be a string that is known before planning.")),
+        }
     };
-    if path.is_root() { name } else { format!("{path}.{name}") }
+    diagnostics.push(Diagnostic::error(summary, detail).at(at.clone()));
+    None
+}
+
+struct StaticScope<'a> {
+    values: BTreeMap<Subject, Value>,
+    statics: &'a StaticValues,
+}
+
+impl Scope for StaticScope<'_> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        match self.values.get(&reference.subject) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: reference.steps }),
+            None => Err(vec![
+                Diagnostic::error("Dynamic value in static context", "This has no value before planning.")
+                    .at(reference.range),
+            ]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            base_directory: &self.statics.root_dir,
+            ..CallContext::new(&self.statics.occurrences, &self.statics.parameters)
+        }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.statics.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error(
+            "Provider function in static context",
+            format!("{name} belongs to a provider, which nobody can ask before planning."),
+        ))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("functions of providers cannot be called before planning"))
+    }
 }

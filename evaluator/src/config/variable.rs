@@ -31,8 +31,7 @@ const VARIABLE: ContentRules = ContentRules {
 };
 
 /// Names that a variable cannot have, since module calls use them.
-const RESERVED: &[&str] =
-    &["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
+const RESERVED: &[&str] = &["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
 /// A `variable` block.
 pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
@@ -112,11 +111,9 @@ fn check_default(
             format!("This default value is not compatible with the type of the variable: {}.", problem.with_path()),
             &default.range(),
         ),
-        Ok(value) if value.is_null() && !nullable => compiling.error(
-            SUMMARY,
-            "A null default value is not valid when nullable is false.",
-            &default.range(),
-        ),
+        Ok(value) if value.is_null() && !nullable => {
+            compiling.error(SUMMARY, "A null default value is not valid when nullable is false.", &default.range())
+        }
         Ok(_) => {}
     }
 }

@@ -13,6 +13,7 @@ use weft_graph_format::value::Value;
 
 use super::Evaluation;
 use super::cell::Cells;
+use super::imports::Imports;
 use super::instances::{Instances, expand};
 use super::provider_blocks::ProviderInstances;
 use super::scope::Repeated;
@@ -43,6 +44,8 @@ pub(crate) struct ModuleNode {
     pub(crate) resources: Cells<Resource, Arc<Instances>>,
     pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
     pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
+    /// What import blocks want, by resource; of the root module's instance only.
+    pub(crate) imports: Cells<SmolStr, Imports>,
 }
 
 /// All instances of a module call.
@@ -75,6 +78,7 @@ impl ModuleNode {
             resources: Cells::default(),
             calls: Cells::default(),
             providers: Cells::default(),
+            imports: Cells::default(),
         }
     }
 
@@ -98,6 +102,7 @@ impl ModuleNode {
             node.resources.clear();
             node.calls.clear();
             node.providers.clear();
+            node.imports.clear();
         }
     }
 
@@ -183,12 +188,22 @@ impl ModuleNode {
             let ignore = |f: Shared<BoxFuture<'static, Result<Value, Failed>>>| f.map(|r| r.map(|_| ())).boxed();
             pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
             pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
-            for resource in node.config.resources.keys() {
-                pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
+            for (resource, block) in &node.config.resources {
+                // What goes wrong with the data source of a check is the check's to say.
+                let nested = block.check.is_some();
+                let planned = node.resource(resource);
+                pending.push(planned.map(move |r| if nested { Ok(()) } else { r.map(|_| ()) }).boxed());
             }
             pending.extend(node.config.outputs.keys().map(|name| ignore(node.output(name))));
             for (name, alias) in node.wanted_providers() {
                 pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
+            }
+            for block in node.config.checks.values().cloned() {
+                let node = node.clone();
+                pending.push(async move { node.check(&block).await }.boxed());
+            }
+            if node.caller.is_none() {
+                failed |= node.aimless_imports().is_err();
             }
             let calls: Vec<_> = node.config.children.keys().map(|name| node.call(name)).collect();
             for call in calls {
@@ -314,6 +329,16 @@ impl ModuleNode {
             found
         }
         .boxed()
+    }
+
+    /// The instance of the root module.
+    pub(crate) fn root_node(self: &Arc<Self>) -> Arc<ModuleNode> {
+        let mut node = self.clone();
+        while let Some(caller) = &node.caller {
+            let parent = caller.parent.clone();
+            node = parent;
+        }
+        node
     }
 
     pub(crate) fn absolute(&self, resource: &Resource) -> weft_graph_format::address::AbsResource {

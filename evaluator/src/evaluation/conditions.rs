@@ -1,19 +1,21 @@
-//! Preconditions and postconditions.
+//! Preconditions, postconditions, validations and assertions.
 
 use std::sync::Arc;
 
-use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
+use weft_graph_format::plan_file::CheckStatus;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
+use super::checks::Tally;
 use super::scope::Repeated;
-use crate::config::{Condition, references_of};
+use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
+use crate::reference::Subject;
 
 /// The text of a message; one that must not be shown is replaced by words.
 pub(crate) fn message_text(message: &Value) -> String {
@@ -32,25 +34,68 @@ pub(crate) fn message_text(message: &Value) -> String {
     }
 }
 
+/// A condition in its place.
+pub(crate) struct Condition<'a> {
+    pub(crate) block: &'a config::Condition,
+    pub(crate) repeated: &'a Repeated,
+    /// A value that is still being made: what it is called, and what it is.
+    pub(crate) own: Option<(Subject, &'a Value)>,
+}
+
+impl Condition<'_> {
+    /// Whether the condition or its message names something.
+    pub(crate) fn names(&self, subject: &Subject) -> bool {
+        let mut ignored = Vec::new();
+        [&self.block.condition, &self.block.error_message]
+            .into_iter()
+            .any(|part| references_of(part, &mut ignored).iter().any(|reference| reference.subject == *subject))
+    }
+}
+
+/// What came of a condition.
+pub(crate) enum Outcome {
+    /// It is true. What must have happened for that.
+    Holds(Option<Origin>),
+    /// It is false.
+    Fails {
+        /// What its author says then.
+        message: String,
+        /// What it read.
+        values: Vec<InvolvedValue>,
+    },
+    /// Only apply can tell.
+    Open {
+        /// The condition, with a formula.
+        condition: Value,
+        /// The message.
+        message: Value,
+    },
+    /// Something that it needs failed; that was reported.
+    Missing,
+}
+
+/// Conditions of one kind of an object.
+pub(crate) struct Conditions<'a> {
+    pub(crate) blocks: &'a [config::Condition],
+    pub(crate) kind: CheckKind,
+    pub(crate) summary: &'a str,
+    pub(crate) repeated: &'a Repeated,
+    /// What those wait for that apply looks at, beside what they read.
+    pub(crate) waits: Option<Origin>,
+}
+
 impl ModuleNode {
     /// Checks conditions. Those that are not known yet become checks at apply, and the origin is what has to wait
-    /// for them. `waits` is what such checks wait for beside what they read.
+    /// for them.
     pub(crate) async fn conditions(
         self: &Arc<Self>,
-        conditions: &[Condition],
-        address: &SmolStr,
-        kind: CheckKind,
-        summary: &str,
-        repeated: &Repeated,
-        waits: Option<Origin>,
+        conditions: Conditions<'_>,
+        tally: &mut Tally,
     ) -> Result<Option<Origin>, Failed> {
-        if self.evaluation.is_validation() && conditions.is_empty() {
-            return Ok(None);
-        }
         let mut failed = false;
         let mut origins = Vec::new();
-        for condition in conditions {
-            match self.condition(condition, address, kind, summary, repeated, &waits).await {
+        for block in conditions.blocks {
+            match self.condition(block, &conditions, tally).await {
                 Ok(origin) => origins.extend(origin),
                 Err(Failed) => failed = true,
             }
@@ -60,63 +105,87 @@ impl ModuleNode {
 
     async fn condition(
         self: &Arc<Self>,
-        condition: &Condition,
-        address: &SmolStr,
-        kind: CheckKind,
-        summary: &str,
-        repeated: &Repeated,
-        waits: &Option<Origin>,
+        block: &config::Condition,
+        conditions: &Conditions<'_>,
+        tally: &mut Tally,
     ) -> Result<Option<Origin>, Failed> {
+        let condition = Condition { block, repeated: conditions.repeated, own: None };
+        match self.evaluate_condition(&condition).await {
+            Ok(Outcome::Holds(origin)) => {
+                tally.note(CheckStatus::Pass, None);
+                Ok(origin)
+            }
+            // Whether conditions of resources hold is not asked while validating.
+            Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
+                Ok(None)
+            }
+            Ok(Outcome::Fails { message, values }) => {
+                tally.note(CheckStatus::Fail, Some(message.clone()));
+                let problem = Diagnostic::error(conditions.summary, message).at(block.condition.range());
+                self.fail(Diagnostic { values, ..problem })
+            }
+            Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
+            Ok(Outcome::Open { condition, message }) => {
+                tally.note(CheckStatus::Unknown, None);
+                Ok(self.evaluation.glue.open_check(OpenCheck {
+                    address: tally.address.clone(),
+                    kind: conditions.kind,
+                    condition,
+                    message,
+                    range: block.condition.range(),
+                    waits: conditions.waits.clone(),
+                }))
+            }
+            Ok(Outcome::Missing) => Err(Failed),
+            Err(Failed) => {
+                tally.note(CheckStatus::Error, None);
+                Err(Failed)
+            }
+        }
+    }
+
+    /// Evaluates a condition. Errors in it were reported when `Failed` comes back.
+    pub(crate) async fn evaluate_condition(self: &Arc<Self>, condition: &Condition<'_>) -> Result<Outcome, Failed> {
+        let block = condition.block;
         let mut problems = Vec::new();
-        let mut references = references_of(&condition.condition, &mut problems);
-        references.extend(references_of(&condition.error_message, &mut problems));
+        let mut references = references_of(&block.condition, &mut problems);
+        references.extend(references_of(&block.error_message, &mut problems));
         if !problems.is_empty() {
             return self.report_all(problems);
         }
-        let scope = self.scope(&references, repeated).await?;
-        let (value, problems) = weft_expressions::evaluate::evaluate(&condition.condition, &scope);
+        if let Some((own, _)) = &condition.own {
+            references.retain(|reference| reference.subject != *own);
+        }
+        let Ok(mut scope) = self.scope(&references, condition.repeated).await else { return Ok(Outcome::Missing) };
+        if let Some((own, value)) = &condition.own {
+            scope.insert(own.clone(), (*value).clone());
+        }
+        let (value, mut problems) = weft_expressions::evaluate::evaluate(&block.condition, &scope);
+        let (message, message_problems) = weft_expressions::evaluate::evaluate(&block.error_message, &scope);
+        problems.extend(message_problems);
         if problems.iter().any(Diagnostic::is_error) {
             return self.report_all(problems);
         }
-        let (message, message_problems) = weft_expressions::evaluate::evaluate(&condition.error_message, &scope);
-        let at = condition.condition.range();
+        let at = block.condition.range();
+        const SUMMARY: &str = "Invalid condition result";
         let value = match convert(&value, &Type::Bool) {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
-                return self.fail(
-                    Diagnostic::error("Invalid condition result", "The condition is null; it must be true or false.")
-                        .at(at),
-                );
+                return self
+                    .fail(Diagnostic::error(SUMMARY, "The condition is null; it must be true or false.").at(at));
             }
             Err(problem) => {
-                return self.fail(
-                    Diagnostic::error(
-                        "Invalid condition result",
-                        format!("The condition is unsuitable: {}.", problem.with_path()),
-                    )
-                    .at(at),
-                );
+                let detail = format!("The condition is unsuitable: {}.", problem.with_path());
+                return self.fail(Diagnostic::error(SUMMARY, detail).at(at));
             }
         };
-        match value.as_bool() {
-            Some(true) => Ok(value.deep_origin()),
-            // Whether conditions of resources hold is not asked while validating.
-            Some(false) if self.evaluation.is_validation() && !address.contains("output.") => Ok(None),
-            Some(false) => {
-                if message_problems.iter().any(Diagnostic::is_error) {
-                    message_problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-                }
-                self.fail(Diagnostic::error(summary, message_text(&message)).at(at))
-            }
-            None if self.evaluation.is_validation() => Ok(None),
-            None => Ok(self.evaluation.glue.open_check(OpenCheck {
-                address: address.clone(),
-                kind,
-                condition: value,
-                message,
-                range: at,
-                waits: waits.clone(),
-            })),
-        }
+        Ok(match value.as_bool() {
+            Some(true) => Outcome::Holds(value.deep_origin()),
+            Some(false) => Outcome::Fails {
+                message: message_text(&message),
+                values: weft_expressions::involved::values(&block.condition, &[], &scope),
+            },
+            None => Outcome::Open { condition: value, message },
+        })
     }
 }

@@ -157,9 +157,10 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
     }
 }
 
-type Elements = Vec<(SmolStr, Option<Value>)>;
+pub(crate) type Elements = Vec<(SmolStr, Option<Value>)>;
 
-fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
+/// The elements of the value of a `for_each`.
+pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
     const SUMMARY: &str = "Invalid for_each argument";
     const UNKNOWN: &str = "The keys of for_each depend on values that are known only after apply, so the instances \
         cannot be planned. Use keys that are known, and put what is not into the values of a map; or apply what it \

@@ -4,21 +4,26 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_expressions::convert::{convert, convert_with_defaults};
+use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::{Deprecation, Marks};
-use weft_graph_format::types::Type;
+use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
+use super::checks::Tally;
+use super::conditions::{Condition, Conditions, Outcome};
 use super::scope::Repeated;
-use crate::config::{Output, Variable};
+use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, RootOutput};
+use crate::reference::Subject;
 
 type Waiting = Shared<BoxFuture<'static, Result<Value, Failed>>>;
 
 impl ModuleNode {
-    fn name_of(&self, rest: &str) -> String {
+    pub(crate) fn name_of(&self, rest: &str) -> String {
         if self.address.is_root() { rest.to_string() } else { format!("{}.{rest}", self.address) }
     }
 
@@ -190,27 +195,39 @@ impl ModuleNode {
         let (node, key) = (self.clone(), name.clone());
         self.outputs.get(name.clone(), move || async move {
             let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
-            let waits = node.depends_on_origin(&output.depends_on, None).await?;
-            let address = node.name_of(&format!("output.{key}"));
-            let checked = node
-                .conditions(
-                    &output.preconditions,
-                    &SmolStr::from(&address),
-                    weft_graph_format::graph::CheckKind::Precondition,
-                    "Module output value precondition failed",
-                    &Repeated::default(),
-                    None,
-                )
-                .await?;
-            let scope = node.scope(&output.references, &Repeated::default()).await?;
-            let (value, problems) = weft_expressions::evaluate::evaluate(&output.value, &scope);
-            if problems.iter().any(Diagnostic::is_error) {
-                return node.report_all(problems);
+            let address = SmolStr::from(node.name_of(&format!("output.{key}")));
+            let mut tally = Tally::new(CheckedKind::Output, address);
+            let outcome = node.output_value(&output, &mut tally).await;
+            if !output.preconditions.is_empty() && !node.evaluation.is_validation() {
+                node.evaluation.glue.checked(tally.result());
             }
-            problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
-            let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
-            node.finished_output(&output, value, waits)
+            outcome
         })
+    }
+
+    async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut Tally) -> Result<Value, Failed> {
+        let waits = self.depends_on_origin(&output.depends_on, None).await?;
+        let conditions = Conditions {
+            blocks: &output.preconditions,
+            kind: CheckKind::Precondition,
+            summary: "Module output value precondition failed",
+            repeated: &Repeated::default(),
+            waits: None,
+        };
+        let checked = self.conditions(conditions, tally).await?;
+        let mut problems = Vec::new();
+        let references = references_of(&output.value, &mut problems);
+        if !problems.is_empty() {
+            return self.report_all(problems);
+        }
+        let scope = self.scope(&references, &Repeated::default()).await?;
+        let (value, problems) = weft_expressions::evaluate::evaluate(&output.value, &scope);
+        if problems.iter().any(Diagnostic::is_error) {
+            return self.report_all(problems);
+        }
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
+        self.finished_output(output, value, waits)
     }
 
     fn finished_output(
@@ -257,101 +274,63 @@ impl ModuleNode {
         Ok(self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value))
     }
 
-    /// Checks the `validation` blocks of a variable.
+    /// Checks the `validation` blocks of a variable. They see the variable itself although its cell is still being
+    /// filled.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<(), Failed> {
-        if variable.validations.is_empty() || (self.evaluation.is_validation() && self.caller.is_none()) {
+        let validating = self.evaluation.is_validation();
+        if variable.validations.is_empty() || (validating && self.caller.is_none()) {
             return Ok(());
         }
-        let name = self.name_of(&format!("var.{}", variable.name));
+        let name = SmolStr::from(self.name_of(&format!("var.{}", variable.name)));
+        let mut tally = Tally::new(CheckedKind::Variable, name.clone());
         let mut failed = false;
         for validation in &variable.validations {
-            let outcome = self.condition_of_variable(variable, validation, value).await;
-            match outcome {
-                Err(Failed) => failed = true,
-                Ok((condition, message)) => match condition.as_bool() {
-                    Some(true) => {}
-                    Some(false) => {
-                        failed = true;
-                        let text = super::conditions::message_text(&message);
-                        let at = match (&self.caller, self.evaluation.given.get(&variable.name)) {
-                            (Some(caller), _) => caller
-                                .call
-                                .arguments
-                                .get(&variable.name)
-                                .map_or(variable.range.clone(), |(e, _)| e.range()),
-                            (None, Some(given)) => given.range.clone().unwrap_or_else(|| variable.range.clone()),
-                            (None, None) => variable.range.clone(),
-                        };
-                        self.evaluation.glue.report(
-                            Diagnostic::error(
-                                "Invalid value for variable",
-                                format!(
-                                    "{text}\n\nThis was checked by the validation rule at {}:{}.",
-                                    validation.range.file, validation.range.start.line
-                                ),
-                            )
-                            .at(at),
-                        );
-                    }
-                    None if self.evaluation.is_validation() => {}
-                    None => {
-                        self.evaluation.glue.open_check(crate::glue::OpenCheck {
-                            address: SmolStr::from(&name),
-                            kind: weft_graph_format::graph::CheckKind::Validation,
-                            condition,
-                            message,
-                            range: validation.condition.range(),
-                            waits: None,
-                        });
-                    }
-                },
+            let own = Some((Subject::Variable(variable.name.clone()), value));
+            let condition = Condition { block: validation, repeated: &Repeated::default(), own };
+            match self.evaluate_condition(&condition).await {
+                Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
+                Ok(Outcome::Fails { message, values }) => {
+                    failed = true;
+                    let detail = format!(
+                        "{message}\n\nThis was checked by the validation rule at {}:{}.",
+                        validation.range.file, validation.range.start.line
+                    );
+                    let at = self.given_at(variable);
+                    let problem = Diagnostic::error("Invalid value for variable", detail).at(at);
+                    self.evaluation.glue.report(Diagnostic { values, ..problem });
+                    tally.note(CheckStatus::Fail, Some(message));
+                }
+                Ok(Outcome::Open { .. }) if validating => {}
+                Ok(Outcome::Open { condition, message }) => {
+                    tally.note(CheckStatus::Unknown, None);
+                    self.evaluation.glue.open_check(crate::glue::OpenCheck {
+                        address: name.clone(),
+                        kind: CheckKind::Validation,
+                        condition,
+                        message,
+                        range: validation.condition.range(),
+                        waits: None,
+                    });
+                }
+                Ok(Outcome::Missing) => failed = true,
+                Err(Failed) => {
+                    failed = true;
+                    tally.note(CheckStatus::Error, None);
+                }
             }
+        }
+        if !validating {
+            self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// A validation sees the variable itself although its cell is still being filled.
-    async fn condition_of_variable(
-        self: &Arc<Self>,
-        variable: &Variable,
-        validation: &crate::config::Condition,
-        value: &Value,
-    ) -> Result<(Value, Value), Failed> {
-        use crate::reference::Subject;
-        let mut problems = Vec::new();
-        let mut references = crate::config::references_of(&validation.condition, &mut problems);
-        references.extend(crate::config::references_of(&validation.error_message, &mut problems));
-        if !problems.is_empty() {
-            return self.report_all(problems);
-        }
-        let own = Subject::Variable(variable.name.clone());
-        references.retain(|r| r.subject != own);
-        let mut scope = self.scope(&references, &Repeated::default()).await?;
-        scope.insert(own, value.clone());
-        let (condition, problems) = weft_expressions::evaluate::evaluate(&validation.condition, &scope);
-        if problems.iter().any(Diagnostic::is_error) {
-            return self.report_all(problems);
-        }
-        let (message, problems) = weft_expressions::evaluate::evaluate(&validation.error_message, &scope);
-        if problems.iter().any(Diagnostic::is_error) {
-            return self.report_all(problems);
-        }
-        match convert(&condition, &Type::Bool) {
-            Ok(condition) if !condition.is_null() => Ok((condition, message)),
-            Ok(_) => self.fail(
-                Diagnostic::error(
-                    "Invalid variable validation result",
-                    "The condition is null; it must be true or false.",
-                )
-                .at(validation.condition.range()),
-            ),
-            Err(problem) => self.fail(
-                Diagnostic::error(
-                    "Invalid variable validation result",
-                    format!("The condition is unsuitable: {}.", problem.with_path()),
-                )
-                .at(validation.condition.range()),
-            ),
-        }
+    /// Where the value of a variable was given, or where the variable is declared.
+    fn given_at(&self, variable: &Variable) -> SourceRange {
+        let given = match &self.caller {
+            Some(caller) => caller.call.arguments.get(&variable.name).map(|(value, _)| value.range()),
+            None => self.evaluation.given.get(&variable.name).and_then(|given| given.range.clone()),
+        };
+        given.unwrap_or_else(|| variable.range.clone())
     }
 }

@@ -233,28 +233,6 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Finds out which instances the providers of the root module have, and of modules below whose calls are not
-    /// repeated.
-    pub(crate) async fn provider_keys(self: &Arc<Self>) -> Result<(), Failed> {
-        let mut failed = false;
-        let mut pending = vec![self.clone()];
-        while let Some(node) = pending.pop() {
-            for expression in node.config.providers.values().filter_map(|block| block.for_each.as_ref()) {
-                failed |= expand_provider(&node, expression).await.is_err();
-            }
-            for (name, call) in &node.config.calls {
-                if matches!(call.repetition, Repetition::Single)
-                    && call.depends_on.is_empty()
-                    && node.config.children.contains_key(name)
-                    && let Ok(instances) = node.call(name).await
-                {
-                    pending.extend(instances.nodes.values().cloned());
-                }
-            }
-        }
-        if failed { Err(Failed) } else { Ok(()) }
-    }
-
     /// The instances of a provider block of this module, or of the empty one that stands for a missing block.
     pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> Waiting {
         let node = self.clone();

@@ -63,7 +63,8 @@ impl Schemas {
             let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
             let types = match resource.mode {
                 ResourceMode::Managed => &schema.resources,
-                _ => &schema.data_sources,
+                ResourceMode::Data => &schema.data_sources,
+                ResourceMode::Ephemeral => &schema.ephemeral,
             };
             if let Some(schema) = types.get(&resource.type_name) {
                 blocks.insert(resource.clone(), Arc::new(schema.block.clone()));
@@ -78,8 +79,23 @@ fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
     let outputs = module.outputs.values().flat_map(|o| &o.references);
     let providers = module.providers.values().flat_map(|p| &p.references);
     let resources = module.resources.values().flat_map(|r| r.references.iter().chain(&r.trigger_references));
+    let provisioners = module.resources.values().flat_map(provisioner_references);
     let calls = module.calls.values().flat_map(|c| &c.references);
-    locals.chain(outputs).chain(providers).chain(resources).chain(calls)
+    let checks = module.checks.values().flat_map(|c| &c.references);
+    let imports = module.imports.iter().flat_map(|i| &i.references);
+    locals
+        .chain(outputs)
+        .chain(providers)
+        .chain(resources)
+        .chain(provisioners)
+        .chain(calls)
+        .chain(checks)
+        .chain(imports)
+}
+
+fn provisioner_references(block: &Arc<ResourceBlock>) -> impl Iterator<Item = &Reference> {
+    let own = block.connection.iter().flat_map(|connection| &connection.references);
+    own.chain(block.provisioners.iter().flat_map(|provisioner| &provisioner.references))
 }
 
 struct Checking<'a> {
@@ -91,6 +107,7 @@ struct Checking<'a> {
 impl Checking<'_> {
     fn module(mut self) {
         let module = self.module;
+        self.found.extend(module.invalid_references.iter().cloned());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
         }
@@ -106,9 +123,18 @@ impl Checking<'_> {
         }
         for resource in module.resources.values() {
             self.all(&resource.references, ANYTHING);
+            for reference in provisioner_references(resource) {
+                self.one(reference, ANYTHING);
+            }
             self.depends_on(&resource.depends_on, true);
             self.triggers(resource);
             self.ignored(resource);
+        }
+        for check in module.checks.values() {
+            self.all(&check.references, NOTHING);
+        }
+        for import in &module.imports {
+            self.all(&import.references, Allowed { each: true, ..NOTHING });
         }
         for call in module.calls.values() {
             self.all(&call.references, Allowed { self_object: false, ..ANYTHING });
@@ -117,12 +143,16 @@ impl Checking<'_> {
 
     fn all(&mut self, references: &[Reference], allowed: Allowed) {
         for reference in references {
-            let problem = undeclared(self.module, reference)
-                .or_else(|| out_of_place(reference, allowed))
-                .or_else(|| self.wrongly_keyed(reference))
-                .or_else(|| self.no_attribute(reference));
-            self.found.extend(problem);
+            self.one(reference, allowed);
         }
+    }
+
+    fn one(&mut self, reference: &Reference, allowed: Allowed) {
+        let problem = undeclared(self.module, reference)
+            .or_else(|| out_of_place(reference, allowed))
+            .or_else(|| self.wrongly_keyed(reference))
+            .or_else(|| self.no_attribute(reference));
+        self.found.extend(problem);
     }
 
     /// `depends_on` of modules and locals that are not there is let pass, as OpenTofu does.
@@ -259,17 +289,17 @@ fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnost
     match &reference.subject {
         Subject::Variable(name) if !module.variables.contains_key(name) => {
             let hint = did_you_mean(name, module.variables.keys().map(|n| n.as_str()));
-            let hint = if hint.is_empty() { format!(" Declare it with a variable {name:?} {{}} block.") } else { hint };
+            let hint = if hint.is_empty() { format!(" A variable {name:?} {{}} block declares it.") } else { hint };
             error(
                 "Reference to undeclared input variable",
-                format!("{} has no input variable named {name:?}.{hint}", place(module)),
+                format!("No input variable named {name:?} is declared in {}.{hint}", place(module)),
             )
         }
         Subject::Local(name) if !module.locals.contains_key(name) => {
             let hint = did_you_mean(name, module.locals.keys().map(|n| n.as_str()));
             error(
                 "Reference to undeclared local value",
-                format!("{} has no local value named {name:?}.{hint}", place(module)),
+                format!("No local value named {name:?} is declared in {}.{hint}", place(module)),
             )
         }
         Subject::Resource(resource) if !module.resources.contains_key(resource) => {

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
+use weft_graph_format::address::{InstanceKey, Resource, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
+use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, Step};
+use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
+use super::checks::Tally;
+use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
 use super::scope::{ReadyScope, Repeated};
 use crate::config::{ResourceBlock, did_you_mean};
@@ -82,7 +86,8 @@ impl ModuleNode {
         };
         let (types, what) = match block.resource.mode {
             ResourceMode::Managed => (&schema.resources, "resource type"),
-            _ => (&schema.data_sources, "data source"),
+            ResourceMode::Data => (&schema.data_sources, "data source"),
+            ResourceMode::Ephemeral => (&schema.ephemeral, "ephemeral resource"),
         };
         match types.get(&block.resource.type_name) {
             Some(found) => Ok(Arc::new(found.clone())),
@@ -128,25 +133,43 @@ impl ModuleNode {
         key: InstanceKey,
         repeated: Repeated,
     ) -> Result<Value, Failed> {
+        let lifecycle = &common.block.lifecycle;
+        let address = self.absolute(&common.block.resource).instance(key);
+        let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()));
+        let outcome = self.planned_instance(common, address, &repeated, &mut tally).await;
+        let has_conditions = !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty());
+        if has_conditions && !self.evaluation.is_validation() {
+            self.evaluation.glue.checked(tally.result());
+        }
+        outcome
+    }
+
+    async fn planned_instance(
+        self: &Arc<Self>,
+        common: &Common,
+        address: ResourceInstance,
+        repeated: &Repeated,
+        tally: &mut Tally,
+    ) -> Result<Value, Failed> {
         let block = &common.block;
-        let address = self.absolute(&block.resource).instance(key);
-        let text = SmolStr::from(address.to_string());
         let local_name = block.provider_local_name();
         let at = block.provider.as_ref().map_or(block.range.clone(), |p| p.range.clone());
-        let chosen = self.choose_provider(&local_name, block.provider.as_ref(), &repeated, &at).await?;
-        let checked = self
-            .conditions(
-                &block.lifecycle.preconditions,
-                &text,
-                CheckKind::Precondition,
-                "Resource precondition failed",
-                &repeated,
-                common.waits.clone(),
-            )
-            .await?;
-        let scope = self.block_scope(block, &repeated).await?;
+        let chosen = self.choose_provider(&local_name, block.provider.as_ref(), repeated, &at).await?;
+        let conditions = Conditions {
+            blocks: &block.lifecycle.preconditions,
+            kind: CheckKind::Precondition,
+            summary: "Resource precondition failed",
+            repeated,
+            waits: common.waits.clone(),
+        };
+        let checked = self.conditions(conditions, tally).await?;
+        let mut failed = false;
+        if self.evaluation.is_validation() {
+            failed |= self.validate_provisioners(block, repeated).await.is_err();
+        }
+        let scope = self.block_scope(block, repeated).await?;
         let (config, problems) = decode(&block.body, &common.schema.block, &scope);
-        let failed = problems.iter().any(Diagnostic::is_error);
+        failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {
             return Err(Failed);
@@ -154,10 +177,16 @@ impl ModuleNode {
         if let Some(problem) = ephemeral_problem(&config, &common.schema, block) {
             return self.fail(problem);
         }
-        let triggers = self.triggers(block, &repeated).await?;
+        let triggers = self.triggers(block, repeated).await?;
+        let config_address = address.config().to_string();
         let dependencies =
             self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
+        let create_first = self.evaluation.create_first.contains(config_address.as_str());
         let waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
+        let import = match self.evaluation.imported.contains(config_address.as_str()) {
+            true => self.root_node().imports_of(&config_address).await?.get(&address).cloned(),
+            false => None,
+        };
         let desired = DesiredInstance {
             address,
             provider: chosen.instance,
@@ -166,27 +195,28 @@ impl ModuleNode {
             block: block.clone(),
             waits,
             dependencies,
+            create_first,
             direct: common.direct.clone(),
+            import,
             triggers,
         };
         let value = match block.resource.mode {
             ResourceMode::Managed => self.evaluation.glue.managed(desired).await?,
-            _ => self.evaluation.glue.data(desired).await?,
+            ResourceMode::Data => self.evaluation.glue.data(desired).await?,
+            ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
         };
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
         let own = if self.evaluation.is_validation() { Value::unknown(Type::Dynamic) } else { value.clone() };
-        let settled = self
-            .conditions(
-                &block.lifecycle.postconditions,
-                &text,
-                CheckKind::Postcondition,
-                "Resource postcondition failed",
-                &repeated.with_self(own),
-                value.deep_origin(),
-            )
-            .await?;
+        let conditions = Conditions {
+            blocks: &block.lifecycle.postconditions,
+            kind: CheckKind::Postcondition,
+            summary: "Resource postcondition failed",
+            repeated: &repeated.with_self(own),
+            waits: value.deep_origin(),
+        };
+        let settled = self.conditions(conditions, tally).await?;
         Ok(value.add_origin(settled.as_ref()))
     }
 
@@ -221,6 +251,8 @@ impl ModuleNode {
                     self.resource(&trigger.resource.resource).await?;
                     found.push(trigger);
                 }
+                // Names that lead nowhere were reported when references were checked.
+                None if self.evaluation.is_validation() => {}
                 None => {
                     return self.fail(
                         Diagnostic::error(

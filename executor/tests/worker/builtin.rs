@@ -187,8 +187,8 @@ async fn values_inputs_and_state_alone() {
     draft.output("secret", result(secret.id(), &[], Type::String));
     draft.create("terraform_data.hidden", result(secret.id(), &[], Type::String));
     draft.builder.forget(address("terraform_data.f"), None);
-    draft.builder.record(address("terraform_data.r"), Some(prior("r1", "x")), draft.instance.clone());
-    draft.builder.record(address("terraform_data.s"), None, draft.instance.clone());
+    draft.builder.record(address("terraform_data.r"), None, Some(prior("r1", "x")), draft.instance.clone());
+    draft.builder.record(address("terraform_data.s"), None, None, draft.instance.clone());
     draft.builder.output("gone".into(), None, Type::Dynamic, false, crate::draft::null(), None);
     draft.output("null", crate::draft::null());
     let plan = plan_of(draft.finish(), schemas());
@@ -281,7 +281,7 @@ async fn a_legacy_record_keeps_what_it_has() {
     let draft = Draft::builtin();
     let record = StateRecord { schema_version: 3, create_before_destroy: true, ..StateRecord::default() };
     let object = PriorObject { record, tainted: true, ..prior("r1", "x") };
-    draft.builder.record(address("terraform_data.r"), Some(object), draft.instance.clone());
+    draft.builder.record(address("terraform_data.r"), None, Some(object), draft.instance.clone());
     let run = carried_out(draft).await;
     let writes = run.done(run.operation("terraform_data.r")).writes.clone().unwrap();
     let object = put(&writes.objects[0]);

@@ -182,7 +182,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What stands for a call that failed: its formula, where live arguments may let it work out at apply.
+    /// What stands for a call that failed: its formula, where live arguments, or types that are open, may let it work
+    /// out at apply.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -190,7 +191,8 @@ impl Evaluator<'_> {
         id: ExprId,
         op: impl FnOnce(&Self) -> FormulaOp,
     ) -> Value {
-        let open = values.iter().any(|value| value.deep().live) || !fails_for_certain(&failure);
+        let open = values.iter().any(|value| value.deep().live || crate::convert::is_open(value))
+            || !fails_for_certain(&failure);
         match values.iter().find_map(certain_failure) {
             Some(certain) => certain,
             None if open => self.open_failure(id, values, || op(self)),

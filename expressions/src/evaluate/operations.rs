@@ -47,9 +47,9 @@ impl Evaluator<'_> {
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
             let live = operands.iter().any(|operand| operand.deep().live);
-            // What is not known yet may decide at apply, and forgive the other operand then.
+            // What is not known yet, or live, may decide at apply, and forgive the other operand then.
             let may_decide = !left_failed
-                && left.deep().unknown
+                && (left.deep().unknown || left.deep().live)
                 && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
             return if may_decide {
                 self.open_failure(id, &operands, op)
@@ -81,7 +81,19 @@ impl Evaluator<'_> {
             Ok(ty) => ty,
             Err(problem) => {
                 let subject = self.span(yes_id).through(self.span(no_id));
-                return self.problem(&problem, subject, id);
+                let failure = self.problem(&problem, subject, id);
+                // A branch that fails has no type of its own, so at apply the other one may do.
+                if ![&yes, &no].iter().any(|result| result.deep().formula && result.to_formula().can_fail()) {
+                    return failure;
+                }
+                let (condition, _) = self.apart(|e| e.value(condition_id));
+                let all = [condition, yes, no];
+                let [condition, yes, no] = &all;
+                return self.open_failure(id, &all, || FormulaOp::Conditional {
+                    condition: condition.to_formula(),
+                    yes: yes.to_formula().marked(no.marks()),
+                    no: no.to_formula().marked(yes.marks()),
+                });
             }
         };
         let (given_condition, condition_failed) = self.checked(condition_id);
@@ -114,7 +126,10 @@ impl Evaluator<'_> {
         let no_result = branch(self, &no, &no_problems, "false", no_id);
         // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
         // The type that results are converted to, which may be wider than that of what is chosen now.
-        let formula = |_: Type| Formula::new(whole(), ty.clone(), Some(range.clone()));
+        // The lengths of live tuples and the attributes of live objects are those of apply.
+        let live = [&yes, &no].iter().any(|result| result.deep().live);
+        let formula_type = if live && is_structural(&ty) { Type::Dynamic } else { ty.clone() };
+        let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
         let Some(truth) = condition_bare.as_bool() else {
             let result = conditional::undecided(&condition, &yes, &no, &ty);
             return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
@@ -138,13 +153,22 @@ impl Evaluator<'_> {
                 return if open { self.open_failure(id, &all, whole) } else { failed_value(problem) };
             }
         };
-        if condition.formula().is_none() {
+        // The type of either is part of the result's: where only apply can tell it, nothing is decided yet.
+        let other_failed = if truth { no_result.is_err() } else { yes_result.is_err() };
+        let open_type =
+            !other_failed && [&yes, &no].iter().any(|result| result.deep().unknown && result.ty().has_dynamic());
+        if condition.formula().is_none() && !open_type {
             return result.mark(&marks).add_origin(condition.origin());
         }
         let whole = formula(result.ty());
         let origin = symbolic::joined_origin(&[condition.clone(), yes, no]);
         symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
     }
+}
+
+/// Whether the type says how many parts there are, at any level.
+fn is_structural(ty: &Type) -> bool {
+    matches!(ty, Type::Tuple(_) | Type::Object(_)) || ty.element().is_some_and(is_structural)
 }
 
 fn operator_of(operator: BinaryOperator) -> formula::BinaryOperator {

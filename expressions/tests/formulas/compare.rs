@@ -25,6 +25,21 @@ pub fn settled(value: &Value, around: &Marks) -> Value {
     bare.mark(&marks)
 }
 
+/// Equal content, whatever types nulls have, and whether containers have one type for all parts or not.
+pub fn loosely_equal(a: &Value, b: &Value) -> bool {
+    match (a.open().1, b.open().1) {
+        (Kind::Null(_), Kind::Null(_)) => true,
+        (Kind::List(a) | Kind::Tuple(a) | Kind::Set(a), Kind::List(b) | Kind::Tuple(b) | Kind::Set(b)) => {
+            a.len() == b.len() && a.items().iter().zip(b.items()).all(|(a, b)| loosely_equal(a, b))
+        }
+        (Kind::Map(a) | Kind::Object(a), Kind::Map(b) | Kind::Object(b)) => {
+            a.iter().len() == b.iter().len()
+                && a.iter().zip(b.iter()).all(|((x, a), (y, b))| x == y && loosely_equal(a, b))
+        }
+        _ => a.unmark().0 == b.unmark().0,
+    }
+}
+
 /// What is wrong when `planned` stands for what turns out to be `actual`; nothing when it may.
 pub fn broken_promise(planned: &Value, actual: &Value) -> Option<String> {
     if planned.is_null() || actual.is_null() {

@@ -116,7 +116,7 @@ fn text(c: &mut Choices<'_>, depth: usize) -> String {
         }
         21 => {
             let (condition, inner) = (truth(c, depth - 1), text(c, depth - 1));
-            format!("<<-E\n    a\n      %{{ if {condition} ~}}\n      ${{{inner}}}\n      %{{ endif ~}}\n    E\n")
+            format!("(<<-E\n    a\n      %{{ if {condition} ~}}\n      ${{{inner}}}\n      %{{ endif ~}}\n    E\n)")
         }
         22 => format!("\"${{{}}}\"", anything_plain(c, depth - 1)),
         23 => format!("provider::p::twice({})", text(c, depth - 1)),

@@ -228,10 +228,11 @@ impl Builder {
     pub fn record(
         &self,
         address: ResourceInstance,
+        previous: Option<ResourceInstance>,
         object: Option<PriorObject>,
         provider: ProviderInstance,
     ) -> Ref<Applied> {
-        let operation = Operation::Record { address, object: object.map(Box::new), provider };
+        let operation = Operation::Record { address, previous, object: object.map(Box::new), provider };
         Ref::new(self.add(operation, Shard::Unplaced, None))
     }
 

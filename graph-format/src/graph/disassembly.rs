@@ -1,22 +1,41 @@
 //! A graph as readable text, one operation a line: the language of planner tests.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::opcode::Operation;
-use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, Row, Shard, Waits};
+use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, OperationId, Row, Shard, Waits};
 use crate::formula::FormulaOp;
+use crate::marks::Marks;
+use crate::path::{Path, Step};
 use crate::value::Value;
 
 /// Longest text of one constant in a line.
 const LONGEST_CONSTANT: usize = 200;
 
+/// What is printed in place of something that must not be seen.
+const HIDDEN: &str = "(sensitive)";
+
+/// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
+/// provider, and the plan remembers the places.
+type Secrets<'a> = BTreeMap<OperationId, &'a [Path]>;
+
 /// The graph as text. Sensitive and ephemeral constants are shown as words only.
 pub fn disassemble(graph: &ExecutionGraph) -> String {
     let mut out = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
+    let rows = || graph.fragments.iter().flat_map(|fragment| &fragment.rows);
+    let secrets: Secrets<'_> = rows()
+        .filter_map(|row| match &row.operation {
+            Operation::FinalPlan { desired: Some(desired), planned, .. } => {
+                Some((*desired, planned.sensitive.as_slice()))
+            }
+            _ => None,
+        })
+        .collect();
     for fragment in &graph.fragments {
         for row in &fragment.rows {
-            lines.push((row.id.0, line(fragment, row)));
+            lines.push((row.id.0, line(fragment, row, &secrets)));
         }
     }
     lines.sort();
@@ -30,9 +49,9 @@ pub fn disassemble(graph: &ExecutionGraph) -> String {
     out
 }
 
-fn line(fragment: &Fragment, row: &Row) -> String {
+fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
     let table = &fragment.formulas;
-    let f = |index: &FormulaIndex| formula(table, *index);
+    let f = |index: &FormulaIndex| formula(table, *index, &[]);
     let mut out = format!("{} = ", row.id.0);
     let _ = match &row.operation {
         Operation::Evaluate { name, formula } => write!(out, "evaluate {name} {}", f(formula)),
@@ -43,7 +62,10 @@ fn line(fragment: &Fragment, row: &Row) -> String {
             let tainted = if object.tainted { " tainted" } else { "" };
             write!(out, "prior_state {address}{deposed}{tainted} {}", constant(&object.value))
         }
-        Operation::Desired { address, config } => write!(out, "desired {address} {}", f(config)),
+        Operation::Desired { address, config } => {
+            let hidden = secrets.get(&row.id).copied().unwrap_or_default();
+            write!(out, "desired {address} {}", formula(table, *config, hidden))
+        }
         Operation::FinalPlan { address, provider, prior, desired, planned } => {
             let part = |o: &Option<super::OperationId>| o.map_or(String::from("-"), |o| o.0.to_string());
             write!(
@@ -53,7 +75,7 @@ fn line(fragment: &Fragment, row: &Row) -> String {
                 provider.0,
                 part(prior),
                 part(desired),
-                constant(&planned.value)
+                constant(&hiding(&planned.value, &planned.sensitive))
             )
         }
         Operation::Apply { address, deposed, plan } => {
@@ -65,12 +87,13 @@ fn line(fragment: &Fragment, row: &Row) -> String {
             let deposed = deposed.as_ref().map(|d| format!(" deposed {}", d.0)).unwrap_or_default();
             write!(out, "forget {address}{deposed}")
         }
-        Operation::ReadData { address, provider, config, .. } => {
-            write!(out, "read_data {address} provider {} {}", provider.0, f(config))
+        Operation::ReadData { address, provider, config, sensitive, .. } => {
+            write!(out, "read_data {address} provider {} {}", provider.0, formula(table, *config, sensitive))
         }
-        Operation::Record { address, object, .. } => {
+        Operation::Record { address, previous, object, .. } => {
+            let previous = previous.as_ref().map(|p| format!(" moved from {p}")).unwrap_or_default();
             let object = object.as_ref().map_or(String::from("gone"), |o| constant(&o.value));
-            write!(out, "record {address} {object}")
+            write!(out, "record {address}{previous} {object}")
         }
         Operation::Output { name, formula, sensitive, .. } => {
             let word = if *sensitive { " sensitive" } else { "" };
@@ -100,6 +123,12 @@ fn waits(waits: &Waits) -> String {
     operations.chain(waiters).collect::<Vec<_>>().join(" ")
 }
 
+/// The value with marks at these places.
+fn hiding(value: &Value, places: &[Path]) -> Value {
+    let marks: Vec<(Path, Marks)> = places.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
+    value.mark_paths(&marks)
+}
+
 fn constant(value: &Value) -> String {
     let mut text = format!("{value:?}");
     if text.len() > LONGEST_CONSTANT {
@@ -118,13 +147,24 @@ const DEEPEST_PRINT: usize = 12;
 /// Longest text of one formula: rows are shared, so what they print to has no bound of its own.
 const LONGEST_FORMULA: usize = 16_384;
 
-fn formula(table: &FormulaTable, index: FormulaIndex) -> String {
+fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> String {
     let mut out = String::new();
-    write_formula(table, index, DEEPEST_PRINT, &mut out);
+    let hidden: Vec<&[Step]> = sensitive.iter().map(|path| path.0.as_slice()).collect();
+    write_formula(table, index, &hidden, DEEPEST_PRINT, &mut out);
     out
 }
 
-fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &mut String) {
+/// The places below an entry.
+fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Vec<&'p [Step]> {
+    hidden
+        .iter()
+        .filter_map(|path| path.split_first().filter(|(step, _)| is_entry(step)).map(|(_, rest)| rest))
+        .collect()
+}
+
+/// Writes a formula; of what it makes, the places `hidden` are not shown. Where a place cannot be followed into the
+/// formula, the whole of it is hidden.
+fn write_formula<'p>(table: &FormulaTable, index: FormulaIndex, hidden: &[&'p [Step]], depth: usize, out: &mut String) {
     let Some(row) = table.rows.get(index.0 as usize) else {
         let _ = write!(out, "?f{}", index.0);
         return;
@@ -137,7 +177,27 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
         out.push_str("...");
         return;
     }
-    let list = |name: &str, parts: &[FormulaIndex], out: &mut String| {
+    let through = match &row.op {
+        FormulaOp::Constant(_)
+        | FormulaOp::Conditional { .. }
+        | FormulaOp::Map(..)
+        | FormulaOp::Object(_)
+        | FormulaOp::Convert(..)
+        | FormulaOp::Defaults(..)
+        | FormulaOp::Mark(..)
+        | FormulaOp::Ignore { .. } => !hidden.iter().any(|path| path.is_empty()),
+        FormulaOp::Tuple(_) | FormulaOp::List(..) => {
+            hidden.iter().all(|path| matches!(path.first(), Some(Step::Index(_))))
+        }
+        // What an operation gives is only named.
+        FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) | FormulaOp::Failure(_) => true,
+        _ => hidden.is_empty(),
+    };
+    if !through {
+        out.push_str(HIDDEN);
+        return;
+    }
+    let listed = |name: &str, parts: &[FormulaIndex], of: &dyn Fn(usize) -> Vec<&'p [Step]>, out: &mut String| {
         out.push_str(name);
         out.push('(');
         for (i, part) in parts.iter().enumerate() {
@@ -148,12 +208,18 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
                 out.push_str("...");
                 break;
             }
-            write_formula(table, *part, depth - 1, out);
+            write_formula(table, *part, &of(i), depth - 1, out);
         }
         out.push(')');
     };
+    let list = |name: &str, parts: &[FormulaIndex], out: &mut String| listed(name, parts, &|_| hidden.to_vec(), out);
+    let element = |i: usize| below(hidden, |step| matches!(step, Step::Index(at) if usize::try_from(*at) == Ok(i)));
     match &row.op {
-        FormulaOp::Constant(value) => out.push_str(&constant(value)),
+        FormulaOp::Constant(value) if hidden.is_empty() => out.push_str(&constant(value)),
+        FormulaOp::Constant(value) => {
+            let places: Vec<Path> = hidden.iter().map(|path| Path(path.to_vec())).collect();
+            out.push_str(&constant(&hiding(value, &places)));
+        }
         FormulaOp::Result(operation, path) => {
             let _ = write!(out, "%{}{path}", operation.0);
         }
@@ -167,7 +233,7 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
         FormulaOp::Binary(op, a, b) => list(&format!("{op:?}").to_lowercase(), &[*a, *b], out),
         FormulaOp::Conditional { condition, yes, no } => list("if", &[*condition, *yes, *no], out),
         FormulaOp::Attribute(a, name) => {
-            write_formula(table, *a, depth - 1, out);
+            write_formula(table, *a, &[], depth - 1, out);
             let _ = write!(out, ".{name}");
         }
         FormulaOp::Index(a, b) => list("index", &[*a, *b], out),
@@ -178,8 +244,8 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
         FormulaOp::ProviderCall { provider, function, arguments, .. } => {
             list(&format!("provider::{provider}::{function}"), arguments, out);
         }
-        FormulaOp::Tuple(parts) => list("tuple", parts, out),
-        FormulaOp::List(_, parts) => list("list", parts, out),
+        FormulaOp::Tuple(parts) => listed("tuple", parts, &element, out),
+        FormulaOp::List(_, parts) => listed("list", parts, &element, out),
         FormulaOp::Set(_, parts) => list("set", parts, out),
         FormulaOp::Map(_, entries) | FormulaOp::Object(entries) => {
             out.push('{');
@@ -189,7 +255,8 @@ fn write_formula(table: &FormulaTable, index: FormulaIndex, depth: usize, out: &
                     break;
                 }
                 let _ = write!(out, "{}{name} = ", if i > 0 { ", " } else { "" });
-                write_formula(table, *part, depth - 1, out);
+                let inside = below(hidden, |step| matches!(step, Step::Attribute(key) | Step::Key(key) if key == name));
+                write_formula(table, *part, &inside, depth - 1, out);
             }
             out.push('}');
         }

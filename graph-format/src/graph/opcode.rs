@@ -136,6 +136,8 @@ pub enum CheckKind {
     Postcondition,
     /// Of a root variable.
     Validation,
+    /// Of a check block: a warning when it does not hold.
+    Assertion,
 }
 
 /// An operation; `F` is how a formula is named: shared in memory while planning, a row of a table afterwards.
@@ -227,10 +229,12 @@ pub enum Operation<F> {
         /// Where the schema or configuration says sensitive.
         sensitive: Vec<Path>,
     },
-    /// Writes an object that refreshing or a changed configuration altered in state only. No provider is called.
+    /// Writes an object that refreshing, moving or a changed configuration altered in state only. No provider is called.
     Record {
         /// Whose.
         address: ResourceInstance,
+        /// The address that the object had until now, when it is another one: nothing is left there.
+        previous: Option<ResourceInstance>,
         /// The new object; none when it is gone.
         object: Option<Box<PriorObject>>,
         /// The provider that the state names from now on.
@@ -383,7 +387,9 @@ impl<F> Operation<F> {
                 record,
                 sensitive,
             },
-            Operation::Record { address, object, provider } => Operation::Record { address, object, provider },
+            Operation::Record { address, previous, object, provider } => {
+                Operation::Record { address, previous, object, provider }
+            }
             Operation::Output { name, formula: f, ty, sensitive, planned } => {
                 Operation::Output { name, formula: f.map(formula), ty, sensitive, planned }
             }

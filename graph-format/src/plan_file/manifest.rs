@@ -7,6 +7,7 @@ use smol_str::SmolStr;
 
 use super::FORMAT_VERSION;
 use crate::address::ProviderSource;
+use crate::diagnostic::Diagnostic;
 use crate::formula::TypeDefaults;
 use crate::graph::Claim;
 use crate::source::SourceRange;
@@ -171,6 +172,8 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// What came of checks, ordered by address.
     pub checks: Vec<CheckResult>,
+    /// Warnings about the configuration, to be told again by whoever applies.
+    pub warnings: Vec<Diagnostic>,
     /// What `plantimestamp()` gave: RFC 3339, UTC.
     pub timestamp: String,
     /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
@@ -206,6 +209,7 @@ impl Default for Manifest {
             backend: String::new(),
             claims: Vec::new(),
             checks: Vec::new(),
+            warnings: Vec::new(),
             timestamp: String::new(),
             places: BTreeMap::new(),
             prior_state: None,
@@ -238,6 +242,7 @@ impl Manifest {
             backend: String::new(),
             claims: Vec::new(),
             checks: Vec::new(),
+            warnings: Vec::new(),
             timestamp: self.timestamp.clone(),
             places: BTreeMap::new(),
             prior_state: None,

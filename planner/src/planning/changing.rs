@@ -29,7 +29,12 @@ impl Planning {
     /// What the first operation of an instance waits for.
     pub(crate) fn waits(&self, target: &Target<'_>) -> Option<Origin> {
         let desired = target.desired;
-        let parts = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
+        let parts = [
+            desired.waits.clone(),
+            desired.config.deep_origin(),
+            self.provider_origin(&desired.provider),
+            self.move_origin(&desired.address),
+        ];
         Origin::union(parts.into_iter().flatten())
     }
 

@@ -14,6 +14,7 @@ use super::records::PendingRecord;
 use super::{Planning, without_provenance};
 use crate::diagnostics::{call_failed, placed};
 use crate::prior::{sensitive_in, with_schema_marks};
+use crate::watch::Looking;
 
 impl Planning {
     /// Reads a data source, or plans to.
@@ -36,13 +37,10 @@ impl Planning {
         let record = StateRecord { schema_version: schema.version, ..StateRecord::default() };
         // In a plan to destroy everything is read as if nothing changed, before anything is decided.
         let pending = !self.options.destroy && self.has_pending(&desired);
-        let live = config.deep().formula;
-        if !config.is_wholly_known() || pending || live {
-            let reason = if !config.is_wholly_known() || live {
-                Reason::ReadBecauseConfigUnknown
-            } else {
-                Reason::ReadBecauseDependencyPending
-            };
+        // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
+        let known = config.is_wholly_known();
+        if !known || pending {
+            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
             if self.options.destroy {
                 // Nothing is read at the apply of a plan to destroy; only providers could have wanted it.
                 return Ok(Value::unknown(schema.block.implied_type()));
@@ -73,12 +71,14 @@ impl Planning {
                 before: Value::null(after.ty()),
                 after: after.clone(),
                 replace_paths: Vec::new(),
+            importing: None,
                 before_record: None,
                 schema_version: schema.version,
             });
             self.claim(text, true);
             return Ok(planned_result(&after, operation, false));
         }
+        let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
         let reply = in_use
             .provider
             .read_data_source(type_name, &plain)
@@ -105,6 +105,7 @@ impl Planning {
             return invalid("values that are not known");
         }
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
+        self.watch.end(&desired.address, Looking::ReadDone, &value, began).await;
         self.note_data(&desired, &value, record);
         let value = with_schema_marks(&value, schema);
         let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());

@@ -29,12 +29,9 @@ impl Planning {
         let text = address.to_string();
         if prior.value.is_null() {
             // Gone already: only state has to learn of it.
-            if deposed.is_none() {
-                self.records.lock().push(PendingRecord {
-                    address: address.clone(),
-                    object: None,
-                    provider: instance.clone(),
-                });
+            match deposed {
+                None => self.records.lock().push(PendingRecord::new(address.clone(), None, instance.clone())),
+                Some(key) => drop(self.builder.forget(address.clone(), Some(key))),
             }
             self.claim(text, true);
             return Ok(None);
@@ -65,7 +62,7 @@ impl Planning {
         }
         self.changes.lock().push(ResourceChange {
             address: address.clone(),
-            previous_address: None,
+            previous_address: self.previous(address).cloned(),
             deposed: deposed.clone(),
             provider: instance.clone(),
             action: ChangeAction::Only(Action::Delete),
@@ -73,17 +70,25 @@ impl Planning {
             before: without_provenance(&prior.value),
             after: null,
             replace_paths: Vec::new(),
+            importing: None,
             before_record: Some(prior.record.clone()),
             schema_version: schema.version,
         });
         self.pending.lock().insert(address.all(), ());
+        if deposed.is_none() {
+            self.move_first(address, Some(prior), instance);
+        }
         let operation = self.draft_delete(address, deposed, instance, Some(prior), DeleteKind::Final, &private);
         self.claim(text, true);
         Ok(operation)
     }
 
-    /// Why an object that nobody wants any more is not deleted but left alone; none when it is deleted.
+    /// Why an object that nobody wants any more is not deleted but left alone; none when it is deleted. A `removed`
+    /// block decides before anything else.
     pub(crate) fn is_left_alone(&self, address: &ResourceInstance, record: Option<&StateRecord>) -> Option<Reason> {
+        if let Some(removed) = self.removed_block(address) {
+            return (removed.destroy != Some(true)).then_some(Reason::DeleteBecauseNoResourceConfig);
+        }
         let block = self.blocks.get(&address.config());
         match block.and_then(|block| block.lifecycle.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
@@ -102,10 +107,11 @@ impl Planning {
         prior: &Prior,
         reason: Reason,
     ) -> OperationId {
+        self.move_first(address, Some(prior), instance);
         let operation = self.draft_forget(address, deposed.clone(), Some(prior));
         self.changes.lock().push(ResourceChange {
             address: address.clone(),
-            previous_address: None,
+            previous_address: self.previous(address).cloned(),
             deposed,
             provider: instance.clone(),
             action: ChangeAction::Only(Action::Forget),
@@ -113,6 +119,7 @@ impl Planning {
             before: without_provenance(&prior.value),
             after: Value::null(schema.block.implied_type()),
             replace_paths: Vec::new(),
+            importing: None,
             before_record: Some(prior.record.clone()),
             schema_version: schema.version,
         });
@@ -129,6 +136,7 @@ impl Planning {
         prior: Option<&Prior>,
     ) -> OperationId {
         let operation = self.builder.forget(address.clone(), deposed).id();
+        self.builder.wait(operation, self.move_origin(address));
         let mut ordering = self.ordering.lock();
         for name in prior.into_iter().flat_map(|p| &p.record.dependencies) {
             ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
@@ -165,6 +173,7 @@ impl Planning {
         let plan = self.builder.final_plan(address.clone(), opened.provider, Some(state), None, planned, shard.clone());
         let apply = self.builder.apply(address.clone(), deposed, plan, shard);
         self.builder.wait(apply.id(), self.provider_origin(instance));
+        self.builder.wait(apply.id(), self.move_origin(address));
         let operation = self.applied(instance, apply);
         let mut ordering = self.ordering.lock();
         ordering.deletes.entry(address.config()).or_default().push(Delete { operation, kind });

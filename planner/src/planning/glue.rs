@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
-use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput};
+use weft_evaluator::glue::{
+    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput,
+};
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
+use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{Transform, Value};
@@ -33,6 +36,7 @@ impl Glue for Planning {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed> {
+        self.begin();
         self.providers.register(instance, config, range);
         Ok(())
     }
@@ -47,6 +51,14 @@ impl Glue for Planning {
             .map(|instance| instance.config())
             .collect();
         wanted.into_iter().collect()
+    }
+
+    fn supports(&self, construct: Construct) -> bool {
+        matches!(construct, Construct::Moved | Construct::Removed | Construct::Import | Construct::Check)
+    }
+
+    fn checked(&self, result: CheckResult) {
+        self.checks.lock().insert((result.kind, result.address.clone()), result);
     }
 
     async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
@@ -68,6 +80,7 @@ impl Glue for Planning {
     }
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
+        self.begin();
         if let Some(protection) = protection {
             self.protected.lock().insert(resource.clone(), protection);
         }
@@ -75,11 +88,13 @@ impl Glue for Planning {
     }
 
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {
+        self.begin();
         self.modules.lock().insert((parent.clone(), SmolStr::new(call)), expansion.clone());
     }
 
     /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
     fn named(&self, name: &str, value: Value) -> Value {
+        self.begin();
         if let Some(variable) = name.strip_prefix("var.") {
             self.variables.lock().insert(SmolStr::new(variable), value.clone());
         }
@@ -120,6 +135,7 @@ impl Glue for Planning {
     }
 
     fn root_output(&self, output: RootOutput) {
+        self.begin();
         self.outputs.lock().insert(output.name.clone(), output);
     }
 

@@ -4,17 +4,21 @@ use weft_evaluator::glue::DesiredInstance;
 use weft_expressions::resource_rules::{ignore_changes, prior_for_ignoring_all};
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
+use weft_providers::call::MoveRequest;
+use weft_state::{InstanceObject, Opaque, RawJson};
 
 use super::changing::{Target, planned_result};
 use super::{DeleteKind, Planning, Problems, without_provenance};
 use crate::decide::{self, Pressure, ReplaceOrder};
-use crate::diagnostics::{call_failed, placed};
-use crate::prior::{Prior, marks_for, read_prior, with_schema_marks};
+use crate::diagnostics::{call_failed, in_block, placed};
+use crate::prior::{Prior, marks_for, raw_state, read_prior, with_schema_marks};
 
 impl Planning {
     /// Decides what happens to a desired instance and drafts it. Gives the value that others see.
@@ -62,9 +66,9 @@ impl Planning {
         };
         // What depends on it and is replaced that way demands it, whatever the block itself says.
         let create_first = desired.create_first
-            || lifecycle.create_before_destroy.unwrap_or_else(|| {
-                prior.as_ref().is_some_and(|p| p.record.create_before_destroy)
-            });
+            || lifecycle
+                .create_before_destroy
+                .unwrap_or_else(|| prior.as_ref().is_some_and(|p| p.record.create_before_destroy));
         let order = match (create_first, self.is_left_alone(&desired.address, prior.as_ref().map(|p| &p.record))) {
             (_, Some(_)) => ReplaceOrder::ForgetOld,
             (true, None) => ReplaceOrder::CreateFirst,
@@ -99,7 +103,7 @@ impl Planning {
         drop(in_use);
         self.changes.lock().push(ResourceChange {
             address: desired.address.clone(),
-            previous_address: None,
+            previous_address: self.previous(&desired.address).cloned(),
             deposed: None,
             provider: desired.provider.clone(),
             action,
@@ -107,6 +111,7 @@ impl Planning {
             before: without_provenance(&before),
             after: without_provenance(&after),
             replace_paths,
+            importing: self.importing(&desired),
             before_record: prior.as_ref().map(|p| p.record.clone()),
             schema_version: schema.version,
         });
@@ -115,7 +120,11 @@ impl Planning {
             let altered = (before.clone(), after.clone());
             self.altered.lock().entry(desired.address.all()).or_default().insert(desired.address.clone(), altered);
         }
+        self.note_dependencies(&desired, action);
         self.plan_deposed(&desired).await?;
+        if !action.is_no_op() {
+            self.move_first(&desired.address, prior.as_ref(), &desired.provider);
+        }
         let operation = match action {
             ChangeAction::Only(Action::NoOp) => {
                 self.note_record(&target, &before);
@@ -201,8 +210,15 @@ impl Planning {
         let deposed: Vec<_> = stored.record.deposed.clone().into_iter().collect();
         for (key, object) in deposed {
             let in_use = self.providers.open(&desired.provider).await?;
-            let (prior, said) =
-                read_prior(&desired.address, &object, &desired.schema, &in_use.provider, self.options.refresh).await?;
+            let (prior, said) = read_prior(
+                &desired.address,
+                &object,
+                &desired.schema,
+                &in_use.provider,
+                self.options.refresh,
+                &self.watch,
+            )
+            .await?;
             self.report_all(said);
             let key = DeposedKey(key.as_str().into());
             self.plan_delete(
@@ -219,17 +235,99 @@ impl Planning {
         Ok(())
     }
 
+    /// What the state that was planned from says an instance depends on: for one that nothing happens to, what the
+    /// configuration says; for any other what the stored object says too, until it is written.
+    fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
+        let mut refreshed = self.refreshed.lock();
+        let Some(found) = refreshed.get_mut(&desired.address) else { return };
+        let mut names = desired.dependencies.to_vec();
+        if !action.is_no_op() {
+            names.extend(found.record.dependencies.iter().cloned());
+            names.sort();
+            names.dedup();
+        }
+        found.record.dependencies = names;
+    }
+
     /// The present object, looked at; none when state has none.
     async fn prior_of(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
         let Some(object) = self.stored(&desired.address).and_then(|s| s.record.current.clone()) else {
-            return Ok(None);
+            return match &desired.import {
+                Some(wish) => self.import(desired, wish, provider).await.map(Some),
+                None => Ok(None),
+            };
+        };
+        let body = &desired.block.body;
+        let object = match self.previous(&desired.address) {
+            Some(previous) if previous.resource.type_name != desired.address.resource.type_name => {
+                self.with_new_type(desired, previous, object, provider).await?
+            }
+            _ => object,
         };
         let (prior, said) =
-            read_prior(&desired.address, &object, &desired.schema, provider, self.options.refresh).await?;
+            read_prior(&desired.address, &object, &desired.schema, provider, self.options.refresh, &self.watch)
+                .await
+                .map_err(|problems| problems.into_iter().map(|p| in_block(p, body)).collect::<Vec<_>>())?;
         self.report_all(said);
         self.note_drift(&desired.address, &desired.provider, &prior, desired.schema.version);
         self.refreshed.lock().insert(desired.address.clone(), prior.clone());
         Ok(Some(prior))
+    }
+
+    /// Asks the provider to turn a stored object of another type into one of this type.
+    async fn with_new_type(
+        &self,
+        desired: &DesiredInstance,
+        previous: &ResourceInstance,
+        object: InstanceObject,
+        provider: &Provider,
+    ) -> Result<InstanceObject, Problems> {
+        let text = desired.address.to_string();
+        let body = &desired.block.body;
+        let source = self.stored(&desired.address).and_then(|s| s.record.provider.parse::<ProviderInstance>().ok());
+        let failed = |detail: String| {
+            vec![
+                Diagnostic::error("Unable to Move Resource State", detail)
+                    .about(text.as_str())
+                    .at(desired.block.range.clone()),
+            ]
+        };
+        let schema = provider.schema().await.map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
+        if !schema.move_resource_state {
+            return Err(failed(format!(
+                "{previous} cannot become {text}: the provider {} does not move objects between types.",
+                desired.provider.source.for_display()
+            )));
+        }
+        let request = MoveRequest {
+            source_provider: source.unwrap_or_else(|| desired.provider.clone()).source.to_string(),
+            source_type_name: previous.resource.type_name.clone(),
+            source_schema_version: object.schema_version,
+            source_state: raw_state(&object),
+            source_private: object.private.0.clone(),
+            source_identity: object
+                .identity
+                .as_ref()
+                .map(|identity| (identity.as_str().as_bytes().to_vec(), object.identity_schema_version)),
+            target_type_name: desired.address.resource.type_name.clone(),
+        };
+        let reply =
+            provider.move_resource_state(request).await.map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
+        self.accept(placed(&reply.diagnostics, Some(body), &text))?;
+        let moved = reply.value;
+        if moved.state.is_null() || !moved.state.is_wholly_known() {
+            return Err(failed(format!("The provider gave no whole object of the new type for {text}.")));
+        }
+        let encoded = json::encode(&moved.state.unmark_deep().0, &desired.schema.block.implied_type());
+        let attributes = encoded.map_err(|error| failed(format!("What the provider made of {previous}: {error}.")))?;
+        Ok(InstanceObject {
+            private: Opaque(moved.private),
+            dependencies: object.dependencies,
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+            tainted: object.tainted,
+            ..InstanceObject::new(desired.schema.version, RawJson::new(attributes))
+        })
     }
 
     pub(crate) fn note_drift(
@@ -239,7 +337,8 @@ impl Planning {
         prior: &Prior,
         schema_version: u64,
     ) {
-        if prior.stored.same_unmarked(&prior.value) {
+        let other_type = |previous: &ResourceInstance| previous.resource.type_name != address.resource.type_name;
+        if prior.stored.same_unmarked(&prior.value) || self.previous(address).is_some_and(other_type) {
             return;
         }
         let gone = prior.value.is_null();
@@ -253,6 +352,7 @@ impl Planning {
             before: prior.stored.clone(),
             after: prior.value.clone(),
             replace_paths: Vec::new(),
+            importing: None,
             before_record: Some(prior.record.clone()),
             schema_version,
         });

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_evaluator::config::RemovedBlock;
 use weft_graph_format::address::{ModuleInstance, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -78,11 +79,21 @@ impl Planning {
         let reason = if self.options.destroy { Reason::None } else { self.reason(&address) };
         let objects = stored.current.iter().map(|o| (None, o)).chain(stored.deposed.iter().map(|(k, o)| (Some(k), o)));
         for (key, object) in objects {
-            let (prior, said) = read_prior(&address, object, &schema, &in_use.provider, self.options.refresh).await?;
+            let (prior, said) =
+                read_prior(&address, object, &schema, &in_use.provider, self.options.refresh, &self.watch).await?;
             self.report_all(said);
             if key.is_none() {
                 self.note_drift(&address, &instance, &prior, schema.version);
                 self.refreshed.lock().insert(address.clone(), prior.clone());
+            }
+            if key.is_none()
+                && !self.options.destroy
+                && self.removed_block(&address).is_some_and(|b| b.destroy != Some(true))
+            {
+                self.remark(Diagnostic::warning(
+                    "Resource will be removed from the state",
+                    format!("{address} is taken out of state and stays in the world: nobody looks after it any more."),
+                ));
             }
             let deposed = key.map(|k| weft_graph_format::address::DeposedKey(k.as_str().into()));
             let reason = if deposed.is_some() { Reason::None } else { reason };
@@ -101,9 +112,21 @@ impl Planning {
         resources.get(&address.all()).is_some_and(|expansion| !expansion.keys.contains(&address.key))
     }
 
+    /// The `removed` block that speaks of an object whose own block is gone.
+    pub(crate) fn removed_block(&self, address: &ResourceInstance) -> Option<&RemovedBlock> {
+        let config = address.config();
+        if self.blocks.contains_key(&config) {
+            return None;
+        }
+        self.removed.iter().find(|block| block.covers(&config))
+    }
+
     /// Why nobody wants it.
     fn reason(&self, address: &ResourceInstance) -> Reason {
         let configured = self.blocks.contains_key(&address.config());
+        if !configured && self.previous(address).is_some() {
+            return Reason::DeleteBecauseNoMoveTarget;
+        }
         let there = self.module_is_there(&address.module) != Some(false);
         orphan_reason(&address.key, configured, there, self.resources.lock().get(&address.all()))
     }
@@ -111,11 +134,14 @@ impl Planning {
     /// Whether a module instance is wanted; none when nobody found out.
     fn module_is_there(&self, module: &ModuleInstance) -> Option<bool> {
         let (Some(parent), Some(step)) = (module.parent(), module.0.last()) else { return Some(true) };
-        match self.modules.lock().get(&(parent.clone(), step.name.clone())) {
-            Some(expansion) if !expansion.keys.contains(&step.key) => return Some(false),
-            Some(_) => {}
-            None => return if self.module_is_there(&parent)? { None } else { Some(false) },
+        let wanted = {
+            let modules = self.modules.lock();
+            modules.get(&(parent.clone(), step.name.clone())).map(|expansion| expansion.keys.contains(&step.key))
+        };
+        match (wanted, self.module_is_there(&parent)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
         }
-        self.module_is_there(&parent)
     }
 }

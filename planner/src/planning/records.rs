@@ -1,7 +1,8 @@
 //! Changes of state alone.
 
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
-use weft_graph_format::graph::{PriorObject, StateRecord};
+use weft_graph_format::graph::{OperationId, PriorObject, StateRecord};
+use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
 use super::changing::Target;
@@ -39,7 +40,8 @@ impl Planning {
         let Some(prior) = target.prior else { return };
         let provider = &target.desired.provider;
         let known = self.stored(&target.desired.address).is_some_and(|s| s.record.provider == provider.to_string());
-        let same = known && prior.stored.same_content(before) && prior.record == target.record;
+        let moved = self.previous(&target.desired.address).is_some();
+        let same = known && !moved && prior.stored.same_content(before) && prior.record == target.record;
         if same {
             return;
         }
@@ -57,6 +59,29 @@ impl Planning {
         });
     }
 
+    fn draft_record(&self, record: PendingRecord) -> OperationId {
+        let previous = self.previous(&record.address).cloned();
+        if let Some(previous) = &previous {
+            self.claim(previous.to_string(), true);
+        }
+        self.builder.record(record.address, previous, record.object, record.provider).id()
+    }
+
+    /// Drafts the moving of an object that something else happens to as well, once.
+    pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
+        if self.previous(address).is_none() || self.move_operations.lock().contains_key(address) {
+            return;
+        }
+        let object = prior.filter(|prior| !prior.value.is_null()).map(|prior| self.object(address, prior));
+        let operation = self.draft_record(PendingRecord::new(address.clone(), object, provider.clone()));
+        self.move_operations.lock().insert(address.clone(), operation);
+    }
+
+    /// What everything that happens to a moved object waits for.
+    pub(crate) fn move_origin(&self, address: &ResourceInstance) -> Option<Origin> {
+        self.move_operations.lock().get(address).copied().map(Origin::after)
+    }
+
     /// Drafts the changes of state alone. Says whether there are any.
     pub(crate) fn draft_records(&self) -> bool {
         let mut records = std::mem::take(&mut *self.records.lock());
@@ -64,7 +89,7 @@ impl Planning {
         records.sort_by(|a, b| a.address.cmp(&b.address));
         for record in records {
             self.claim(record.address.to_string(), true);
-            self.builder.record(record.address, record.object, record.provider);
+            self.draft_record(record);
         }
         any
     }

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use weft_graph_format::codec::type_json;
+
 use super::digit::find_format_digit;
-use super::{StateFile, StateFileError};
+use super::owner::Owners;
+use super::{Problem, StateFile, StateFileError};
 use crate::json::canonical;
 use crate::record::{
     CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
@@ -120,7 +123,14 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         lineage: form.lineage,
         ..StateFile::default()
     };
+    let mut problems = Vec::new();
     for (name, output) in form.outputs.unwrap_or_default() {
+        if let Err(error) = type_json::decode(output.value_type.get().as_bytes()) {
+            problems.push(Problem {
+                summary: "Invalid output value type in state",
+                detail: format!("The state file has an invalid type specification for output \"{name}\": {error}."),
+            });
+        }
         let record = OutputRecord {
             value: raw(&output.value).map_err(malformed)?,
             value_type: raw(&output.value_type).map_err(malformed)?,
@@ -130,15 +140,23 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         file.outputs.insert(name, record);
     }
     for resource in form.resources.unwrap_or_default() {
-        read_resource(&mut file.instances, resource).map_err(malformed)?;
+        read_resource(&mut file.instances, resource, &mut problems).map_err(malformed)?;
+    }
+    if !problems.is_empty() {
+        return Err(StateFileError::Invalid { place: place.to_owned(), problems });
     }
     file.checks = form.check_results.map(|checks| checks.into_iter().map(read_check).collect());
     Ok(file)
 }
 
 /// One entry of `resources`, spread over its instances.
-fn read_resource(instances: &mut BTreeMap<String, InstanceRecord>, resource: ResourceForm) -> Result<(), String> {
+fn read_resource(
+    instances: &mut BTreeMap<String, InstanceRecord>,
+    resource: ResourceForm,
+    problems: &mut Vec<Problem>,
+) -> Result<(), String> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
+    let mut owners = Owners::new(&plain, resource.provider.as_deref(), problems);
     let mode = match resource.mode.as_str() {
         "managed" => ResourceMode::Managed,
         "data" => ResourceMode::Data,
@@ -153,8 +171,7 @@ fn read_resource(instances: &mut BTreeMap<String, InstanceRecord>, resource: Res
                 .ok_or_else(|| format!("an instance of {plain} has the key {number}"))?,
             Some(KeyForm(_)) => return Err(format!("an instance of {plain} has a key that is no number or string")),
         };
-        let provider = [&object.provider, &resource.provider].into_iter().flatten().find(|text| !text.is_empty());
-        let provider = provider.cloned().ok_or_else(|| format!("resource {plain} has no provider"))?;
+        let Some(provider) = owners.of(object.provider.as_deref(), problems) else { continue };
         let fresh = InstanceRecord::new(
             resource.module.clone().unwrap_or_default(),
             mode,

@@ -221,9 +221,7 @@ fn modules(outer: &ModuleInstance, goal: &ModuleInstance, found: &[ResourceInsta
 /// Takes the records of all moved instances out.
 fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, InstanceRecord)> {
     let instances = moves.iter().flat_map(|moved| &moved.instances);
-    instances
-        .filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?)))
-        .collect()
+    instances.filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?))).collect()
 }
 
 /// Puts records in at their new addresses, and lets whatever depends on an old one find its dependencies anew.

@@ -110,7 +110,7 @@ fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: 
     let reset = code("0");
     view.document(&format!(
         "OpenTofu will perform the following actions:\n\n  {}~{reset} Updating provider:{reset}\n    {}-{reset} \
-         {}{reset}\n    {}+{reset} {}{reset}\n{reset}\n{}Changing{reset} {} resources:\n{reset}\n",
+         {}{reset}\n    {}+{reset} {}\n{reset}\n{}Changing{reset} {} resources:\n{reset}\n",
         code("33"),
         code("31"),
         from.for_display(),

@@ -7,7 +7,7 @@ use super::super::style::Style;
 use super::SourceLines;
 use super::snippet::Snippet;
 
-/// The box of one problem, with a line end:
+/// The box of one problem, with a line end; without boxes, what would stand in it below an empty line:
 ///
 /// ```text
 /// ╷
@@ -37,8 +37,12 @@ pub fn human(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> 
     if !problem.detail.is_empty() {
         lines.push(String::new());
         // The bar and the space behind it take two columns.
-        let narrower = Style { width: style.width.saturating_sub(2), ..*style };
+        let taken = if style.boxes { 2 } else { 0 };
+        let narrower = Style { width: style.width.saturating_sub(taken), ..*style };
         lines.extend(narrower.wrapped(problem.detail.trim_end()).split('\n').map(str::to_owned));
+    }
+    if !style.boxes {
+        return format!("\n{}\n", lines.join("\n"));
     }
     let bar = style.paint(colour, "│");
     let mut text = style.paint(colour, "╷");
@@ -155,6 +159,13 @@ mod tests {
         let text = human(&problem(), &Text, &Style { colour: true, ..Style::default() });
         assert!(text.contains("abs(\u{1b}[4mvar.size\u{1b}[0m)"), "{text}");
         assert!(!text.contains('~'), "{text}");
+    }
+
+    #[test]
+    fn without_a_box() {
+        let text = human(&problem(), &Text, &Style { boxes: false, ..Style::default() });
+        assert!(text.starts_with("\nError: Invalid function argument\n\n  on main.tf line 3, in locals:\n"), "{text}");
+        assert!(text.ends_with("\n    │ var.size is \"a\"\n\nWanted: a number.\n\n  of this size\n"), "{text}");
     }
 
     #[test]

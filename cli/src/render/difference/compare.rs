@@ -122,15 +122,15 @@ pub(super) fn guarded(
     };
     let (was, will) = (hidden(pair.before), hidden(pair.after));
     if was || will {
-        let effect = revealed(pair, reasons, inner).effect;
+        let within = revealed(pair, reasons, inner);
         let changes = pair.before.is_some() && pair.after.is_some() && was != will;
         let notice = match (changes, will) {
             (false, _) => None,
             (true, true) => Some(Notice::BecomesSensitive),
             (true, false) => Some(Notice::BecomesPlain),
         };
-        let effect = if changes && effect == Effect::Same { Effect::Changed } else { effect };
-        return Part { effect, forces: reasons.here(), shape: Shape::Hidden, notice };
+        let effect = if changes && within.effect == Effect::Same { Effect::Changed } else { within.effect };
+        return Part { effect, forces: reasons.here(), shape: Shape::Hidden(Box::new(within)), notice };
     }
     revealed(pair, reasons, inner)
 }

@@ -93,7 +93,12 @@ impl Printing {
                 let before = self.without_null().part(before, level);
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
-            Shape::Hidden => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
+            Shape::Hidden(within) if self.style.reveal => {
+                // Where nothing but the hiding changes there is no arrow to draw.
+                let printing = if within.effect == part.effect { *self } else { self.showing_all() };
+                printing.part(within, level)
+            }
+            Shape::Hidden(_) => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
             Shape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
             Shape::Retyped { before, after } => {
                 let this = self.without_null();
@@ -274,7 +279,7 @@ impl Printing {
             }
             let lead = self.lead(level + 1, block.effect);
             let inner = self.lead(level + 2, Effect::Same);
-            if group.hidden {
+            if group.hidden && !self.style.reveal {
                 if !shown {
                     out.push_str(&format!(
                         "{lead}{} {{\n{inner}# At least one block of this type is (or was) sensitive, so none is shown.\n{}}}\n",

@@ -1,6 +1,7 @@
 //! Single lines about plans and applies, most of which scripts match.
 
 use super::super::events::{Counts, Hook};
+use super::super::style::Style;
 
 /// `Plan: 1 to add, ...`
 pub fn plan_line(counts: &Counts) -> String {
@@ -26,20 +27,22 @@ pub fn destroyed_line(counts: &Counts) -> String {
 }
 
 /// The note below a plan: where it was saved and how to apply it, or that it was not saved.
-pub fn next_steps(out: Option<&str>, automation: bool) -> String {
-    /// As wide as a narrow terminal.
-    const WIDTH: usize = 77;
-    let rule = "─".repeat(WIDTH);
+pub fn next_steps(out: Option<&str>, automation: bool, style: &Style) -> String {
+    let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
     match out {
-        Some(path) if automation => format!("\n{rule}\n\nSaved the plan to: {path}\n"),
+        Some(path) if automation => format!("\n{rule}\n\nSaved the plan to: {path}"),
         Some(path) => format!(
-            "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to apply:\n    \
-             weft apply \"{path}\"\n"
+            "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to \
+             apply:\n    weft apply \"{path}\""
         ),
         None if automation => String::new(),
+        // The recorded case `workflow/json-into` has these words, the command's other name included.
         None => format!(
-            "\n{rule}\n\nNote: the plan was not saved: \"weft apply\" will plan anew, and may find other actions. Use the -out \
-             option to save it.\n"
+            "\n{rule}\n\n{}",
+            style.wrapped(
+                "Note: You didn't use the -out option to save this plan, so OpenTofu can't guarantee to take exactly these \
+                 actions if you run \"tofu apply\" now."
+            )
         ),
     }
 }
@@ -64,6 +67,7 @@ pub fn started_line(hook: &Hook) -> String {
         "update" => "Modifying...",
         "delete" => "Destroying...",
         "read" => "Reading...",
+        "refresh" => "Refreshing state...",
         "forget" => "Forgetting...",
         _ => "Starting...",
     };
@@ -96,6 +100,9 @@ fn noun(hook: &Hook) -> &'static str {
 
 /// An operation is done.
 pub fn done_line(hook: &Hook) -> String {
+    if hook.action == "refresh" {
+        return format!("{}: Refresh complete{}", hook.address, with_id(hook));
+    }
     format!("{}: {} complete after {}{}", hook.address, noun(hook), duration(hook.elapsed_seconds), with_id(hook))
 }
 

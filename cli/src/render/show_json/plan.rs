@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Importing, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
@@ -128,11 +128,22 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
         let paths: Vec<Json> = change.replace_paths.iter().map(path).collect();
         inner.insert("replace_paths".into(), paths.into());
     }
+    if let Some(found) = &change.importing {
+        inner.insert("importing".into(), importing(found));
+    }
     object.insert("change".into(), Json::Object(inner));
     if let Some(reason) = change.reason.word() {
         object.insert("action_reason".into(), reason.into());
     }
     Json::Object(object)
+}
+
+/// What names an object that is taken over.
+pub fn importing(importing: &Importing) -> Json {
+    match importing {
+        Importing::Id(id) => json!({"id": id.as_str()}),
+        Importing::Identity(identity) => json!({"identity": known(identity)}),
+    }
 }
 
 /// An object that is not there has no sensitive part.
@@ -192,7 +203,7 @@ fn planned_values(plan: &PlanFile) -> Json {
     }
     let mut modules = Modules::default();
     for change in &plan.changes.resources {
-        let goes = matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
+        let goes = matches!(change.action, ChangeAction::Only(Action::Delete));
         if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {
             continue;
         }

@@ -47,6 +47,7 @@ fn change(address: &str, action: ChangeAction, before: Value, after: Value) -> R
         before,
         after,
         replace_paths: Vec::new(),
+        importing: None,
         before_record: None,
         schema_version: 0,
     }

@@ -1,0 +1,189 @@
+//! `weft import`: takes an object that exists into the state.
+//!
+//! It is an `import` block given on the command line: planning finds the object and looks at it, and what it found goes
+//! into the state; nothing else of the plan is kept.
+
+use std::sync::Arc;
+
+use weft_evaluator::config::{CompiledModule, ImportBlock, ImportKey, ImportTarget};
+use weft_graph_format::address::{ResourceInstance, ResourceMode, quoted};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::{Position, SourceRange};
+use weft_state::tfstate::StateFile;
+use weft_state::{Edit, EditAnswer};
+
+use super::plan::Loaded;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{file_of, refusal, writes};
+use crate::exit::Exit;
+use crate::options::{Flag, Takes, switch, text};
+use crate::plan::{PARALLELISM, Wishes};
+use crate::runtime::block_on;
+use crate::store::{self, Access};
+
+/// The command.
+pub const IMPORT: Command = Command {
+    words: &["import"],
+    alias: None,
+    operands: "ADDRESS ID",
+    about: "Take an object that exists into the state",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::INPUT,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[
+            text("config", "DIR", "The directory of the configuration."),
+            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
+            switch("ignore-remote-version", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: false,
+    run: |invocation| import(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
+    let [address, id] = arguments.positionals.as_slice() else {
+        return Err(invocation
+            .mistake(&Diagnostic::error("Invalid number of arguments", "The import command expects two arguments")));
+    };
+    let address = parse(address).map_err(fail)?;
+    if let Some(directory) = arguments.value("config")
+        && let Err(error) = std::env::set_current_dir(directory)
+    {
+        return Err(fail(Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))));
+    }
+    let mut loaded = Loaded::load(invocation, "Import", false)?;
+    loaded.project.root = with_import(&loaded.project.root, &address, id).map_err(fail)?;
+    let outcome = block_on(imported(invocation, &loaded, &address));
+    let said = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
+    view.diagnostics(&said);
+    view.line(&view.style().paint(
+        "1;32",
+        "\nImport successful!\n\nThe object is in the state now, and the next apply makes it what the configuration says.",
+    ));
+    Ok(Exit::DONE)
+}
+
+fn parse(text: &str) -> Result<ResourceInstance, Diagnostic> {
+    let address: ResourceInstance = text.parse().map_err(|_| {
+        Diagnostic::error(
+            "Invalid address",
+            format!("{text:?} must name one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]."),
+        )
+    })?;
+    if address.resource.mode != ResourceMode::Managed {
+        return Err(Diagnostic::error(
+            "Invalid target resource address",
+            "A managed resource address is required. Importing into a data resource is not allowed.",
+        ));
+    }
+    Ok(address)
+}
+
+/// The configuration with this import in place of those that are written in it.
+fn with_import(
+    root: &Arc<CompiledModule>,
+    address: &ResourceInstance,
+    id: &str,
+) -> Result<Arc<CompiledModule>, Diagnostic> {
+    let mut module = root;
+    for step in address.module.0.iter() {
+        module = module.children.get(&step.name).ok_or_else(|| {
+            Diagnostic::error(
+                "Import to non-existent module",
+                format!(
+                    "{} is not defined in the configuration. Please add configuration for this module before importing \
+                     into it.",
+                    address.module
+                ),
+            )
+        })?;
+    }
+    let Some(block) = module.resources.get(&address.resource) else {
+        return Err(Diagnostic::error(
+            format!("resource address \"{address}\" does not exist in the configuration."),
+            format!(
+                "Before importing this resource, please create its configuration. For example:\n\nresource \"{}\" \"{}\" \
+                 {{\n  # (resource arguments)\n}}",
+                address.resource.type_name, address.resource.name
+            ),
+        ));
+    };
+    let (expression, problems) = weft_syntax::parse_expression("<import id>", quoted(id).into(), Position::START);
+    if let Some(problem) = problems.into_iter().find(Diagnostic::is_error) {
+        return Err(problem);
+    }
+    let range: SourceRange = block.range.clone();
+    let import = ImportBlock {
+        to: ImportTarget {
+            module: address.module.0.iter().map(|step| (step.clone(), None)).collect(),
+            resource: address.resource.clone(),
+            key: ImportKey::Constant(address.key.clone()),
+            range: range.clone(),
+        },
+        id: Some(expression),
+        identity: None,
+        provider: None,
+        for_each: None,
+        references: Vec::new(),
+        range,
+    };
+    let mut changed = CompiledModule::clone(root);
+    changed.imports = vec![import];
+    Ok(Arc::new(changed))
+}
+
+/// Finds the object and puts it into the state; with it warnings.
+async fn imported(
+    invocation: &Invocation<'_>,
+    loaded: &Loaded,
+    address: &ResourceInstance,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let one = |problem: Diagnostic| vec![problem];
+    let of_store = |error| vec![store::problem(&error)];
+    let store = loaded.place.open(Access::Change).await.map_err(one)?;
+    let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
+    let name = address.to_string();
+    if snapshot.instances.get(&name).is_some_and(|stored| stored.record.current.is_some()) {
+        return Err(one(Diagnostic::error(
+            "Resource already managed by OpenTofu",
+            format!(
+                "The state has an object for {name} already. To import to this address you must first remove the existing \
+                 object from the state."
+            ),
+        )));
+    }
+    let parallelism = invocation.arguments.number("parallelism").and_then(|n| usize::try_from(n).ok());
+    let wishes = Wishes {
+        parallelism: parallelism.filter(|n| *n > 0).unwrap_or(PARALLELISM),
+        ..Wishes::default()
+    };
+    let made = loaded.plan(invocation, snapshot.clone(), &wishes).await?;
+    if has_errors(&made.diagnostics) {
+        return Err(made.diagnostics);
+    }
+    let text = made.file.and_then(|file| file.manifest.prior_state).unwrap_or_default();
+    let found = StateFile::parse(text.as_bytes(), "the imported state")
+        .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
+    let Some(record) = found.instances.get(&name) else {
+        return Err(one(Diagnostic::error(
+            "Import found nothing",
+            format!("The configuration has no instance {name}: its count or for_each does not reach to that key."),
+        )));
+    };
+    let mut file = file_of(&snapshot);
+    file.instances.insert(name, record.clone());
+    let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
+    match store.edit(edit).await.map_err(of_store)? {
+        EditAnswer::Edited => Ok(made.diagnostics),
+        refused => Err(one(refusal(&refused))),
+    }
+}

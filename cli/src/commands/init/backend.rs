@@ -1,0 +1,121 @@
+//! `init` and the backend: its settings are remembered, and after a change of them the state moves along.
+
+use std::sync::Arc;
+
+use weft_evaluator::config::CompiledModule;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::Snapshot;
+use weft_state::tfstate::StateFile;
+
+use super::tell;
+use crate::backend::LocalBackend;
+use crate::command::Invocation;
+use crate::commands::plan::asks;
+use crate::edits::{Change, change, file_of};
+use crate::exit::Exit;
+use crate::prompt::Prompt;
+use crate::runtime::block_on;
+use crate::store::Place;
+
+/// Brings what is remembered of the backend's settings up to date; problems are told.
+pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
+    let Invocation { arguments, context, .. } = invocation;
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    let now = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
+    if arguments.switch("reconfigure", false) {
+        return now.remember(&context.data_directory).map_err(one);
+    }
+    let before = LocalBackend::remembered(&context.data_directory).map_err(one)?;
+    if before == now {
+        return Ok(());
+    }
+    let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
+    if before.configured && !migrate {
+        return Err(one(Diagnostic::error(
+            "Backend configuration changed",
+            "A change in the backend configuration has been detected, which may require migrating existing state.\n\nTo \
+             take the state along, use \"weft init -migrate-state\". To leave the state where it is and only take the new \
+             configuration, use \"weft init -reconfigure\".",
+        )));
+    }
+    move_states(invocation, &before, &now)?;
+    now.remember(&context.data_directory).map_err(one)?;
+    tell(invocation, "\nSuccessfully configured the backend \"local\"! Weft will use it from now on.");
+    Ok(())
+}
+
+/// Copies the states of all workspaces to where the new settings put them.
+fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBackend) -> Result<(), Exit> {
+    let mut found = Vec::new();
+    for workspace in before.workspaces() {
+        if before.state_file(&workspace) == now.state_file(&workspace) {
+            continue;
+        }
+        let state = read(invocation, before, &workspace)?;
+        if !state.is_empty() || state.serial > 0 {
+            found.push((workspace, file_of(&state)));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    if !invocation.arguments.switch("force-copy", false) && !agreed(invocation, found.len())? {
+        return Ok(());
+    }
+    for (workspace, file) in found {
+        copy(invocation, before, now, &workspace, file)?;
+    }
+    Ok(())
+}
+
+fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &str) -> Result<Snapshot, Exit> {
+    let place = Place::local(backend, &workspace.into(), &invocation.arguments);
+    block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))
+}
+
+fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
+    if !asks(invocation) {
+        return Err(invocation.fail(&[Diagnostic::error(
+            "Error asking for state migration action",
+            "Questions are off, so nobody can say whether the state is to be copied: use -force-copy, or -reconfigure to \
+             leave it where it is.",
+        )]));
+    }
+    let question = if count == 1 {
+        "Do you want to copy existing state to the new backend?".to_owned()
+    } else {
+        format!("Do you want to migrate all {count} workspaces to the new backend?")
+    };
+    let detail = "State exists where the previous settings put it. Enter \"yes\" to copy it to where the new settings put \
+                  it,\nand \"no\" to begin with an empty state there.";
+    Ok(Prompt::new().confirm(&question, detail))
+}
+
+fn copy(
+    invocation: &Invocation<'_>,
+    before: &LocalBackend,
+    now: &LocalBackend,
+    workspace: &str,
+    file: StateFile,
+) -> Result<(), Exit> {
+    let place = |backend: &LocalBackend| Place::local(backend, &workspace.into(), &invocation.arguments);
+    let forced = invocation.arguments.switch("force-copy", false);
+    change(invocation, &place(now), |there| {
+        if !there.is_empty() && there.lineage != file.lineage && !forced {
+            return Err(vec![Diagnostic::error(
+                "Both the existing state and the new one have content",
+                format!(
+                    "The state of workspace {workspace} cannot be copied to {}: there is another state already. Look at \
+                     both, and use -force-copy to overwrite it, or -reconfigure to use it as it is.",
+                    now.state_file(workspace).display()
+                ),
+            )]);
+        }
+        Ok((Change::Whole(Box::new(file)), ()))
+    })?;
+    if before.configured {
+        return Ok(());
+    }
+    // What nothing names any more would only be mistaken for the state; its backup stays.
+    change(invocation, &place(before), |_| Ok((Change::Content(Box::default()), ())))
+}

@@ -1,0 +1,174 @@
+//! `weft providers lock`: checksums of packages for other platforms go into the lock file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_providers::Installer;
+use weft_providers::install::InstallEvent;
+use weft_providers::lock_file::{self, Lock, LockFile};
+use weft_providers::packages::Requirements;
+use weft_providers::platform::Platform;
+
+use super::platforms;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::project::Project;
+
+/// The command.
+pub const LOCK: Command = Command {
+    words: &["providers", "lock"],
+    alias: None,
+    operands: "[PROVIDER...]",
+    about: "Put checksums of packages for these platforms into the lock file",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        &[
+            text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
+            text("fs-mirror", "DIR", "Take the packages from this directory."),
+            text("net-mirror", "URL", ""),
+            text("oci-mirror", "TEMPLATE", ""),
+            text("test-directory", "DIR", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| lock(invocation).unwrap_or_else(|exit| exit),
+};
+
+/// What the checksums of one platform are to the lock file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum News {
+    NewProvider,
+    Additional,
+    Known,
+}
+
+fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let places = ["fs-mirror", "net-mirror", "oci-mirror"].into_iter().filter(|name| arguments.has(name)).count();
+    if places > 1 {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid installation method options",
+            "The options -fs-mirror, -net-mirror and -oci-mirror exclude each other.",
+        )));
+    }
+    invocation.refuse_unsupported(&["net-mirror", "oci-mirror"])?;
+    let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
+    let project = Project::load(invocation).map_err(fail)?;
+    let required = project.requirements(None).map_err(fail)?;
+    let required = chosen(required, &arguments.positionals).map_err(fail)?;
+    let (config, environment, said) = context.cli_config();
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    let directories: Vec<PathBuf> = arguments.value("fs-mirror").map(PathBuf::from).into_iter().collect();
+    let installer = Installer::new(&config, &environment, &directories, &context.data_directory);
+    let path = Path::new(lock_file::FILE_NAME);
+    let (old, said) = LockFile::load(path);
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    view.diagnostics(&said);
+    let mut new = old.clone();
+    let mut news: BTreeMap<(&Platform, ProviderSource), News> = BTreeMap::new();
+    for platform in &platforms {
+        let quiet = &mut |_: InstallEvent| {};
+        let (selected, problems) = installer.clone().on(platform.clone()).select(&required, &old, false, quiet);
+        if !problems.is_empty() {
+            return Err(fail(vec![not_retrieved(platform, problems.iter().map(|problem| problem.detail.clone()))]));
+        }
+        for package in selected {
+            let (name, version) = (package.source.for_display(), &package.version);
+            view.line(&format!("- Fetching {name} {version} for {platform}..."));
+            let checksum = package
+                .checksum()
+                .map_err(|problem| fail(vec![not_retrieved(platform, [format!("{name}: {problem}.")].into_iter())]))?;
+            view.line(&format!("- Retrieved {name} {version} for {platform} (unauthenticated)"));
+            let known = old.providers.get(&package.source).filter(|known| known.version == package.version);
+            let of_platform = match known {
+                None => News::NewProvider,
+                Some(known) if known.checksums.contains(&checksum) => News::Known,
+                Some(_) => News::Additional,
+            };
+            news.insert((platform, package.source.clone()), of_platform);
+            let constraints = required.get(&package.source).cloned().unwrap_or_default();
+            let kept = new.providers.remove(&package.source).filter(|kept| kept.version == package.version);
+            let mut checksums: BTreeSet<_> = kept.map(|kept| kept.checksums).unwrap_or_default();
+            checksums.insert(checksum);
+            let entry = Lock { version: package.version.clone(), constraints, checksums };
+            new.providers.insert(package.source.clone(), entry);
+        }
+    }
+    for ((platform, source), news) in &news {
+        let what = match news {
+            News::NewProvider => {
+                "This was a new provider and the checksums for this platform are now tracked in the lock file"
+            }
+            News::Additional => "Additional checksums for this platform are now tracked in the lock file",
+            News::Known => "All checksums for this platform were already tracked in the lock file",
+        };
+        view.line(&format!("- Obtained {} checksums for {platform}; {what}", source.for_display()));
+    }
+    new.save(path).map_err(|error| {
+        fail(vec![Diagnostic::error(
+            "Failed to save dependency lock file",
+            format!("The dependency lock file {} cannot be written: {error}.", path.display()),
+        )])
+    })?;
+    // OpenTofu's words and colours: scripts look for them.
+    let (bold, green, reset) = (view.escape("1"), view.escape("32"), view.escape("0"));
+    let success = |what: &str| format!("\n{bold}{green}Success!{reset} {bold}{what}{reset}{reset}");
+    if old.selects_the_same(&new) {
+        view.line(&success("OpenTofu has validated the lock file and found no need for changes."));
+    } else {
+        view.document(&format!(
+            "{}\n\nReview the changes in .terraform.lock.hcl and then commit to your\nversion control system to retain the \
+             new checksums.\n\n",
+            success("OpenTofu has updated the lock file.")
+        ));
+    }
+    Ok(Exit::DONE)
+}
+
+fn not_retrieved(platform: &Platform, reasons: impl Iterator<Item = String>) -> Diagnostic {
+    let reasons: String = reasons.map(|reason| format!("\n  - {reason}")).collect();
+    Diagnostic::error(
+        "Could not retrieve providers for locking",
+        format!("The requested providers for {platform}, whose checksums are wanted, cannot be had:{reasons}"),
+    )
+}
+
+/// The requirements that were named on the command line; all when none was.
+fn chosen(mut required: Requirements, names: &[String]) -> Result<Requirements, Vec<Diagnostic>> {
+    if names.is_empty() {
+        required.retain(|source, _| !source.is_builtin());
+        return Ok(required);
+    }
+    let mut chosen = Requirements::new();
+    let mut problems = Vec::new();
+    for name in names {
+        let refused = |why: String| Diagnostic::error("Invalid provider argument", why);
+        match name.parse::<ProviderSource>() {
+            Err(error) => problems.push(refused(format!("The argument {name:?} is no provider address: {error}."))),
+            Ok(source) if source.is_builtin() => {
+                problems.push(refused(format!("The provider {name} is built in and cannot be locked.")));
+            }
+            Ok(source) => match required.remove(&source) {
+                Some(constraints) => drop(chosen.insert(source, constraints)),
+                None if chosen.contains_key(&source) => {}
+                None => problems.push(refused(format!(
+                    "The provider {} is not required by the current configuration.",
+                    source.for_display()
+                ))),
+            },
+        }
+    }
+    if problems.is_empty() { Ok(chosen) } else { Err(problems) }
+}

@@ -1,0 +1,124 @@
+//! `weft providers mirror`: the packages that a configuration needs, packed into a directory that serves as a mirror.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_providers::Installer;
+use weft_providers::install::InstallEvent;
+use weft_providers::lock_file::{self, LockFile};
+use weft_providers::mirror;
+use weft_providers::select::Selected;
+use weft_providers::version::Version;
+
+use super::platforms;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::project::Project;
+
+/// The command.
+pub const MIRROR: Command = Command {
+    words: &["providers", "mirror"],
+    alias: None,
+    operands: "DIR",
+    about: "Put the packages of all needed providers into a directory",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        &[
+            text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
+            text("test-directory", "DIR", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| mirror_all(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let [directory] = arguments.positionals.as_slice() else {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "No output directory specified",
+            "The providers mirror command requires an output directory as a command-line argument.",
+        )));
+    };
+    let root = Path::new(directory);
+    let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
+    let project = Project::load(invocation).map_err(fail)?;
+    let mut required = project.requirements(None).map_err(fail)?;
+    for source in required.keys().filter(|source| source.is_builtin()) {
+        // OpenTofu's words: scripts look for them.
+        view.line(&format!("- Skipping {} because it is built in to OpenTofu CLI", source.for_display()));
+    }
+    required.retain(|source, _| !source.is_builtin());
+    let (config, environment, said) = context.cli_config();
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    let (lock, said) = LockFile::load(Path::new(lock_file::FILE_NAME));
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    let installer = Installer::new(&config, &environment, &[], &context.data_directory);
+    let mut failed = false;
+    for platform in &platforms {
+        let quiet = &mut |_: InstallEvent| {};
+        let (selected, problems) = installer.clone().on(platform.clone()).select(&required, &lock, false, quiet);
+        for problem in &problems {
+            failed = true;
+            view.diagnostics(&[Diagnostic::error("Provider not available", problem.detail.clone())]);
+        }
+        for package in selected {
+            let name = package.source.for_display();
+            view.line(&format!("- Mirroring {name}..."));
+            view.line(&format!("  - Selected v{} for {platform}", package.version));
+            if let Err(problem) = package.put(root) {
+                failed = true;
+                view.diagnostics(&[Diagnostic::error("Cannot mirror provider", format!("{name}: {problem}."))]);
+            }
+        }
+    }
+    for source in required.keys() {
+        if let Err(detail) = index(root, source) {
+            failed = true;
+            view.diagnostics(&[Diagnostic::error("Failed to update the mirror's index", detail)]);
+        }
+    }
+    Ok(if failed { Exit::FAILED } else { Exit::DONE })
+}
+
+/// Writes `index.json` and `VERSION.json`, by which the directory can be served as a network mirror.
+fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
+    let found = mirror::search(root, source).map_err(|error| format!("{error}."))?;
+    let folder = mirror::provider_folder(root, source);
+    if found.is_empty() {
+        return Ok(());
+    }
+    let write = |name: String, document: &Json| {
+        let path = folder.join(name);
+        let text = serde_json::to_string_pretty(document).unwrap_or_default();
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}.", path.display()))
+    };
+    let versions: BTreeMap<String, Json> = found.keys().map(|version| (version.to_string(), json!({}))).collect();
+    write("index.json".to_owned(), &json!({ "versions": versions }))?;
+    for (version, platforms) in found {
+        let mut archives = Map::new();
+        for (platform, location) in platforms {
+            let mirror::Location::Packed(path) = &location else { continue };
+            let url = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let version: Version = version.clone();
+            let package = Selected { source: source.clone(), version, platform: platform.clone(), location };
+            let hash = package.checksum().map_err(|problem| format!("{problem}."))?;
+            archives.insert(platform.to_string(), json!({ "hashes": [hash.as_str()], "url": url }));
+        }
+        write(format!("{version}.json"), &json!({ "archives": archives }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `weft providers schema -json`: what the providers of a configuration say of their types.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json, json};
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::ProviderSchema;
+use weft_planner::ProviderSet;
+use weft_providers::ProviderPool;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::text;
+use crate::packages::{Installed, pool_options};
+use crate::plan::PARALLELISM;
+use crate::project::Project;
+use crate::render::schema_json;
+use crate::runtime::block_on;
+use crate::store::Place;
+
+/// The version of the JSON document.
+const FORMAT: &str = "1.0";
+
+/// The command.
+pub const SCHEMA: Command = Command {
+    words: &["providers", "schema"],
+    alias: None,
+    operands: "",
+    about: "Print the schemas of all needed providers; -json is mandatory",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::VARIABLES,
+        command::STORE,
+        &[text("test-directory", "DIR", "")],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| schema(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    if !arguments.switch("json", false) {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Output only in json is allowed",
+            "The `weft providers schema` command requires the `-json` flag.",
+        )));
+    }
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let project = Project::load(invocation).map_err(fail)?;
+    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| fail(vec![problem]))?;
+    let requirements = project.requirements(Some(&state)).map_err(fail)?;
+    let (packages, said) = Installed::find(context, &requirements, false).map_err(fail)?;
+    view.diagnostics(&said);
+    let read = block_on(async {
+        let pool = ProviderPool::new(pool_options(&context.data_directory));
+        let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
+        let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for source in requirements.keys() {
+            match providers.schema(source).await {
+                Ok(schema) => drop(schemas.insert(source.clone(), schema)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        providers.close().await;
+        if problems.is_empty() { Ok(schemas) } else { Err(problems) }
+    });
+    let schemas = read.map_err(|problem| fail(vec![problem]))?.map_err(fail)?;
+    let providers: Map<String, Json> =
+        schemas.iter().map(|(source, schema)| (source.to_string(), schema_json::provider(schema))).collect();
+    view.document(&(json!({ "format_version": FORMAT, "provider_schemas": providers }).to_string() + "\n"));
+    Ok(Exit::DONE)
+}

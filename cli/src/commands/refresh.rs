@@ -1,0 +1,95 @@
+//! `weft refresh`: looks at all real objects and takes into the state what they are.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_state::tfstate::StateFile;
+use weft_state::{Edit, EditAnswer, Snapshot};
+
+use super::apply::show_outputs;
+use super::plan::Loaded;
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::edits::{file_of, refusal, writes};
+use crate::exit::Exit;
+use crate::options::{Flag, Takes, text};
+use crate::plan::Wishes;
+use crate::render::events;
+use crate::runtime::block_on;
+use crate::store::{self, Access};
+
+/// The command.
+pub const REFRESH: Command = Command {
+    words: &["refresh"],
+    alias: None,
+    operands: "",
+    about: "Take into the state what the real objects are",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::INPUT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        &[
+            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
+            text("target", "ADDRESS", "Look at this only. May be given several times."),
+            text("exclude", "ADDRESS", "Do not look at this. May be given several times."),
+            text("target-file", "FILE", "Such addresses, one a line."),
+            text("exclude-file", "FILE", "Such addresses, one a line."),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: true,
+    run: |invocation| refresh(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { view, .. } = invocation;
+    view.event(events::version());
+    invocation.at_most(
+        0,
+        "Too many command line arguments",
+        "To refresh in another directory, use the global option -chdir.",
+    )?;
+    let wishes = Wishes::read(invocation, false)?;
+    let loaded = Loaded::load(invocation, "Refresh", false)?;
+    let outcome = block_on(refreshed(invocation, &loaded, &wishes));
+    let (snapshot, said) =
+        outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
+    view.diagnostics(&said);
+    show_outputs(invocation, &snapshot);
+    Ok(Exit::DONE)
+}
+
+/// Looks, and writes what was found; with it the state as it stands then, and warnings.
+async fn refreshed(
+    invocation: &Invocation<'_>,
+    loaded: &Loaded,
+    wishes: &Wishes,
+) -> Result<(Snapshot, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let one = |problem: Diagnostic| vec![problem];
+    let of_store = |error| vec![store::problem(&error)];
+    let store = loaded.place.open(Access::Change).await.map_err(one)?;
+    let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
+    let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
+    if has_errors(&made.diagnostics) {
+        return Err(made.diagnostics);
+    }
+    let text = made.file.and_then(|file| file.manifest.prior_state);
+    if let Some(text) = text {
+        let found = StateFile::parse(text.as_bytes(), "the refreshed state")
+            .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
+        // Root outputs follow from an apply alone.
+        let file = StateFile { instances: found.instances, ..file_of(&snapshot) };
+        let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
+        let answer = store.edit(edit).await.map_err(of_store)?;
+        if answer != EditAnswer::Edited {
+            return Err(one(refusal(&answer)));
+        }
+    }
+    Ok((store.snapshot().await.map_err(of_store)?, made.diagnostics))
+}

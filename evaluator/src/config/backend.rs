@@ -1,0 +1,129 @@
+//! `backend` blocks: where state is. Their settings are static values.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::Block;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+
+use super::compile::Compiling;
+use super::content::{FoundBlock, did_you_mean};
+use super::static_values::{Needing, StaticValues};
+use super::{BodySource, CompiledModule};
+
+/// A `backend` block.
+#[derive(Clone, Debug)]
+pub struct BackendBlock {
+    /// Which kind: `local`, `s3`.
+    pub kind: SmolStr,
+    /// Its settings as written.
+    pub body: BodySource,
+    /// Header of the block.
+    pub range: SourceRange,
+    /// What those of its arguments came to that could be computed.
+    values: BTreeMap<SmolStr, Value>,
+    /// Why the others could not be.
+    problems: Vec<Diagnostic>,
+}
+
+impl BackendBlock {
+    /// The settings by a schema of arguments without nested blocks: an object with all of its attributes.
+    ///
+    /// # Errors
+    /// Arguments that the schema does not have, lacks or wants otherwise, and those that nobody can know before
+    /// planning.
+    pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
+        let mut problems = self.problems.clone();
+        let tree = &self.body.tree;
+        let body = tree.body(self.body.body);
+        for block in &body.blocks {
+            problems.push(
+                Diagnostic::error(
+                    "Unsupported block type",
+                    format!("Blocks of type {:?} are not expected here.", block.block_type.text.as_str()),
+                )
+                .at(tree.range(block.block_type.span)),
+            );
+        }
+        for attribute in &body.attributes {
+            let name = attribute.name.text.as_str();
+            if !schema.attributes.contains_key(name) {
+                let hint = did_you_mean(name, schema.attributes.keys().map(|n| n.as_str()));
+                problems.push(
+                    Diagnostic::error(
+                        "Unsupported argument",
+                        format!("An argument named {name:?} is not expected here.{hint}"),
+                    )
+                    .at(tree.range(attribute.name.span)),
+                );
+            }
+        }
+        let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+        for (name, rule) in &schema.attributes {
+            let value = self.values.get(name).cloned().unwrap_or_else(|| Value::null(rule.ty.clone()));
+            match convert(&value, &rule.ty) {
+                Ok(value) => drop(fields.insert(name.clone(), value.unmark_deep().0)),
+                Err(problem) => {
+                    let at = body.attribute(name).map(|a| tree.expression(a.expression).range());
+                    let detail = format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path());
+                    let problem = Diagnostic::error("Incorrect attribute value type", detail);
+                    problems.push(problem.at(at.unwrap_or_else(|| self.range.clone())));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(Value::object(fields)) } else { Err(problems) }
+    }
+
+    /// The same with its settings computed.
+    pub(super) fn computed(&self, statics: &mut StaticValues) -> BackendBlock {
+        let mut found = self.clone();
+        let tree = &self.body.tree;
+        for attribute in &tree.body(self.body.body).attributes {
+            let expression = tree.expression(attribute.expression);
+            let name = &attribute.name.text;
+            let needing = Needing { text: format!("backend.{}.{name}", self.kind), range: expression.range() };
+            let root = weft_graph_format::address::Module::root();
+            if let Some(value) = statics.evaluate(&root, &expression, &needing, &mut found.problems) {
+                found.values.insert(name.clone(), value);
+            }
+        }
+        found
+    }
+}
+
+/// A `backend` block.
+pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    if !compiling.module.path.is_root() {
+        compiling.diagnostics.push(
+            Diagnostic::warning(
+                "Backend configuration ignored",
+                "Only the backend of the root module counts. A module that is called may be a root module \
+                 elsewhere, so this is allowed, but it does nothing here.",
+            )
+            .at(block.range.clone()),
+        );
+        return;
+    }
+    let CompiledModule { backend: first, .. } = &compiling.module;
+    if let Some(first) = first {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            "Duplicate backend configuration",
+            format!("A module may have only one backend; the first is at {place}."),
+            &block.range,
+        );
+        return;
+    }
+    let found = BackendBlock {
+        kind: block.labels[0].0.clone(),
+        body: compiling.body_source(block, &[], &[]),
+        range: block.range.clone(),
+        values: BTreeMap::new(),
+        problems: Vec::new(),
+    };
+    compiling.module.backend = Some(Arc::new(found));
+}

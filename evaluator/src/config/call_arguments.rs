@@ -1,0 +1,106 @@
+//! Arguments of module calls, held against the variables of the module: what is missing, what does not belong.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_syntax::Expression;
+
+use super::call::MODULE_ARGUMENTS;
+use super::content::did_you_mean;
+use super::{CompiledModule, ModuleCall};
+
+/// What is wrong with the arguments of all calls of a tree of modules.
+pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for module in root.all() {
+        for call in module.calls.values() {
+            if let Some(child) = module.children.get(&call.name) {
+                check_arguments(call, child, &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Attributes of an object that is written out for a variable, and that the type of the variable does not have.
+fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
+    let mut pending = vec![(value.without_parentheses(), ty.clone())];
+    while let Some((value, ty)) = pending.pop() {
+        match &ty {
+            Type::Object(object) => {
+                for (key, inner) in value.as_map().unwrap_or_default() {
+                    let text = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal());
+                    let Some(text) = text else { continue };
+                    match object.attributes.get(&text) {
+                        Some(ty) => pending.push((inner.without_parentheses(), ty.clone())),
+                        None => diagnostics.push(
+                            Diagnostic::warning(
+                                "Object attribute is ignored",
+                                format!(
+                                    "The object type of input variable {name:?} has no attribute {:?}, so what is given \
+                                     here is not used.",
+                                    text.as_str()
+                                ),
+                            )
+                            .at(key.range()),
+                        ),
+                    }
+                }
+            }
+            Type::List(element) | Type::Set(element) => {
+                let items = value.as_list().unwrap_or_default();
+                pending.extend(items.into_iter().map(|item| (item.without_parentheses(), (**element).clone())));
+            }
+            Type::Map(element) => {
+                let items = value.as_map().unwrap_or_default();
+                pending.extend(items.into_iter().map(|(_, item)| (item.without_parentheses(), (**element).clone())));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Arguments of a call that the module has no variable for, and variables that need one.
+fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+    for (name, (value, range)) in &call.arguments {
+        if let Some(variable) = child.variables.get(name) {
+            check_ignored(name, value, &variable.ty, diagnostics);
+        }
+        if !child.variables.contains_key(name) {
+            let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
+            diagnostics.push(
+                Diagnostic::error(
+                    "Unsupported argument",
+                    format!(
+                        "An argument named {:?} is not expected here: the module has no such variable.{hint}",
+                        name.as_str()
+                    ),
+                )
+                .at(range.clone()),
+            );
+        }
+    }
+    for (block_type, range) in &call.unexpected_blocks {
+        diagnostics.push(
+            Diagnostic::error(
+                "Unsupported block type",
+                format!("Blocks of type {:?} are not expected here.", block_type.as_str()),
+            )
+            .at(range.clone()),
+        );
+    }
+    for variable in child.variables.values() {
+        let reserved = MODULE_ARGUMENTS.contains(&variable.name.as_str());
+        if variable.default.is_none() && !reserved && !call.arguments.contains_key(&variable.name) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "Missing required argument",
+                    format!("The argument {:?} is required, but it is not there.", variable.name.as_str()),
+                )
+                .at(call.range.clone()),
+            );
+        }
+    }
+}

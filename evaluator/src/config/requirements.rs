@@ -1,0 +1,257 @@
+//! `required_providers` blocks.
+
+use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_syntax::Expression;
+
+use super::RequiredProvider;
+use super::compile::Compiling;
+use super::content::FoundBlock;
+use super::relative_address::not_static;
+
+/// What a name of a provider may be made of, for messages.
+const PART: &str = "letters, digits and dashes, with no dash at either end and no two in a row";
+
+impl Compiling<'_> {
+    /// A `required_providers` block.
+    pub(super) fn required_providers(&mut self, block: &FoundBlock) {
+        if let Some(first) = &self.requirements {
+            let place = format!("{}:{}", first.file, first.start.line);
+            self.error(
+                "Duplicate required providers configuration",
+                format!("A module may have only one required_providers block; the first is at {place}."),
+                &block.range,
+            );
+            return;
+        }
+        self.requirements = Some(block.range.clone());
+        let tree = self.tree.clone();
+        let body = tree.body(block.body);
+        for inner in &body.blocks {
+            self.error(
+                &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
+                "A required_providers block has no nested blocks: each provider is an argument.",
+                &tree.range(inner.block_type.span),
+            );
+        }
+        for attribute in &body.attributes {
+            let name = attribute.name.text.clone();
+            let value = tree.expression(attribute.expression);
+            if !self.normalised_provider(&name, &value.range()) {
+                continue;
+            }
+            if let Some(required) = self.required_provider(&name, &value) {
+                self.module.required_providers.insert(name, required);
+            }
+        }
+        self.same_source_twice();
+    }
+
+    /// Two names for one provider are allowed, with a word.
+    fn same_source_twice(&mut self) {
+        let mut seen: std::collections::BTreeMap<ProviderSource, SmolStr> = std::collections::BTreeMap::new();
+        let mut found = Vec::new();
+        for (name, required) in &self.module.required_providers {
+            if let Some(first) = seen.get(&required.source) {
+                found.push(
+                    Diagnostic::warning(
+                        "Duplicate required provider",
+                        format!(
+                            "Provider {} has two local names here, {:?} and {:?}: one is enough.",
+                            required.source.for_display(),
+                            first.as_str(),
+                            name.as_str()
+                        ),
+                    )
+                    .at(required.range.clone()),
+                );
+                continue;
+            }
+            seen.insert(required.source.clone(), name.clone());
+        }
+        self.diagnostics.extend(found);
+    }
+
+    /// Whether a local name of a provider is written as such names are; what is wrong is reported.
+    pub(super) fn normalised_provider(&mut self, name: &str, at: &SourceRange) -> bool {
+        let detail = if !is_part(name) {
+            format!("{name:?} cannot be the local name of a provider: such names are made of {PART}.")
+        } else if name.to_lowercase() != name {
+            format!("Local names of providers are written in small letters: write {:?}.", name.to_lowercase())
+        } else {
+            return true;
+        };
+        self.error("Invalid provider local name", detail, at);
+        false
+    }
+
+    fn required_provider(&mut self, name: &SmolStr, value: &Expression) -> Option<RequiredProvider> {
+        let mut required = RequiredProvider {
+            source: match name.as_str() {
+                "terraform" => ProviderSource::builtin("terraform"),
+                _ => ProviderSource::default_for(name),
+            },
+            version: None,
+            configuration_aliases: Vec::new(),
+            range: value.range(),
+        };
+        let (constant, problems) = evaluate_constant(value);
+        if !has_errors(&problems) && matches!(constant.ty(), Type::String | Type::Number | Type::Bool) {
+            // The old form: a version alone.
+            required.version = self.version_text(value);
+            return Some(required);
+        }
+        let Some(entries) = value.as_map() else {
+            self.error(
+                "Invalid required_providers object",
+                "An entry of required_providers must be an object with source and version, or a version constraint.",
+                &value.range(),
+            );
+            return None;
+        };
+        let mut sound = true;
+        for (key, entry) in entries {
+            let text = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal()).unwrap_or_default();
+            match text.as_str() {
+                "source" => match self.source_text(&entry) {
+                    Some(source) => required.source = source,
+                    None => sound = false,
+                },
+                "version" => match self.version_text(&entry) {
+                    Some(version) => required.version = Some(version),
+                    None => sound = false,
+                },
+                "configuration_aliases" => match self.aliases(name, &entry) {
+                    Some(aliases) => required.configuration_aliases.extend(aliases),
+                    None => sound = false,
+                },
+                other => {
+                    sound = false;
+                    self.error(
+                        "Invalid required_providers object",
+                        format!(
+                            "required_providers objects have source, version and configuration_aliases, not {other:?}."
+                        ),
+                        &key.range(),
+                    );
+                }
+            }
+        }
+        sound.then_some(required)
+    }
+
+    fn source_text(&mut self, entry: &Expression) -> Option<ProviderSource> {
+        let Some(text) = constant_text(entry, false) else {
+            self.error("Invalid source", "The source of a provider must be a quoted string.", &entry.range());
+            return None;
+        };
+        match read_source(&text) {
+            Ok(source) => Some(source),
+            Err((summary, detail)) => {
+                self.error(summary, detail, &entry.range());
+                None
+            }
+        }
+    }
+
+    fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
+        let text = constant_text(entry, true);
+        if text.is_none() {
+            self.error(
+                "Invalid version constraint",
+                "The version must be a quoted string, such as \"~> 1.2\".",
+                &entry.range(),
+            );
+        }
+        text
+    }
+
+    fn aliases(&mut self, name: &SmolStr, entry: &Expression) -> Option<Vec<(SmolStr, Option<SmolStr>)>> {
+        const SUMMARY: &str = "Invalid configuration_aliases value";
+        let Some(items) = entry.as_list() else {
+            self.error("Invalid expression", "A static list expression is required.", &entry.range());
+            return None;
+        };
+        let mut found = Vec::new();
+        let mut sound = true;
+        for item in items {
+            if item.as_traversal().is_none() {
+                self.diagnostics.push(not_static(item.range()));
+                sound = false;
+                continue;
+            }
+            let problem = match super::meta::provider_name(&item) {
+                Some((local, _, None)) if local != *name => {
+                    format!("Each entry begins with the local name of the provider: {name:?}, not {local:?}.")
+                }
+                Some((local, alias, None)) => {
+                    found.push((local, alias));
+                    continue;
+                }
+                _ => String::from("Each entry is a provider's local name and an alias, such as aws.west."),
+            };
+            self.error(SUMMARY, problem, &entry.range());
+            sound = false;
+        }
+        sound.then_some(found)
+    }
+}
+
+/// The text of an expression that refers to nothing; of other primitive values too where `converted`.
+fn constant_text(expression: &Expression, converted: bool) -> Option<SmolStr> {
+    let (value, problems) = evaluate_constant(expression);
+    if has_errors(&problems) || (!converted && value.ty() != Type::String) {
+        return None;
+    }
+    convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
+}
+
+/// Whether a text can be a part of a provider's address.
+fn is_part(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.contains("--")
+        && text.chars().all(|c| c == '-' || c.is_alphanumeric())
+}
+
+/// A source address, or summary and detail of what is wrong with it.
+fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
+    const WHOLE: &str = "Invalid provider source string";
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {
+        return Err((WHOLE, format!("{text:?} is not of the form [hostname/][namespace/]name.")));
+    }
+    let part = |at: usize| parts.len().checked_sub(at).and_then(|at| parts.get(at)).copied();
+    let not = |what: &str, part: &str| format!("The {what} {part:?} in {text:?} is not made of {PART}.");
+    let type_name = part(1).unwrap_or_default();
+    if !is_part(type_name) {
+        return Err(("Invalid provider type", not("type", type_name)));
+    }
+    for prefix in ["terraform-provider-", "terraform-"] {
+        if let Some(rest) = type_name.strip_prefix(prefix) {
+            return Err((
+                "Invalid provider type",
+                format!(
+                    "{text:?} has a type that begins with {prefix:?}: that is part of the name of a repository, not of the \
+                     provider. {rest:?} may be meant."
+                ),
+            ));
+        }
+    }
+    if let Some(namespace) = part(2)
+        && namespace != "-"
+        && !is_part(namespace)
+    {
+        return Err(("Invalid provider namespace", not("namespace", namespace)));
+    }
+    text.parse().map_err(|_| match parts.len() {
+        3 => ("Invalid provider source hostname", format!("{:?} in {text:?} is no host name.", parts[0])),
+        _ => (WHOLE, format!("{text:?} is not of the form [hostname/][namespace/]name.")),
+    })
+}

@@ -1,0 +1,101 @@
+//! `terraform` and `language` blocks: what a module demands of whoever reads it.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::Expression;
+
+use super::backend::backend;
+use super::compile::Compiling;
+use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::literal::optional;
+
+const TERRAFORM: ContentRules = ContentRules {
+    attributes: &[optional("required_version"), optional("experiments"), optional("language")],
+    blocks: &[
+        BlockRule { name: "required_providers", labels: &[] },
+        BlockRule { name: "backend", labels: &["type"] },
+        BlockRule { name: "cloud", labels: &[] },
+        BlockRule { name: "provider_meta", labels: &["provider"] },
+        BlockRule { name: "encryption", labels: &[] },
+    ],
+    open: false,
+};
+
+const LANGUAGE: ContentRules = ContentRules {
+    attributes: &[optional("edition"), optional("experiments")],
+    blocks: &[BlockRule { name: "compatible_with", labels: &[] }],
+    open: false,
+};
+
+/// A `required_version` argument.
+#[derive(Clone, Debug)]
+pub struct RequiredVersion {
+    /// The constraint.
+    pub constraint: Expression,
+    /// The whole definition.
+    pub range: SourceRange,
+}
+
+/// A `terraform` block.
+pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let content = compiling.content(block, &TERRAFORM);
+    for inner in &content.blocks {
+        match inner.block_type {
+            "required_providers" => compiling.required_providers(inner),
+            "backend" => backend(compiling, inner),
+            "encryption" => compiling.module.encryption.push(inner.range.clone()),
+            "cloud" if !compiling.module.path.is_root() => compiling.diagnostics.push(
+                Diagnostic::warning(
+                    "Cloud configuration ignored",
+                    "Only the cloud block of the root module counts. A module that is called may be a root module \
+                     elsewhere, so this is allowed, but it does nothing here.",
+                )
+                .at(inner.range.clone()),
+            ),
+            other => compiling.error(
+                "Block not supported yet",
+                format!("A {other:?} block is part of the language, but this version of Weft does not know it yet."),
+                &inner.range,
+            ),
+        }
+    }
+    // In .tf files it speaks of another product.
+    let own = block.range.file.ends_with(".tofu") || block.range.file.ends_with(".tofu.json");
+    if let Some(found) = content.attributes.get("required_version").filter(|_| own) {
+        let constraint = found.value.clone();
+        compiling.module.required_versions.push(RequiredVersion { constraint, range: found.range.clone() });
+    }
+}
+
+/// A `language` block.
+pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    /// The only edition of the language that there is.
+    const EDITION: &str = "tofu2024";
+    let content = compiling.content(block, &LANGUAGE);
+    if let Some(edition) = content.get("edition")
+        && edition.as_keyword() != Some(EDITION)
+    {
+        compiling.error(
+            "Unsupported language edition",
+            format!("The only edition of the language that this version of Weft knows is {EDITION}."),
+            &edition.range(),
+        );
+    }
+    if let Some(experiments) = content.get("experiments")
+        && experiments.as_list().is_none_or(|list| !list.is_empty())
+    {
+        compiling.error(
+            "Unsupported language experiments",
+            "This version of Weft knows no experiments of the language.",
+            &experiments.range(),
+        );
+    }
+    for inner in &content.blocks {
+        let tree = compiling.tree.clone();
+        if let Some(found) = tree.body(inner.body).attribute("opentofu") {
+            let constraint = tree.expression(found.expression);
+            let range = tree.range(found.span);
+            compiling.module.required_versions.push(RequiredVersion { constraint, range });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Conditions of one object taken together, and `check` blocks.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::CheckKind;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+
+use super::calls::ModuleNode;
+use super::conditions::{Condition, Outcome};
+use super::scope::Repeated;
+use crate::config::CheckBlock;
+use crate::glue::{Failed, OpenCheck};
+use crate::reference::Subject;
+
+/// What is known so far of the conditions of one object.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    kind: CheckedKind,
+    pub(crate) address: SmolStr,
+    worst: Option<CheckStatus>,
+    messages: Vec<String>,
+}
+
+impl Tally {
+    /// For an object whose conditions were not looked at yet.
+    pub(crate) fn new(kind: CheckedKind, address: SmolStr) -> Tally {
+        Tally { kind, address, worst: None, messages: Vec::new() }
+    }
+
+    /// Notes what came of a condition.
+    pub(crate) fn note(&mut self, status: CheckStatus, message: Option<String>) {
+        let rank = |status: CheckStatus| match status {
+            CheckStatus::Pass => 0,
+            CheckStatus::Unknown => 1,
+            CheckStatus::Fail => 2,
+            CheckStatus::Error => 3,
+        };
+        if self.worst.is_none_or(|worst| rank(worst) < rank(status)) {
+            self.worst = Some(status);
+        }
+        self.messages.extend(message);
+    }
+
+    /// The whole. An object whose conditions nobody came to is unknown.
+    pub(crate) fn result(self) -> CheckResult {
+        CheckResult {
+            address: self.address.to_string(),
+            kind: self.kind,
+            status: self.worst.unwrap_or(CheckStatus::Unknown),
+            messages: self.messages,
+        }
+    }
+}
+
+impl ModuleNode {
+    /// Looks at the assertions of a check block. What does not hold is a warning.
+    pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
+        let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
+        let mut tally = Tally::new(CheckedKind::Check, address.clone());
+        let read = match &block.data {
+            Some(resource) => self.resource(resource).await.is_ok(),
+            None => true,
+        };
+        let mut failed = false;
+        let mut skipped = false;
+        for (index, assert) in block.asserts.iter().enumerate() {
+            let condition = Condition { block: assert, repeated: &Repeated::default(), own: None };
+            if !read && block.data.as_ref().is_some_and(|data| condition.names(&Subject::Resource(data.clone()))) {
+                skipped = true;
+                continue;
+            }
+            match self.evaluate_condition(&condition).await {
+                Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
+                Ok(Outcome::Fails { message, values }) => {
+                    if !self.evaluation.is_validation() {
+                        let problem = Diagnostic::warning("Check block assertion failed", message.clone())
+                            .at(assert.condition.range());
+                        self.evaluation.glue.report(Diagnostic { values, ..problem });
+                    }
+                    tally.note(CheckStatus::Fail, Some(message));
+                }
+                Ok(Outcome::Open { condition, message }) => {
+                    tally.note(CheckStatus::Unknown, None);
+                    if self.evaluation.is_validation() {
+                        continue;
+                    }
+                    self.evaluation.glue.report(
+                        Diagnostic::warning(
+                            "Check block assertion known after apply",
+                            "The condition depends on values that only apply can know: it is looked at then.",
+                        )
+                        .at(assert.condition.range()),
+                    );
+                    self.evaluation.glue.open_check(OpenCheck {
+                        address: SmolStr::from(format!("{address}[{index}]")),
+                        kind: CheckKind::Assertion,
+                        condition,
+                        message,
+                        range: assert.condition.range(),
+                        waits: self.waits(),
+                    });
+                }
+                Ok(Outcome::Missing) => failed = true,
+                Err(Failed) => {
+                    failed = true;
+                    tally.note(CheckStatus::Error, None);
+                }
+            }
+        }
+        if !self.evaluation.is_validation() && !(skipped && tally.worst.is_none()) {
+            self.evaluation.glue.checked(tally.result());
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+}

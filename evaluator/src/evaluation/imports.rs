@@ -1,0 +1,213 @@
+//! `import` blocks: which instances they mean, and which objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::Expression;
+
+use super::calls::ModuleNode;
+use super::instances::for_each;
+use super::scope::Repeated;
+use crate::config::{ImportBlock, ImportKey};
+use crate::glue::{Failed, ImportBy, ImportWish};
+
+/// What all import blocks about one resource come to.
+pub(crate) type Imports = Arc<BTreeMap<ResourceInstance, ImportWish>>;
+
+impl ModuleNode {
+    /// What the import blocks about a resource want, for the root module's node. `address` is of the resource as
+    /// configured, as text.
+    pub(crate) async fn imports_of(self: &Arc<Self>, config: &str) -> Result<Imports, Failed> {
+        let key = SmolStr::new(config);
+        let node = self.clone();
+        let wanted = key.clone();
+        self.imports
+            .get(key, move || async move {
+                let mut found = BTreeMap::new();
+                let mut failed = false;
+                for block in node.config.imports.iter().filter(|block| block_address(block) == wanted) {
+                    failed |= node.import_block(block, &mut found).await.is_err();
+                }
+                if failed { Err(Failed) } else { Ok(Arc::new(found)) }
+            })
+            .await
+    }
+
+    async fn import_block(
+        self: &Arc<Self>,
+        block: &ImportBlock,
+        found: &mut BTreeMap<ResourceInstance, ImportWish>,
+    ) -> Result<(), Failed> {
+        let Some(expression) = &block.for_each else {
+            return self.one_import(block, &Repeated::default(), found).await;
+        };
+        let value = self.evaluate(expression, &Repeated::default()).await?;
+        if self.evaluation.is_validation() {
+            return self.one_import(block, &Repeated::unknown(false), found).await;
+        }
+        let elements = match for_each(&value, expression) {
+            Ok(elements) => elements,
+            Err(problem) => return self.fail(problem),
+        };
+        let mut failed = false;
+        for (key, element) in elements {
+            let repeated = Repeated::of(&InstanceKey::String(key), element);
+            failed |= self.one_import(block, &repeated, found).await.is_err();
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    async fn one_import(
+        self: &Arc<Self>,
+        block: &ImportBlock,
+        repeated: &Repeated,
+        found: &mut BTreeMap<ResourceInstance, ImportWish>,
+    ) -> Result<(), Failed> {
+        let mut module = ModuleInstance::root();
+        for (step, computed) in &block.to.module {
+            let key = match computed {
+                Some(expression) => self.import_key(expression, repeated).await?,
+                None => Some(step.key.clone()),
+            };
+            let Some(key) = key else { return Ok(()) };
+            module = module.child(&step.name, key);
+        }
+        let key = match &block.to.key {
+            ImportKey::Constant(key) => Some(key.clone()),
+            ImportKey::Computed(expression) => self.import_key(expression, repeated).await?,
+        };
+        let by = match (&block.id, &block.identity) {
+            (Some(expression), _) => self.import_id(expression, repeated).await?,
+            (None, Some(expression)) => self.import_identity(expression, repeated).await?,
+            (None, None) => None,
+        };
+        let (Some(key), Some(by)) = (key, by) else { return Ok(()) };
+        let address = ResourceInstance { module, resource: block.to.resource.clone(), key };
+        if let Some(first) = found.get(&address) {
+            let (file, line) = (&first.range.file, first.range.start.line);
+            return self.fail(
+                Diagnostic::error(
+                    format!("Duplicate import configuration for \"{address}\""),
+                    format!("An import block for {address} is at {file}:{line} already: an object is imported once."),
+                )
+                .at(block.range.clone()),
+            );
+        }
+        found.insert(address, ImportWish { by, range: block.range.clone() });
+        Ok(())
+    }
+
+    /// The key that an address ends in; none where validation cannot know it.
+    async fn import_key(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Option<InstanceKey>, Failed> {
+        let value = self.evaluate(expression, repeated).await?;
+        if self.evaluation.is_validation() && !value.is_wholly_known() {
+            return Ok(None);
+        }
+        let (marks, kind) = value.open();
+        let detail = match kind {
+            _ if marks.is_sensitive() => "A sensitive value cannot be part of an address.",
+            Kind::Unknown(_) => "The key is known only after apply, so nobody can say now what is imported to.",
+            Kind::String(text) => return Ok(Some(InstanceKey::String(text.clone()))),
+            Kind::Number(number) => match number.to_u64() {
+                Some(number) => return Ok(Some(InstanceKey::Int(number))),
+                None => "A key that is a number is whole, and zero or more.",
+            },
+            _ => "A key is a string or a number.",
+        };
+        self.fail(Diagnostic::error("Invalid import 'to' expression", detail).at(expression.range()))
+    }
+
+    async fn import_id(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Option<ImportBy>, Failed> {
+        const SUMMARY: &str = "Invalid import id argument";
+        let value = self.import_value(expression, repeated, SUMMARY, "import ID").await?;
+        let Some(value) = value else { return Ok(None) };
+        match convert(&value, &Type::String) {
+            // An empty id counts as no import at all.
+            Ok(text) => Ok(text.as_str().filter(|text| !text.is_empty()).map(|text| ImportBy::Id(SmolStr::new(text)))),
+            Err(problem) => {
+                let detail = format!("The import ID value is unsuitable: {}.", problem.with_path());
+                self.fail(Diagnostic::error(SUMMARY, detail).at(expression.range()))
+            }
+        }
+    }
+
+    async fn import_identity(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Option<ImportBy>, Failed> {
+        const SUMMARY: &str = "Invalid import identity argument";
+        let value = self.import_value(expression, repeated, SUMMARY, "import identity").await?;
+        Ok(value.map(ImportBy::Identity))
+    }
+
+    /// A value that is known now and may be shown.
+    async fn import_value(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+        summary: &str,
+        what: &str,
+    ) -> Result<Option<Value>, Failed> {
+        let value = self.evaluate(expression, repeated).await?;
+        if self.evaluation.is_validation() && !value.is_wholly_known() {
+            return Ok(None);
+        }
+        let problem = if value.is_null() {
+            format!("The {what} cannot be null.")
+        } else if !value.is_wholly_known() {
+            format!("The {what} depends on values that are known only after apply, so nothing can be imported now.")
+        } else if value.contains_sensitive() {
+            format!("The {what} cannot be sensitive: it is shown.")
+        } else if value.deep().ephemeral {
+            format!("The {what} cannot be ephemeral: it is stored.")
+        } else {
+            return Ok(Some(value.unmark_deep().0));
+        };
+        self.fail(Diagnostic::error(summary, problem).at(expression.range()))
+    }
+
+    /// Reports import blocks that lead to nothing: no such resource.
+    pub(crate) fn aimless_imports(self: &Arc<Self>) -> Result<(), Failed> {
+        let modules = self.config.all();
+        let mut failed = false;
+        for block in &self.config.imports {
+            let path = block.to.module_config();
+            let there = modules.iter().find(|module| module.path == path);
+            if there.is_none_or(|module| !module.resources.contains_key(&block.to.resource)) {
+                failed = true;
+                self.evaluation.glue.report(aimless(&block_address(block), &block.range));
+            }
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+}
+
+fn aimless(address: &str, range: &SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Configuration for import target does not exist",
+        format!("The configuration has no block for {address}: write one that the object can be imported to."),
+    )
+    .at(range.clone())
+}
+
+/// The resource as configured that a block imports to.
+pub(crate) fn block_address(block: &ImportBlock) -> String {
+    let (module, resource) = (block.to.module_config(), block.to.resource.clone());
+    weft_graph_format::address::ConfigResource { module, resource }.to_string()
+}

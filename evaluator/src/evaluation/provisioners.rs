@@ -1,0 +1,202 @@
+//! Provisioners as far as they can be looked at without carrying them out.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::calls::ModuleNode;
+use super::scope::Repeated;
+use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
+use crate::decode::decode;
+use crate::glue::Failed;
+use crate::reference::Reference;
+
+/// The provisioners that are built in.
+const KINDS: [&str; 3] = ["local-exec", "remote-exec", "file"];
+
+/// Provisioners that need a plugin, of which there are none.
+pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
+    let own = module.resources.values().flat_map(|block| &block.provisioners);
+    let removed = module.removed.iter().flat_map(|block| &block.provisioners);
+    own.chain(removed)
+        .filter(|found| !KINDS.contains(&found.kind.as_str()))
+        .map(|found| {
+            Diagnostic::error(
+                "Missing required provisioner plugin",
+                format!(
+                    "The configuration uses the provisioner {:?} at {}:{}. Only {} are there.",
+                    found.kind.as_str(),
+                    found.range.file,
+                    found.range.start.line,
+                    KINDS.join(", ")
+                ),
+            )
+        })
+        .collect()
+}
+
+fn text() -> Type {
+    Type::String
+}
+
+fn schema(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Block {
+    let mut block = Block::default();
+    let all = required.iter().map(|one| (one, true)).chain(optional.iter().map(|one| (one, false)));
+    for ((name, ty), is_required) in all {
+        let mut attribute = Attribute::new(ty.clone());
+        attribute.required = is_required;
+        attribute.optional = !is_required;
+        block.attributes.insert((*name).into(), attribute);
+    }
+    block
+}
+
+/// The arguments of a provisioner; none for one that is not built in.
+pub fn provisioner_schema(kind: &str) -> Option<Block> {
+    let texts = Type::list(text());
+    match kind {
+        "local-exec" => Some(schema(
+            &[("command", text())],
+            &[
+                ("interpreter", texts),
+                ("working_dir", text()),
+                ("environment", Type::map(text())),
+                ("quiet", Type::Bool),
+            ],
+        )),
+        "remote-exec" => Some(schema(&[], &[("inline", texts.clone()), ("script", text()), ("scripts", texts)])),
+        "file" => Some(schema(&[("destination", text())], &[("source", text()), ("content", text())])),
+        _ => None,
+    }
+}
+
+/// The arguments of a `connection` block.
+pub fn connection_schema() -> Block {
+    let mut optional: Vec<(&str, Type)> = [
+        "type",
+        "user",
+        "password",
+        "port",
+        "timeout",
+        "script_path",
+        "target_platform",
+        "private_key",
+        "certificate",
+        "host_key",
+        "agent_identity",
+        "proxy_scheme",
+        "proxy_host",
+        "proxy_port",
+        "proxy_user_name",
+        "proxy_user_password",
+        "bastion_host",
+        "bastion_host_key",
+        "bastion_port",
+        "bastion_user",
+        "bastion_password",
+        "bastion_private_key",
+        "bastion_certificate",
+        "cacert",
+    ]
+    .into_iter()
+    .map(|name| (name, if name.ends_with("port") { Type::Number } else { text() }))
+    .collect();
+    optional.extend(["agent", "https", "insecure", "use_ntlm"].map(|name| (name, Type::Bool)));
+    schema(&[("host", text())], &optional)
+}
+
+impl ModuleNode {
+    /// Looks at the provisioners and connections of a resource, whose objects nobody knows yet.
+    pub(crate) async fn validate_provisioners(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        repeated: &Repeated,
+    ) -> Result<(), Failed> {
+        let repeated = repeated.with_self(Value::unknown(Type::Dynamic));
+        let mut failed = false;
+        if let Some(connection) = &block.connection
+            && !block.provisioners.is_empty()
+        {
+            let found = self.decoded(&connection.body, &connection_schema(), &connection.references, &repeated).await;
+            failed |= found.is_err();
+        }
+        for provisioner in &block.provisioners {
+            failed |= self.validate_provisioner(provisioner, &repeated).await.is_err();
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    async fn validate_provisioner(
+        self: &Arc<Self>,
+        provisioner: &Provisioner,
+        repeated: &Repeated,
+    ) -> Result<(), Failed> {
+        let Some(schema) = provisioner_schema(&provisioner.kind) else { return Err(Failed) };
+        let references = &provisioner.references;
+        let mut failed = false;
+        if let Some(connection) = &provisioner.connection {
+            failed |= self.decoded(connection, &connection_schema(), references, repeated).await.is_err();
+        }
+        let arguments = match self.decoded(&provisioner.body, &schema, references, repeated).await {
+            Ok(value) => value,
+            Err(Some(value)) => {
+                failed = true;
+                value
+            }
+            Err(None) => return Err(Failed),
+        };
+        if let Some(problem) = unsound(&provisioner.kind, &arguments) {
+            self.evaluation.glue.report(problem);
+            failed = true;
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    /// The value of a body. An error without a value is one of what the body refers to.
+    async fn decoded(
+        self: &Arc<Self>,
+        body: &BodySource,
+        schema: &Block,
+        references: &[Reference],
+        repeated: &Repeated,
+    ) -> Result<Value, Option<Value>> {
+        let scope = self.scope(references, repeated).await.map_err(|Failed| None)?;
+        let (value, problems) = decode(body, schema, &scope);
+        let failed = problems.iter().any(Diagnostic::is_error);
+        problems.into_iter().for_each(|problem| self.evaluation.glue.report(problem));
+        if failed { Err(Some(value)) } else { Ok(value) }
+    }
+}
+
+/// What a built-in provisioner says of its own arguments. It does not know where they stand.
+fn unsound(kind: &str, arguments: &Value) -> Option<Diagnostic> {
+    let fields = arguments.as_fields()?;
+    let given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+    let empty = |name: &str| fields.get(name).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
+    let error = |summary: &str, detail: &str| Some(Diagnostic::error(summary, detail));
+    match kind {
+        "local-exec" if empty("command") => {
+            error("Invalid local-exec provisioner command", "The command must be a string that is not empty.")
+        }
+        "remote-exec" => match ["inline", "script", "scripts"].into_iter().filter(|name| given(name)).count() {
+            1 => None,
+            0 => error(
+                "Invalid remote-exec provisioner configuration",
+                "One of \"inline\", \"script\" and \"scripts\" must be set.",
+            ),
+            _ => error(
+                "Invalid remote-exec provisioner configuration",
+                "Only one of \"inline\", \"script\" and \"scripts\" can be set.",
+            ),
+        },
+        "file" if empty("destination") => {
+            error("Invalid file provisioner configuration", "The destination must be a string that is not empty.")
+        }
+        "file" if given("source") && given("content") => error("Cannot set both 'source' and 'content'", ""),
+        "file" if !given("source") && !given("content") => error("Must provide one of 'source' or 'content'", ""),
+        _ => None,
+    }
+}

@@ -1,0 +1,419 @@
+//! `moved` blocks: which object goes by which address now. Plain functions over addresses.
+//!
+//! Statements are carried out one after the other over all addresses of state: a statement whose source another one
+//! leads to comes after it, so that chains are followed from any of their ends. An object of the first address of a
+//! resource that got or lost its repetition follows it without a statement.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_evaluator::config::{MovedBlock, RelativeAddress};
+use weft_graph_format::address::{
+    ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance,
+};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+/// A `moved` block and the module that it stands in.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The module; the block counts for all its instances.
+    pub base: Module,
+    /// What objects were called.
+    pub from: RelativeAddress,
+    /// What they are called.
+    pub to: RelativeAddress,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// How often a resource or a module call is there, as far as moves without a statement follow from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// At most once, without a key.
+    Once,
+    /// By `count`.
+    Count,
+    /// By `for_each`, or not there at all.
+    Otherwise,
+}
+
+/// What is asked of the configuration.
+pub trait Shape {
+    /// How often a resource is there.
+    fn resource(&self, config: &ConfigResource) -> Repeated;
+    /// How often a module is there in its caller.
+    fn module(&self, module: &Module) -> Repeated;
+}
+
+/// What moving came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// For each object that goes by another address now: the new address and the old one.
+    pub moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    /// What could not be moved, as something else has the address: from, to.
+    pub blocked: Vec<(ResourceInstance, ResourceInstance)>,
+}
+
+impl Statement {
+    /// The statement that a block of a module makes.
+    pub fn new(base: &Module, block: &MovedBlock) -> Statement {
+        Statement { base: base.clone(), from: block.from.clone(), to: block.to.clone(), range: block.range.clone() }
+    }
+
+    /// Whether single instances are meant; otherwise all instances keep their keys.
+    pub fn by_instance(&self) -> bool {
+        last_key(&self.from) != InstanceKey::None || last_key(&self.to) != InstanceKey::None
+    }
+
+    /// Where it leads an address; none when it says nothing of it.
+    fn apply(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
+        let steps = &address.module.0;
+        let base = self.base.0.len();
+        let inside = steps.len() >= base && steps.iter().zip(self.base.0.iter()).all(|(step, name)| step.name == *name);
+        if !inside {
+            return None;
+        }
+        let (outer, rest) = steps.split_at(base);
+        let from = &self.from.module.0;
+        if let (Some((resource, key)), Some((to, to_key))) = (&self.from.resource, &self.to.resource) {
+            if *rest != **from || address.resource != *resource || (self.by_instance() && address.key != *key) {
+                return None;
+            }
+            let module = outer.iter().chain(self.to.module.0.iter()).cloned().collect();
+            let key = if self.by_instance() { to_key.clone() } else { address.key.clone() };
+            return Some(ResourceInstance { module: ModuleInstance(module), resource: to.clone(), key });
+        }
+        let (last, before) = from.split_last()?;
+        let (to_last, to_before) = self.to.module.0.split_last()?;
+        let own = rest.get(before.len())?;
+        if rest[..before.len()] != *before || own.name != last.name || (self.by_instance() && own.key != last.key) {
+            return None;
+        }
+        let key = if self.by_instance() { to_last.key.clone() } else { own.key.clone() };
+        let step = ModuleStep { name: to_last.name.clone(), key };
+        let inner = &rest[before.len() + 1..];
+        let module = outer.iter().chain(to_before).cloned().chain([step]).chain(inner.iter().cloned()).collect();
+        Some(ResourceInstance { module: ModuleInstance(module), ..address.clone() })
+    }
+
+    /// An end of it as an address of configuration: the module, and the resource where one is meant.
+    fn end(&self, end: &RelativeAddress) -> (Module, Option<Resource>) {
+        (end.module_from(&self.base), end.resource.as_ref().map(|(resource, _)| resource.clone()))
+    }
+
+    /// Whether it only gives a module another key.
+    fn is_reindex(&self) -> bool {
+        let names = |end: &RelativeAddress| end.module.0.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
+        self.from.resource.is_none() && self.to.resource.is_none() && names(&self.from) == names(&self.to)
+    }
+
+    /// Whether it must be carried out before another: it leads to where that one begins, or is about something inside
+    /// what that one moves, or moves what that one is about something inside of.
+    fn precedes(&self, other: &Statement) -> bool {
+        let (own_from, own_to) = (self.end(&self.from), self.end(&self.to));
+        let (from, to) = (other.end(&other.from), other.end(&other.to));
+        let one_key = last_key(&self.to) == last_key(&other.from) || !self.by_instance() || !other.by_instance();
+        if own_to == from && one_key {
+            return true;
+        }
+        let nested = is_within(&from, &own_to)
+            || is_within(&to, &own_to)
+            || is_within(&own_from, &from)
+            || is_within(&own_to, &from);
+        // Inside a module that only gets another key, both ends are within both ends: the outer one goes first.
+        nested && !(other.is_reindex() && other.base.0.len() < self.base.0.len())
+    }
+
+    /// Whether it names a resource at one of its ends.
+    fn names(&self, config: &ConfigResource) -> bool {
+        [&self.from, &self.to].into_iter().any(|end| {
+            let (module, resource) = self.end(end);
+            module == config.module && resource.as_ref() == Some(&config.resource)
+        })
+    }
+
+    /// An end as text, for messages.
+    fn text(&self, end: &RelativeAddress) -> String {
+        let own = match &end.resource {
+            Some((resource, key)) => {
+                let module = end.module.clone();
+                ResourceInstance { module, resource: resource.clone(), key: key.clone() }.to_string()
+            }
+            None => end.module.to_string(),
+        };
+        if self.base.is_root() { own } else { format!("{}.{own}", self.base) }
+    }
+}
+
+/// Whether an address of configuration lies inside a module.
+fn is_within(inner: &(Module, Option<Resource>), outer: &(Module, Option<Resource>)) -> bool {
+    outer.1.is_none() && inner.0.0.starts_with(&outer.0.0) && (inner.1.is_some() || inner.0.0.len() > outer.0.0.len())
+}
+
+fn last_key(end: &RelativeAddress) -> InstanceKey {
+    match &end.resource {
+        Some((_, key)) => key.clone(),
+        None => end.module.0.last().map_or(InstanceKey::None, |step| step.key.clone()),
+    }
+}
+
+/// What is wrong with statements whatever state has. Statements that say the same twice are fine.
+pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    let mut sources: BTreeMap<String, &Statement> = BTreeMap::new();
+    let mut destinations: BTreeMap<String, &Statement> = BTreeMap::new();
+    for statement in statements {
+        let (from, to) = (statement.text(&statement.from), statement.text(&statement.to));
+        if from == to {
+            problems.push(
+                Diagnostic::error(
+                    "Redundant move statement",
+                    format!("This block moves {from} to the address that it has. Take the block out."),
+                )
+                .at(statement.range.clone()),
+            );
+            continue;
+        }
+        let ambiguous =
+            |detail: String| Diagnostic::error("Ambiguous move statements", detail).at(statement.range.clone());
+        let place = |other: &Statement| format!("{}:{}", other.range.file, other.range.start.line);
+        match sources.get(&from) {
+            Some(other) if other.text(&other.to) != to => {
+                problems.push(ambiguous(format!(
+                    "The block at {} moves {from} to {}, this one to {to}: an object can go to one place only.",
+                    place(other),
+                    other.text(&other.to)
+                )));
+            }
+            _ => drop(sources.entry(from.clone()).or_insert(statement)),
+        }
+        match destinations.get(&to) {
+            Some(other) if other.text(&other.from) != from => problems.push(ambiguous(format!(
+                "The block at {} moves {} to {to}, this one {from}: two objects cannot have one address.",
+                place(other),
+                other.text(&other.from)
+            ))),
+            _ => drop(destinations.entry(to.clone()).or_insert(statement)),
+        }
+    }
+    problems
+}
+
+/// The statements in the order in which they are carried out.
+///
+/// # Errors
+/// Statements that lead in a circle.
+pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic> {
+    let mut waiting: Vec<usize> = (0..statements.len())
+        .map(|i| (0..statements.len()).filter(|j| *j != i && statements[*j].precedes(&statements[i])).count())
+        .collect();
+    let mut ready: BTreeSet<usize> = (0..statements.len()).filter(|i| waiting[*i] == 0).collect();
+    let mut order = Vec::with_capacity(statements.len());
+    while let Some(next) = ready.pop_first() {
+        order.push(&statements[next]);
+        for other in 0..statements.len() {
+            if other != next && statements[next].precedes(&statements[other]) {
+                waiting[other] -= 1;
+                if waiting[other] == 0 {
+                    ready.insert(other);
+                }
+            }
+        }
+    }
+    if order.len() == statements.len() {
+        return Ok(order);
+    }
+    let circle: Vec<String> = (0..statements.len())
+        .filter(|i| waiting[*i] > 0)
+        .map(|i| {
+            let statement = &statements[i];
+            format!(
+                "\n  - {}:{}: {} to {}",
+                statement.range.file,
+                statement.range.start.line,
+                statement.text(&statement.from),
+                statement.text(&statement.to)
+            )
+        })
+        .collect();
+    Err(Diagnostic::error(
+        "Cyclic dependency in move statements",
+        format!(
+            "These blocks lead in a circle, so nobody can tell where their objects belong:{}\n\nSplit the move over \
+             several plans, through an address that nothing has.",
+            circle.concat()
+        ),
+    ))
+}
+
+/// Carries statements out, which are in order, over the addresses of state.
+pub fn carry_out(
+    statements: &[&Statement],
+    addresses: impl Iterator<Item = ResourceInstance>,
+    shape: &dyn Shape,
+) -> Moves {
+    // By what they are called now: what they were called.
+    let mut now: BTreeMap<ResourceInstance, ResourceInstance> = addresses.map(|a| (a.clone(), a)).collect();
+    let mut resources: BTreeMap<ConfigResource, BTreeSet<ResourceInstance>> = BTreeMap::new();
+    for address in now.keys() {
+        resources.entry(address.config()).or_default().insert(address.clone());
+    }
+    let mut blocked = Vec::new();
+    for statement in statements {
+        let (module, resource) = statement.end(&statement.from);
+        let candidates: Vec<ResourceInstance> = match resource {
+            Some(resource) => {
+                resources.get(&ConfigResource { module, resource }).into_iter().flatten().cloned().collect()
+            }
+            None => resources
+                .iter()
+                .filter(|(config, _)| config.module.0.starts_with(&module.0))
+                .flat_map(|(_, found)| found.iter().cloned())
+                .collect(),
+        };
+        for address in candidates {
+            let Some(to) = statement.apply(&address).filter(|to| *to != address) else { continue };
+            if now.contains_key(&to) {
+                blocked.push((address, to));
+            } else {
+                rename(&mut now, &mut resources, &address, to);
+            }
+        }
+    }
+    let still: Vec<ResourceInstance> = now.keys().cloned().collect();
+    for address in still {
+        let config = address.config();
+        if statements.iter().any(|statement| statement.names(&config)) {
+            continue;
+        }
+        let to = implied(&address, shape);
+        if to != address && !now.contains_key(&to) {
+            rename(&mut now, &mut resources, &address, to);
+        }
+    }
+    Moves { moved: now.into_iter().filter(|(new, old)| new != old).collect(), blocked }
+}
+
+fn rename(
+    now: &mut BTreeMap<ResourceInstance, ResourceInstance>,
+    resources: &mut BTreeMap<ConfigResource, BTreeSet<ResourceInstance>>,
+    address: &ResourceInstance,
+    to: ResourceInstance,
+) {
+    let Some(origin) = now.remove(address) else { return };
+    if let Some(found) = resources.get_mut(&address.config()) {
+        found.remove(address);
+    }
+    resources.entry(to.config()).or_default().insert(to.clone());
+    now.insert(to, origin);
+}
+
+/// Where an object belongs when what it belongs to got or lost its repetition: the first instance and the only one
+/// follow each other.
+fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
+    let follow = |key: &InstanceKey, repeated: Repeated| match (key, repeated) {
+        (InstanceKey::None, Repeated::Count) => InstanceKey::Int(0),
+        (InstanceKey::Int(0), Repeated::Once) => InstanceKey::None,
+        (key, _) => key.clone(),
+    };
+    let mut here = Module::root();
+    let mut steps = Vec::with_capacity(address.module.0.len());
+    for step in address.module.0.iter() {
+        here = here.child(&step.name);
+        steps.push(ModuleStep { name: step.name.clone(), key: follow(&step.key, shape.module(&here)) });
+    }
+    ResourceInstance {
+        module: ModuleInstance(steps.into()),
+        resource: address.resource.clone(),
+        key: follow(&address.key, shape.resource(&address.config())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Always(Repeated);
+
+    impl Shape for Always {
+        fn resource(&self, _: &ConfigResource) -> Repeated {
+            self.0
+        }
+        fn module(&self, _: &Module) -> Repeated {
+            Repeated::Otherwise
+        }
+    }
+
+    fn end(text: &str) -> RelativeAddress {
+        let range = SourceRange::default();
+        match text.parse::<ResourceInstance>() {
+            Ok(found) => RelativeAddress { module: found.module, resource: Some((found.resource, found.key)), range },
+            Err(_) => RelativeAddress { module: text.parse().unwrap(), resource: None, range },
+        }
+    }
+
+    fn statement(base: &str, from: &str, to: &str) -> Statement {
+        let base = if base.is_empty() { Module::root() } else { Module::root().child(base) };
+        Statement { base, from: end(from), to: end(to), range: SourceRange::default() }
+    }
+
+    fn moved(statements: &[Statement], state: &[&str], repeated: Repeated) -> Vec<String> {
+        let order = in_order(statements).unwrap();
+        let moves = carry_out(&order, state.iter().map(|a| a.parse().unwrap()), &Always(repeated));
+        let moved = moves.moved.iter().map(|(new, old)| format!("{old} -> {new}"));
+        moved.chain(moves.blocked.iter().map(|(from, to)| format!("{from} blocked at {to}"))).collect()
+    }
+
+    #[test]
+    fn statements() {
+        for (statements, state, want) in [
+            (vec![("", "a.x", "a.y")], vec!["a.x", "a.z"], vec!["a.x -> a.y"]),
+            (vec![("", "a.x", "a.y")], vec!["a.x[0]", "a.x[1]"], vec!["a.x[0] -> a.y[0]", "a.x[1] -> a.y[1]"]),
+            (vec![("", "a.x", "a.x[\"k\"]")], vec!["a.x", "a.x[0]"], vec!["a.x -> a.x[\"k\"]"]),
+            // A chain, from its far end and from the middle.
+            (vec![("", "a.y", "a.z"), ("", "a.x", "a.y")], vec!["a.x"], vec!["a.x -> a.z"]),
+            (vec![("", "a.x", "a.y")], vec!["a.x", "a.y"], vec!["a.x blocked at a.y"]),
+            (
+                vec![("", "module.m", "module.n"), ("n", "a.x", "a.y")],
+                vec!["module.m[0].a.x", "module.m[1].module.i.a.x"],
+                vec!["module.m[0].a.x -> module.n[0].a.y", "module.m[1].module.i.a.x -> module.n[1].module.i.a.x"],
+            ),
+            (
+                vec![("", "module.m[0]", "module.m[\"k\"]")],
+                vec!["module.m[0].a.x", "module.m[1].a.x"],
+                vec!["module.m[0].a.x -> module.m[\"k\"].a.x"],
+            ),
+            (
+                vec![("", "module.m[0]", "module.m[\"k\"]"), ("m", "a.x", "a.y[0]")],
+                vec!["module.m[0].a.x"],
+                vec!["module.m[0].a.x -> module.m[\"k\"].a.y[0]"],
+            ),
+            (vec![("", "module.m.a.x", "a.x")], vec!["module.m.a.x"], vec!["module.m.a.x -> a.x"]),
+        ] {
+            let list: Vec<_> = statements.iter().map(|(base, from, to)| statement(base, from, to)).collect();
+            assert_eq!(moved(&list, &state, Repeated::Otherwise), want, "{statements:?} over {state:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_and_the_only_instance_follow_each_other() {
+        assert_eq!(moved(&[], &["a.x"], Repeated::Count), ["a.x -> a.x[0]"]);
+        assert_eq!(moved(&[], &["a.x[0]", "a.x[1]"], Repeated::Once), ["a.x[0] -> a.x"]);
+        assert!(moved(&[], &["a.x[0]", "a.x"], Repeated::Once).is_empty());
+        let own = [statement("", "a.x[1]", "a.x")];
+        assert_eq!(moved(&own, &["a.x[0]", "a.x[1]"], Repeated::Once), ["a.x[1] -> a.x"]);
+    }
+
+    #[test]
+    fn statements_that_contradict_each_other() {
+        let summaries = |list: &[(&str, &str)]| -> Vec<String> {
+            let list: Vec<_> = list.iter().map(|(from, to)| statement("", from, to)).collect();
+            statement_problems(&list).into_iter().map(|p| p.summary.to_string()).collect()
+        };
+        assert!(summaries(&[("a.x", "a.y"), ("a.x", "a.y")]).is_empty());
+        assert_eq!(summaries(&[("a.x", "a.x")]), ["Redundant move statement"]);
+        assert_eq!(summaries(&[("a.x", "a.y"), ("a.x", "a.z")]), ["Ambiguous move statements"]);
+        assert_eq!(summaries(&[("a.x", "a.z"), ("a.y", "a.z")]), ["Ambiguous move statements"]);
+        assert!(in_order(&[statement("", "a.x", "a.y"), statement("", "a.y", "a.x")]).is_err());
+    }
+}

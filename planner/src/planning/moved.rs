@@ -1,0 +1,167 @@
+//! State with its objects under the addresses that they go by now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_evaluator::config::{CompiledModule, Repetition};
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ResourceInstance};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_state::{InstanceRecord, ResourceMode, Snapshot, StoredInstance};
+
+use super::{Planning, Problems};
+use crate::moves::{Moves, Repeated, Shape, Statement, carry_out, in_order, statement_problems};
+
+/// State after moving.
+pub(crate) struct MovedState {
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// By the address that an object goes by now: the one that the store has.
+    pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    pub(crate) warnings: Problems,
+}
+
+struct Configured {
+    resources: FxHashMap<ConfigResource, Repeated>,
+    modules: FxHashMap<Module, Repeated>,
+}
+
+impl Shape for Configured {
+    fn resource(&self, config: &ConfigResource) -> Repeated {
+        self.resources.get(config).copied().unwrap_or(Repeated::Otherwise)
+    }
+
+    fn module(&self, module: &Module) -> Repeated {
+        self.modules.get(module).copied().unwrap_or(Repeated::Otherwise)
+    }
+}
+
+fn repeated(repetition: &Repetition) -> Repeated {
+    match repetition {
+        Repetition::Single | Repetition::Enabled(_) => Repeated::Once,
+        Repetition::Count(_) => Repeated::Count,
+        Repetition::ForEach(_) => Repeated::Otherwise,
+    }
+}
+
+fn configured(root: &Arc<CompiledModule>) -> Configured {
+    let mut found = Configured { resources: FxHashMap::default(), modules: FxHashMap::default() };
+    for module in root.all() {
+        for (resource, block) in &module.resources {
+            let config = ConfigResource { module: module.path.clone(), resource: resource.clone() };
+            found.resources.insert(config, repeated(&block.repetition));
+        }
+        for (name, call) in &module.calls {
+            found.modules.insert(module.path.child(name), repeated(&call.repetition));
+        }
+    }
+    found
+}
+
+fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
+    let all = root.all();
+    all.iter().flat_map(|m| m.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
+}
+
+/// Moves what state has to where the configuration says that it belongs.
+///
+/// # Errors
+/// Statements that contradict each other.
+pub(crate) fn carry_out_moves(root: &Arc<CompiledModule>, snapshot: &Arc<Snapshot>) -> Result<MovedState, Problems> {
+    let statements = statements(root);
+    let mut problems = statement_problems(&statements);
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let order = in_order(&statements).map_err(|problem| vec![problem])?;
+    let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
+    let addresses = managed.filter_map(|(text, _)| text.parse::<ResourceInstance>().ok());
+    let Moves { moved, blocked } = carry_out(&order, addresses, &configured(root));
+    if !blocked.is_empty() {
+        let pairs: Vec<String> = blocked.iter().map(|(from, to)| format!("\n  - {from} to {to}")).collect();
+        problems.push(Diagnostic::warning(
+            "Unresolved resource instance address changes",
+            format!(
+                "These objects could not be moved, since there is another one at the new address already:{}\n\nBoth are \
+                 kept where they are. What is not wanted of them is planned to be destroyed; take it out of state or \
+                 move it elsewhere if that is not what you want.",
+                pairs.concat()
+            ),
+        ));
+    }
+    if moved.is_empty() {
+        return Ok(MovedState { snapshot: snapshot.clone(), moved, warnings: problems });
+    }
+    let mut state = (**snapshot).clone();
+    let taken: Vec<(ResourceInstance, StoredInstance)> =
+        moved.iter().filter_map(|(new, old)| Some((new.clone(), state.instances.remove(&old.to_string())?))).collect();
+    for (address, stored) in taken {
+        let record = renamed(&address, stored.record);
+        state.instances.insert(record.address.clone(), StoredInstance { record, ..stored });
+    }
+    Ok(MovedState { snapshot: Arc::new(state), moved, warnings: problems })
+}
+
+fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord {
+    let key = match &address.key {
+        InstanceKey::None => weft_state::InstanceKey::None,
+        InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
+        InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
+    };
+    let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
+    let empty =
+        InstanceRecord::new(address.module.to_string(), record.mode, type_name, name, key, record.provider.clone());
+    InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
+}
+
+impl Planning {
+    /// The address under which the store has an object, when it is another one.
+    pub(crate) fn previous(&self, address: &ResourceInstance) -> Option<&ResourceInstance> {
+        self.moved.get(address)
+    }
+
+    /// An error for each statement whose source is still declared.
+    pub(crate) fn check_moves(&self) {
+        for statement in statements(&self.root) {
+            if let Some(from) = self.still_there(&statement) {
+                self.report_all(vec![
+                    Diagnostic::error(
+                        "Moved object still exists",
+                        format!(
+                            "This block says that {from} goes by another address now, and the configuration still \
+                             declares it. Take the declaration out, or the block."
+                        ),
+                    )
+                    .at(statement.range.clone()),
+                ]);
+            }
+        }
+    }
+
+    /// The source of a statement, when an instance of the containing module declares it.
+    fn still_there(&self, statement: &Statement) -> Option<String> {
+        let module = statement.from.module_from(&statement.base);
+        if let Some((resource, key)) = &statement.from.resource {
+            let config = ConfigResource { module, resource: resource.clone() };
+            if !self.blocks.contains_key(&config) {
+                return None;
+            }
+            let whole = !statement.by_instance();
+            let resources = self.resources.lock();
+            let declares = resources.iter().any(|(found, expansion)| {
+                found.config() == config
+                    && found.module.0.ends_with(&statement.from.module.0)
+                    && (whole || expansion.keys.contains(key))
+            });
+            return declares.then(|| config.to_string());
+        }
+        let step = statement.from.module.0.last()?;
+        let parent = module.parent()?;
+        let modules = self.modules.lock();
+        let declares = modules.iter().any(|((found, name), expansion)| {
+            *name == step.name
+                && found.config() == parent
+                && (!statement.by_instance() || expansion.keys.contains(&step.key))
+        });
+        declares.then(|| module.to_string())
+    }
+}
