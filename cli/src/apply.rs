@@ -1,5 +1,6 @@
 //! Carrying a plan out, here or by a coordinator elsewhere, and showing how it goes.
 
+pub mod checks;
 mod elsewhere;
 mod here;
 mod observed;
@@ -51,6 +52,8 @@ pub struct Ending {
     pub stopped: bool,
     /// What was done.
     pub counts: Counts,
+    /// What conditions came to.
+    pub decided: checks::Decided,
 }
 
 /// What changed since a plan was made, of that which it changes or reads.

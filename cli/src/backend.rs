@@ -6,12 +6,16 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use weft_evaluator::config::CompiledModule;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_evaluator::config::{CompiledModule, Installed, StaticInputs, load_tree_with};
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 
-use crate::context::DEFAULT_WORKSPACE;
+use crate::context::{Context, DEFAULT_WORKSPACE};
+use crate::options::Arguments;
+use crate::project::encryption;
+use crate::variables;
 
 /// The state file of the default workspace.
 const STATE_FILE: &str = "terraform.tfstate";
@@ -19,6 +23,9 @@ const STATE_FILE: &str = "terraform.tfstate";
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
 /// Where the settings are remembered, inside the data directory.
 const REMEMBERED: &str = "terraform.tfstate";
+
+/// What Weft adds to the file, so that it knows its own.
+const WRITER: &str = "weft_version";
 
 /// Settings of `backend "local"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +72,61 @@ impl LocalBackend {
         Ok(LocalBackend { configured: true, path: text("path"), workspace_dir: text("workspace_dir") })
     }
 
+    /// As the configuration of the current directory and `init` say together.
+    ///
+    /// # Errors
+    /// What is wrong with the block; encryption, which is not there yet; settings that `init` has not seen.
+    pub fn configured(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
+        let inputs = StaticInputs {
+            given: &|root| variables::gather(root, arguments, None).given,
+            workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
+        };
+        let (root, _, _) = load_tree_with(Path::new("."), &Installed::new(), &inputs);
+        let unsealed = encryption(&root);
+        if !unsealed.is_empty() {
+            return Err(unsealed);
+        }
+        LocalBackend::in_force(&root, &context.data_directory)
+    }
+
+    /// As this configuration and `init` say together.
+    ///
+    /// # Errors
+    /// What is wrong with the block; settings that `init` has not seen.
+    pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<LocalBackend, Vec<Diagnostic>> {
+        LocalBackend::of(root)?.check(data_directory).map_err(|problem| vec![problem])
+    }
+
+    /// With what `-backend-config` says: `NAME=VALUE`, or files of such arguments; later ones win.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn with<'a>(mut self, given: impl Iterator<Item = &'a str>) -> Result<LocalBackend, Vec<Diagnostic>> {
+        for text in given {
+            let pairs = match text.split_once('=') {
+                Some((name, value)) => vec![(name.to_owned(), value.to_owned())],
+                None => settings_of(text)?,
+            };
+            for (name, value) in pairs {
+                let place = match name.as_str() {
+                    "path" => &mut self.path,
+                    "workspace_dir" => &mut self.workspace_dir,
+                    _ => {
+                        return Err(vec![Diagnostic::error(
+                            "Invalid backend configuration argument",
+                            format!(
+                                "The backend configuration argument {name:?} given on the command line is not expected for \
+                                 the selected backend type."
+                            ),
+                        )]);
+                    }
+                };
+                *place = Some(value).filter(|value| !value.is_empty());
+            }
+        }
+        Ok(self)
+    }
+
     /// The state file of a workspace.
     pub fn state_file(&self, workspace: &str) -> PathBuf {
         if workspace == DEFAULT_WORKSPACE {
@@ -95,19 +157,19 @@ impl LocalBackend {
     ///
     /// # Errors
     /// When the file cannot be read or names a backend that Weft does not have.
-    pub fn remembered(data_directory: &Path) -> Result<LocalBackend, Diagnostic> {
+    pub fn remembered(data_directory: &Path) -> Result<Remembered, Diagnostic> {
         let path = data_directory.join(REMEMBERED);
         let failed = |why: String| {
             Diagnostic::error("Failed to read the remembered backend settings", format!("{}: {why}.", path.display()))
         };
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(LocalBackend::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Remembered::default()),
             Err(error) => return Err(failed(error.to_string())),
         };
         let document: Json = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
         let Some(backend) = document.get("backend").filter(|backend| !backend.is_null()) else {
-            return Ok(LocalBackend::default());
+            return Ok(Remembered::default());
         };
         let kind = backend.get("type").and_then(Json::as_str).unwrap_or_default();
         if kind != "local" {
@@ -117,14 +179,17 @@ impl LocalBackend {
             let value = backend.get("config").and_then(|config| config.get(name)).and_then(Json::as_str);
             value.map(str::to_owned).filter(|text| !text.is_empty())
         };
-        Ok(LocalBackend { configured: true, path: text("path"), workspace_dir: text("workspace_dir") })
+        let hash = backend.get("hash").and_then(Json::as_u64);
+        let settings = LocalBackend { configured: true, path: text("path"), workspace_dir: text("workspace_dir") };
+        let ours = document.get(WRITER).is_some();
+        Ok(Remembered { settings, hash, ours })
     }
 
-    /// Remembers the settings for the other commands.
+    /// Remembers the settings for the other commands; `written` is what of them stands in the configuration.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn remember(&self, data_directory: &Path) -> Result<(), Diagnostic> {
+    pub fn remember(&self, written: &LocalBackend, data_directory: &Path) -> Result<(), Diagnostic> {
         let path = data_directory.join(REMEMBERED);
         let failed = |error: std::io::Error| {
             Diagnostic::error("Cannot remember the backend settings", format!("{}: {error}.", path.display()))
@@ -137,11 +202,12 @@ impl LocalBackend {
         }
         let document = json!({
             "version": 3,
+            WRITER: env!("CARGO_PKG_VERSION"),
             "terraform_version": weft_state::tfstate::WRITER_VERSION,
             "backend": {
                 "type": "local",
                 "config": { "path": self.path, "workspace_dir": self.workspace_dir },
-                "hash": self.hash(),
+                "hash": written.hash(),
             },
         });
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
@@ -149,22 +215,23 @@ impl LocalBackend {
     }
 
     /// A number that changes with the settings, for OpenTofu, which compares its own: with another it asks for `init`.
-    fn hash(&self) -> u32 {
+    fn hash(&self) -> u64 {
         let text = format!("{:?}\0{:?}", self.path, self.workspace_dir);
         // FNV-1a, 32 bits: offset basis and prime as published.
-        text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+        let hash = text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        u64::from(hash)
     }
 
-    /// Refuses to work with settings that `init` has not seen.
+    /// The settings that `init` remembered for those in the configuration, what `-backend-config` added included.
     ///
     /// # Errors
-    /// What has changed, and what to do about it.
-    pub fn check(&self, data_directory: &Path) -> Result<(), Diagnostic> {
+    /// What has changed since, and what to do about it.
+    fn check(self, data_directory: &Path) -> Result<LocalBackend, Diagnostic> {
         let known = LocalBackend::remembered(data_directory)?;
-        if *self == known {
-            return Ok(());
+        if self == known.settings || self.configured && known.settings.configured && self.is_part_of(&known) {
+            return Ok(known.settings);
         }
-        let reason = match (known.configured, self.configured) {
+        let reason = match (known.settings.configured, self.configured) {
             (false, _) => "Initial configuration of the requested backend \"local\"",
             (true, false) => "Unsetting the previously set backend \"local\"",
             (true, true) => "Backend configuration block has changed",
@@ -177,4 +244,42 @@ impl LocalBackend {
             ),
         ))
     }
+
+    /// Whether what is remembered came from this block: our own mark says so, otherwise what OpenTofu remembered holds
+    /// everything that is written.
+    fn is_part_of(&self, known: &Remembered) -> bool {
+        let holds = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
+        let all = holds(&self.path, &known.settings.path) && holds(&self.workspace_dir, &known.settings.workspace_dir);
+        known.hash == Some(self.hash()) || !known.ours && all
+    }
+}
+
+/// What `init` remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The settings.
+    pub settings: LocalBackend,
+    /// The mark of the block that they came from.
+    hash: Option<u64>,
+    /// Weft wrote it, and so the mark is its own.
+    ours: bool,
+}
+
+/// The arguments in a file of settings.
+fn settings_of(path: &str) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
+    let read = variables::read_file(path);
+    if has_errors(&read.diagnostics) {
+        return Err(read.diagnostics);
+    }
+    let mut settings = Vec::new();
+    for entry in read.entries {
+        let value = entry.value?;
+        let text = convert(&value, &Type::String).ok().and_then(|text| text.as_str().map(str::to_owned));
+        let text = text.ok_or_else(|| {
+            let detail = format!("The argument {:?} in {path} must be a string.", entry.name.as_str());
+            vec![Diagnostic::error("Invalid backend configuration", detail)]
+        })?;
+        settings.push((entry.name.to_string(), text));
+    }
+    Ok(settings)
 }

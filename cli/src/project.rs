@@ -35,7 +35,8 @@ impl Project {
     /// # Errors
     /// What is wrong with it, warnings included; modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::load_quietly(invocation);
+        let (project, mut problems) = Project::load_quietly(invocation);
+        problems.extend(encryption(&project.root));
         if has_errors(&problems) {
             return Err(problems);
         }
@@ -49,6 +50,10 @@ impl Project {
     /// What is wrong with the root module, warnings included.
     pub fn load_uninstalled(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (mut project, mut problems) = Project::read(invocation);
+        let unsealed = encryption(&project.root);
+        if !unsealed.is_empty() {
+            return Err(unsealed);
+        }
         if has_errors(&problems) {
             if project.root.children.is_empty() {
                 return Err(problems);
@@ -99,8 +104,6 @@ impl Project {
         };
         let (root, sources, problems) = load_tree_with(directory, &Installed::new(), &inputs);
         invocation.view.know(&sources);
-        let mut problems = problems;
-        problems.extend(encryption(&root));
         (Project { root, empty, postponed: Vec::new() }, problems)
     }
 
@@ -199,7 +202,7 @@ pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
 }
 
 /// Refuses to work without the encryption that is asked for: what was to be sealed would lie open.
-fn encryption(root: &CompiledModule) -> Vec<Diagnostic> {
+pub fn encryption(root: &CompiledModule) -> Vec<Diagnostic> {
     let summary = "Encryption not supported yet";
     let detail = "This version of Weft neither encrypts nor decrypts state and plan files, so it does not touch them.";
     let mut problems: Vec<Diagnostic> =

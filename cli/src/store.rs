@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::{CompiledModule, Installed, load_tree};
+use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::{Problem, StateFileError};
 use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError};
@@ -62,10 +62,9 @@ impl Place {
         }
         let backend = match (file, root) {
             (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments)),
-            (None, Some(root)) => LocalBackend::of(root)?,
-            (None, None) => LocalBackend::of(&load_tree(Path::new("."), &Installed::new()).0)?,
+            (None, Some(root)) => LocalBackend::in_force(root, &context.data_directory)?,
+            (None, None) => LocalBackend::configured(context, arguments)?,
         };
-        backend.check(&context.data_directory).map_err(|problem| vec![problem])?;
         Ok(Place::local(&backend, &workspace, arguments))
     }
 
@@ -73,13 +72,16 @@ impl Place {
     ///
     /// # Errors
     /// What is wrong with the configuration.
-    pub fn of_workspace(arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
+    pub fn of_workspace(
+        context: &Context,
+        arguments: &Arguments,
+        workspace: &str,
+    ) -> Result<Place, Vec<Diagnostic>> {
         let workspace = workspace.into();
         if let Some(place) = named(arguments, &workspace) {
             return Ok(place);
         }
-        let (root, _, _) = load_tree(Path::new("."), &Installed::new());
-        Ok(Place::local(&LocalBackend::of(&root)?, &workspace, arguments))
+        Ok(Place::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments))
     }
 
     /// Where a local backend puts the state of a workspace.
@@ -87,19 +89,18 @@ impl Place {
         embedded(backend.state_file(workspace), arguments)
     }
 
-    /// The folder of all workspaces but the default one, beside the local state.
+    /// What says where the states of all workspaces are.
     ///
     /// # Errors
     /// What is wrong with the configuration, or that state is not kept in files.
-    pub fn workspaces(arguments: &Arguments) -> Result<PathBuf, Vec<Diagnostic>> {
+    pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
         if named(arguments, &DEFAULT_WORKSPACE.into()).is_some() {
             return Err(vec![Diagnostic::error(
                 "Workspaces of a store not supported yet",
                 "With a store, choose the workspace by the environment variable TF_WORKSPACE; it is made when first used.",
             )]);
         }
-        let (root, _, _) = load_tree(Path::new("."), &Installed::new());
-        Ok(LocalBackend::of(&root)?.folder())
+        LocalBackend::configured(context, arguments)
     }
 
     /// The place that options and environment name, else the one that a plan was made from.

@@ -5,6 +5,8 @@
 
 mod file;
 
+pub use file::read as read_file;
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -14,6 +14,7 @@
 //! - the work of a step is proportional to what it changes, never to the size of the plan.
 
 mod answers;
+mod checks;
 mod dispatch;
 mod doubts;
 mod ending;
@@ -32,13 +33,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_state::{Attempt, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId};
+use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId};
 
 use crate::event::{Cancel, Command, Decision, Event, FinishReason, Progress, ProgressKind, UserResolution};
 use crate::outline::{Outline, OutlineError, OutlineOperation};
 use crate::status::{Happening, Status, transition};
 use crate::worker::{Order, TaskResult};
 use answers::Step;
+use checks::CheckFailure;
 use nodes::Nodes;
 use records::Records;
 use roster::Worker;
@@ -95,6 +97,8 @@ pub struct Beginning {
     pub records: Vec<InstanceRecord>,
     /// Revisions of what the run changes.
     pub revisions: BTreeMap<Subject, Revision>,
+    /// The state's results of checks.
+    pub checks: Option<Vec<CheckRecord>>,
 }
 
 /// Where within its status an operation is.
@@ -199,6 +203,9 @@ pub struct Coordinator {
     late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
     decisions: BTreeMap<Position, Decision>,
     doubts: BTreeMap<Position, String>,
+    check_failures: BTreeMap<Position, CheckFailure>,
+    checks_stored: Option<Vec<CheckRecord>>,
+    checks_written: bool,
     now: u64,
     begun: u64,
     draining: bool,
@@ -265,6 +272,9 @@ impl Coordinator {
             late: BTreeMap::new(),
             decisions: BTreeMap::new(),
             doubts: BTreeMap::new(),
+            check_failures: BTreeMap::new(),
+            checks_stored: beginning.checks,
+            checks_written: false,
             now,
             begun: now,
             draining: false,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::path::Path;
-use weft_state::Claim;
+use weft_state::{CheckRecord, Claim};
 
 /// Where operations run together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,6 +164,9 @@ pub struct Outline {
     pub shards: Vec<OutlineShard>,
     /// What the run changes or reads, with the revisions that the plan recorded.
     pub claims: Vec<Claim>,
+    /// What came of checks as far as the plan can tell, with `unknown` where only the run's own
+    /// [`OperationKind::Check`] can: those bear the address of their object.
+    pub checks: Vec<CheckRecord>,
 }
 
 /// An outline that makes no sense.

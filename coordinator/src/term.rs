@@ -187,7 +187,7 @@ pub(crate) async fn prepare(
             }
         }
     }
-    Ok(Beginning { view, records, revisions })
+    Ok(Beginning { view, records, revisions, checks: snapshot.checks })
 }
 
 async fn claim(

@@ -379,6 +379,12 @@ impl CompiledModule {
             || module.providers.keys().any(|(local_name, alias)| *alias == wanted.alias && named(local_name))
     }
 
+    /// Whether callers are to pass a configuration of a provider under this name.
+    pub fn promises(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
+        let mut names = self.required_providers.values().flat_map(|required| &required.configuration_aliases);
+        names.any(|(name, promised)| name == local_name && promised.as_ref() == alias)
+    }
+
     /// The module and all below it, callers first.
     pub fn all(self: &Arc<Self>) -> Vec<Arc<CompiledModule>> {
         let mut found = vec![self.clone()];

@@ -12,6 +12,7 @@ mod imports;
 mod instances;
 mod named;
 mod provider_blocks;
+mod provider_functions;
 mod provisioners;
 mod references;
 mod resources;

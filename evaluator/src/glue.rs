@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
+use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
     AbsResource, InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
@@ -232,13 +233,15 @@ pub trait Glue: Send + Sync + 'static {
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);
 
-    /// Calls a function of a provider with known arguments.
+    /// Calls a function of a provider with known arguments: of this instance, or else in a process that is not
+    /// configured.
     async fn provider_function(
         &self,
         source: &ProviderSource,
+        instance: Option<&ProviderInstance>,
         function: &str,
         arguments: Vec<Value>,
-    ) -> Result<Value, Diagnostic>;
+    ) -> Result<Value, FunctionError>;
 
     /// Takes a diagnostic.
     fn report(&self, diagnostic: Diagnostic);

@@ -29,6 +29,8 @@ pub enum Subject {
     Path(SmolStr),
     /// `terraform.workspace` and its like: the first name, `terraform` or `tofu`, and the second.
     Terraform(SmolStr, SmolStr),
+    /// A call of a provider's function: the local name of the provider, and the alias where one is named.
+    ProviderFunction(SmolStr, Option<SmolStr>),
 }
 
 /// A [`Subject`] and where it is named.

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
+use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
@@ -67,6 +68,12 @@ impl<'a> FunctionCaller<'a> {
 
     /// What a function takes and gives.
     pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
+        if provider == ProviderSource::builtin("terraform").to_string() {
+            let signature = terraform_functions::signature(function)
+                .ok_or_else(|| unavailable(provider, &format!("it has no function named {function:?}")))?;
+            let signature = Arc::new(signature);
+            return Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature });
+        }
         let found = self.provider(provider)?;
         let schema =
             self.runtime.block_on(found.schema()).map_err(|error| unavailable(provider, &error.to_string()))?;
@@ -85,6 +92,9 @@ impl<'a> FunctionCaller<'a> {
 
     /// Calls a function.
     pub(crate) fn call(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
+        if function.provider == ProviderSource::builtin("terraform").to_string() {
+            return terraform_functions::call(&function.function, arguments);
+        }
         let provider = self.provider(&function.provider).map_err(|problem| FunctionError::new(problem.detail))?;
         let Some(lease) = lease_of(&provider) else {
             return Err(FunctionError::new("the provider has no functions"));

@@ -30,5 +30,6 @@ pub mod refine;
 pub mod resource_rules;
 mod stack;
 pub mod symbolic;
+pub mod terraform_functions;
 pub mod type_constraint;
 pub mod type_text;

@@ -108,6 +108,7 @@ fn sample() -> PlanFile {
         before: Value::null(Type::Dynamic),
         after: object(unknown_id(), "n"),
         replace_paths: vec![Path::ROOT.attribute("name")],
+        importing: None,
         before_record: None,
         schema_version: 1,
     };

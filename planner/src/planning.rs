@@ -5,6 +5,7 @@ mod changing;
 mod data;
 mod deleting;
 mod drafts;
+mod evaluated;
 mod glue;
 mod importing;
 mod managed;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
+use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
@@ -108,6 +109,35 @@ impl ProviderSet {
         match self.pool.open(wanted).await {
             Ok(lease) => Ok(InUse { provider: Provider::Plugin(lease), warnings: Vec::new(), _room: room }),
             Err(error) => Err(crate::diagnostics::open_failed(&error, &source.for_display(), None)),
+        }
+    }
+
+    /// Calls a function of a configured instance, or of a process that is not configured.
+    pub async fn call_function(
+        &self,
+        source: &ProviderSource,
+        instance: Option<&ProviderInstance>,
+        function: &str,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError> {
+        let opened = match instance {
+            Some(instance) => self.open(instance).await,
+            None => self.unconfigured(source).await,
+        };
+        let in_use = opened.map_err(|problems| {
+            let problem = problems.into_iter().next().map(|problem| problem.summary);
+            FunctionError::new(problem.unwrap_or_else(|| String::from("the provider cannot be started")))
+        })?;
+        let Provider::Plugin(lease) = &in_use.provider else {
+            return Err(FunctionError::new("the provider has no functions"));
+        };
+        match lease.call_function(function, arguments).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(failure)) => Err(FunctionError {
+                argument: failure.argument.and_then(|index| usize::try_from(index).ok()),
+                message: failure.text,
+            }),
+            Err(error) => Err(FunctionError::new(error.to_string())),
         }
     }
 

@@ -9,6 +9,7 @@ use weft_evaluator::glue::{
     DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Protection, Purpose, RootOutput,
 };
 use weft_evaluator::{Environment, evaluate_configuration};
+use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
@@ -108,8 +109,14 @@ impl Glue for Validation {
 
     fn root_output(&self, _: RootOutput) {}
 
-    async fn provider_function(&self, _: &ProviderSource, name: &str, _: Vec<Value>) -> Result<Value, Diagnostic> {
-        Err(Diagnostic::error("Provider functions not supported yet", format!("{name} cannot be called yet.")))
+    async fn provider_function(
+        &self,
+        source: &ProviderSource,
+        _: Option<&ProviderInstance>,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        self.providers.call_function(source, None, function, &arguments).await
     }
 
     fn report(&self, diagnostic: Diagnostic) {

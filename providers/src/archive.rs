@@ -125,7 +125,8 @@ pub fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
     let root = directory.canonicalize().map_err(io(directory))?;
     let mut pending = vec![(root, String::new())];
     while let Some((folder, prefix)) = pending.pop() {
-        let mut entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(io(&folder))?;
+        let mut entries =
+            fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(io(&folder))?;
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();

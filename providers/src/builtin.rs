@@ -10,7 +10,10 @@ use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 
-use crate::call::{AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest, PlannedChange, RawState, ReadRequest, Reply};
+use crate::call::{
+    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest,
+    PlannedChange, RawState, ReadRequest, Reply,
+};
 use crate::diagnostic::ProviderDiagnostic;
 
 /// The one managed type.

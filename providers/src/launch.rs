@@ -17,6 +17,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 
 use crate::guard;
 use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol};
+use crate::plugin_log;
 use crate::process::{self, PluginProcess};
 use crate::tls::{self, ClientIdentity, TlsError};
 
@@ -187,6 +188,11 @@ fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_director
         .env("PLUGIN_MAX_PORT", handshake::PORTS.1)
         .env("PLUGIN_UNIX_SOCKET_DIR", socket_directory.path())
         .env_remove("PLUGIN_CLIENT_CERT");
+    for name in plugin_log::LEVEL_VARIABLES {
+        if std::env::var_os(name).is_none() {
+            command.env(name, plugin_log::wanted_level());
+        }
+    }
     if let Some(identity) = identity {
         command.env("PLUGIN_CLIENT_CERT", identity.pem());
     }

@@ -6,7 +6,10 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 
 use crate::builtin::Builtin;
-use crate::call::{AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest, PlannedChange, RawState, ReadRequest, Reply};
+use crate::call::{
+    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest,
+    PlannedChange, RawState, ReadRequest, Reply,
+};
 use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
 

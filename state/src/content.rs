@@ -39,6 +39,7 @@ pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
         match step {
             StoreStep::Commit(commit) => prepare_writes(&mut commit.writes)?,
             StoreStep::Fail(failure) => prepare_writes(&mut failure.writes)?,
+            StoreStep::Checks(writes) => prepare_writes(writes)?,
             StoreStep::Resolve(resolution) => {
                 let (op, attempt) = match &mut resolution.outcome {
                     Outcome::Pending => continue,
@@ -132,9 +133,9 @@ pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usi
     for (position, (step, answer)) in steps.iter().zip(answers).enumerate().rev() {
         match answer {
             StoreAnswer::Ok { repeated: true, .. } => {
-                repeated.insert(step.op());
+                repeated.extend(step.op());
             }
-            StoreAnswer::Illegal { .. } if repeated.contains(&step.op()) => found.push(position),
+            StoreAnswer::Illegal { .. } if step.op().is_some_and(|op| repeated.contains(&op)) => found.push(position),
             _ => {}
         }
     }

@@ -82,7 +82,7 @@ impl Event {
             Event::Ended { .. } => "ended",
             Event::Step(step) => {
                 let (event, attempt, worker) = step_words(step);
-                line.op = Some(step.op());
+                line.op = step.op();
                 line.attempt = attempt;
                 line.worker = worker;
                 event
@@ -105,6 +105,7 @@ pub(crate) fn step_words(
         StoreStep::Skip { .. } => ("skip", None, None),
         StoreStep::Reopen { .. } => ("reopen", None, None),
         StoreStep::Stray(stray) => ("stray", Some(stray.attempt), Some(stray.worker.clone())),
+        StoreStep::Checks(_) => ("checks", None, None),
     }
 }
 

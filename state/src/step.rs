@@ -270,19 +270,23 @@ pub enum StoreStep {
     },
     /// Keep an object of a superseded attempt.
     Stray(Stray),
+    /// What came of all checks of the run, at its end: only [`Writes::checks`] is set. The same again writes the same
+    /// again.
+    Checks(Writes),
 }
 
 impl StoreStep {
-    /// The operation that it is about.
-    pub fn op(&self) -> OpIndex {
-        match self {
+    /// The operation that it is about; none for one about the run as a whole.
+    pub fn op(&self) -> Option<OpIndex> {
+        Some(match self {
             StoreStep::Intent(intent) => intent.op,
             StoreStep::Commit(commit) => commit.op,
             StoreStep::Fail(failure) => failure.op,
             StoreStep::Doubt { op, .. } | StoreStep::Skip { op, .. } | StoreStep::Reopen { op } => *op,
             StoreStep::Resolve(resolution) => resolution.op,
             StoreStep::Stray(stray) => stray.op,
-        }
+            StoreStep::Checks(_) => return None,
+        })
     }
 }
 

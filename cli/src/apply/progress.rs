@@ -11,6 +11,7 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
+use super::checks::Decided;
 use super::observed::Commits;
 use super::problems::in_doubt;
 use crate::render::events::{self, Counts, Hook};
@@ -18,8 +19,10 @@ use crate::render::plan as lines;
 use crate::render::progress::Board;
 use crate::view::View;
 
-/// How often something is said about operations that take long.
-pub const REMIND: Duration = Duration::from_secs(10);
+/// How often is looked whether something is to be said: times are told in seconds.
+pub const REMIND: Duration = Duration::from_secs(1);
+/// How often something is said about an operation that takes long, and about all.
+const LONG: Duration = Duration::from_secs(10);
 /// How often the standing lines are drawn at most: more often nobody could read them.
 const REDRAW: Duration = Duration::from_millis(100);
 
@@ -79,6 +82,14 @@ impl From<OperationEvent> for Happening {
     }
 }
 
+/// An operation that began.
+struct Running {
+    hook: Hook,
+    since: Instant,
+    /// How often it was said that it takes long.
+    told: u64,
+}
+
 /// How a run goes, as far as it was heard.
 pub struct Progress<'a> {
     view: &'a View,
@@ -86,7 +97,9 @@ pub struct Progress<'a> {
     /// Ids of objects before the run, by address, for what is updated or deleted.
     known: BTreeMap<String, (String, String)>,
     places: BTreeMap<String, SourceRange>,
-    running: BTreeMap<u32, (Hook, Instant)>,
+    running: BTreeMap<u32, Running>,
+    /// When the last lines about all provider instances were printed.
+    reported: Instant,
     counts: Counts,
     board: Board,
     /// When it began to be shown, and when the standing lines were last drawn.
@@ -100,6 +113,7 @@ pub struct Progress<'a> {
     /// Operations that were seen to be done.
     done: u32,
     skipped: usize,
+    decided: Decided,
     waiting: bool,
 }
 
@@ -112,6 +126,7 @@ impl<'a> Progress<'a> {
             known: BTreeMap::new(),
             places: BTreeMap::new(),
             running: BTreeMap::new(),
+            reported: Instant::now(),
             counts: Counts::default(),
             board: Board::new(operations),
             began: Instant::now(),
@@ -122,6 +137,7 @@ impl<'a> Progress<'a> {
             doubts: BTreeMap::new(),
             done: 0,
             skipped: 0,
+            decided: Decided::new(),
             waiting: false,
         }
     }
@@ -165,11 +181,26 @@ impl<'a> Progress<'a> {
         self.done
     }
 
+    /// What conditions came to.
+    pub fn decided(&mut self) -> Decided {
+        std::mem::take(&mut self.decided)
+    }
+
+    /// Notes what a condition came to. An assertion that fails is a warning, any other an error.
+    fn decide(&mut self, happening: &Happening) {
+        if happening.action != "check" || !matches!(happening.status.as_str(), "done" | "failed") {
+            return;
+        }
+        let outcome = happening.diagnostics.first().map_or(Ok(()), |problem| Err(problem.detail.to_string()));
+        self.decided.entry(happening.address.clone()).or_default().push(outcome);
+    }
+
     /// Something happened.
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
         let hook = self.hook(&happening);
         self.tally(&happening);
+        self.decide(&happening);
         match happening.status.as_str() {
             "started" => {
                 if let Some(hook) = hook {
@@ -177,7 +208,8 @@ impl<'a> Progress<'a> {
                         self.view.event(events::apply_start(&hook));
                     }
                     self.say(&lines::started_line(&hook));
-                    self.running.insert(happening.operation, (hook, Instant::now()));
+                    let running = Running { hook, since: Instant::now(), told: 0 };
+                    self.running.insert(happening.operation, running);
                 }
             }
             "done" => {
@@ -228,21 +260,27 @@ impl<'a> Progress<'a> {
     /// Says what is still running; called every [`REMIND`].
     pub fn remind(&mut self) {
         let mut long = false;
-        for (hook, since) in self.running.values_mut() {
-            if since.elapsed() < REMIND {
+        for running in self.running.values_mut() {
+            let seconds = running.since.elapsed().as_secs();
+            let periods = seconds / LONG.as_secs();
+            long |= periods > 0;
+            if periods <= running.told {
                 continue;
             }
-            long = true;
-            hook.elapsed_seconds = since.elapsed().as_secs();
-            self.view.event(events::apply_progress(hook));
+            running.told = periods;
+            running.hook.elapsed_seconds = seconds;
+            self.view.event(events::apply_progress(&running.hook));
             if self.view.shows_progress() {
-                self.view.line(&lines::progress_line(hook));
+                self.view.line(&lines::progress_line(&running.hook));
             }
         }
         if self.view.has_standing_lines() {
             self.draw();
-        } else if (long || self.board.has_several()) && self.view.shows_progress() {
-            self.board.plain(self.began.elapsed()).iter().for_each(|line| self.view.line(line));
+        } else if self.reported.elapsed() >= LONG {
+            self.reported = Instant::now();
+            if (long || self.board.has_several()) && self.view.shows_progress() {
+                self.board.plain(self.began.elapsed()).iter().for_each(|line| self.view.line(line));
+            }
         }
     }
 

@@ -141,13 +141,14 @@ async fn plan_and_apply(
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {
             (
-                "Do you really want to destroy all of this?",
-                "Nothing of it can be brought back.\nOnly 'yes' is accepted.",
+                "Do you really want to destroy all resources?",
+                "Weft will destroy everything that is shown above, and nothing of it can be brought back.\n\
+                 Only 'yes' will be accepted to confirm.",
             )
         } else {
             (
                 "Do you want to perform these actions?",
-                "Weft will perform the actions described above.\nOnly 'yes' is accepted.",
+                "Weft will perform the actions described above.\nOnly 'yes' will be accepted to approve.",
             )
         };
         if !Prompt::new().confirm(question, detail) {
@@ -288,6 +289,7 @@ impl<'a> Site<'a> {
     ) -> Result<Exit, Vec<Diagnostic>> {
         let Invocation { arguments, context, view, .. } = invocation;
         let imported = events::Counts::of_plan(&work.plan.changes).import;
+        let known = apply::checks::Known::of(&work.plan);
         let mut ending = if !work.plan.manifest.applyable {
             Ending::default()
         } else {
@@ -308,6 +310,10 @@ impl<'a> Site<'a> {
             }
         };
         ending.counts.import = imported;
+        if let Site::Here(store) = self {
+            let stored = apply::checks::store(store.as_ref(), &known, &ending.decided).await;
+            stored.map_err(|error| vec![store::problem(&error)])?;
+        }
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;
             conclude(invocation, &ending, &after, destroy);

@@ -42,7 +42,7 @@ pub const IMPORT: Command = Command {
         ],
     ],
     mixed: false,
-    on_mistake: OnMistake::Hint,
+    on_mistake: OnMistake::Usage,
     events: false,
     run: |invocation| import(invocation).unwrap_or_else(|exit| exit),
 };

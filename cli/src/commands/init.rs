@@ -45,7 +45,7 @@ pub const INIT: Command = Command {
             switch("ignore-remote-version", ""),
             switch("migrate-state", "Take the state along to where other backend settings put it."),
             switch("force-copy", "The same without asking."),
-            text("backend-config", "WHAT", ""),
+            text("backend-config", "WHAT", "A setting NAME=VALUE of the backend, or a file of such. May be given several times."),
             text("from-module", "DIR", "Begin with a copy of this module; the directory must be empty."),
             text("test-directory", "DIR", ""),
         ],
@@ -60,7 +60,6 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     view.event(events::version());
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
-    invocation.refuse_unsupported(&["backend-config"])?;
     if arguments.switch("migrate-state", false) && arguments.switch("reconfigure", false) {
         return Err(invocation.mistake(&Diagnostic::error(
             "Invalid init options",

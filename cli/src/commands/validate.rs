@@ -59,7 +59,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     }
     let failed = has_errors(&problems);
     if json {
-        view.document(&(document(view, &problems).to_string() + "\n"));
+        view.document(&format!("{:#}\n", document(view, &problems)));
     } else {
         view.diagnostics(&problems);
         if !failed {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_coordinator::client::connect_worker;
+use weft_coordinator::client::{ClientError, connect_worker};
 use weft_coordinator::process;
 use weft_executor::{Channel, Ended, Worker, WorkerOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 
-use crate::apply::coordinator;
+use crate::apply::{client_problem, coordinator};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
@@ -131,6 +131,12 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, address: Str
                         view.aside("The connection to the coordinator broke; trying again.")
                     }
                 }
+            }
+            // Trying again does not help.
+            Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
+                return Err(client_problem(error).into_iter().next().unwrap_or_else(|| {
+                    Diagnostic::error("Coordinator does not answer", format!("Nobody answers at {address}."))
+                }));
             }
             Err(error) if !told => {
                 told = true;

@@ -1,11 +1,10 @@
 //! `weft workspace list`, `show`, `new`, `select`, `delete`: workspaces beside the local state.
 
-use std::path::{Path, PathBuf};
-
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::ResourceMode;
 use weft_state::tfstate::StateFile;
 
+use crate::backend::LocalBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
@@ -75,21 +74,9 @@ pub const DELETE: Command = Command {
     ..LIST
 };
 
-/// The folder of all workspaces but the default one.
-fn folder(invocation: &Invocation<'_>) -> Result<PathBuf, Exit> {
-    Place::workspaces(&invocation.arguments).map_err(|problems| invocation.fail(&problems))
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.retain(|name| name != DEFAULT_WORKSPACE);
-    names.sort();
-    names.insert(0, DEFAULT_WORKSPACE.to_owned());
-    names
+/// What says where the states of all workspaces are.
+fn backend(invocation: &Invocation<'_>) -> Result<LocalBackend, Exit> {
+    Place::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
 }
 
 fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
@@ -99,7 +86,7 @@ fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let selected = selected(invocation)?;
-    let mut names = names(&folder(invocation)?);
+    let mut names = backend(invocation)?.workspaces();
     if !names.contains(&selected) {
         names.push(selected.clone());
         names[1..].sort();
@@ -147,7 +134,7 @@ fn not_overridden(invocation: &Invocation<'_>, name: &str, what: &str) -> Result
 }
 
 fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
-    Ok(names(&folder(invocation)?).iter().any(|known| known == name))
+    Ok(backend(invocation)?.workspaces().iter().any(|known| known == name))
 }
 
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
@@ -167,14 +154,14 @@ fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 }
 
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
-    let path = folder(invocation)?.join(name);
+    let path = backend(invocation)?.folder().join(name);
     std::fs::create_dir_all(&path).map_err(|error| {
         invocation.fail(&[Diagnostic::error("Cannot make workspace", format!("{}: {error}.", path.display()))])
     })
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    let Invocation { arguments, view, .. } = invocation;
+    let Invocation { arguments, context, view, .. } = invocation;
     let name = wanted(invocation)?;
     not_overridden(invocation, name, "workspace")?;
     if exists(invocation, name)? {
@@ -188,7 +175,7 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     make(invocation, name)?;
     if let Some(file) = given {
-        let place = Place::of_workspace(arguments, name).map_err(|problems| invocation.fail(&problems))?;
+        let place = Place::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
         change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
     }
     remember(invocation, name)?;
@@ -231,7 +218,7 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    let Invocation { arguments, view, .. } = invocation;
+    let Invocation { arguments, context, view, .. } = invocation;
     let name = wanted(invocation)?;
     let fail = |summary: String, detail: &str| invocation.fail(&[Diagnostic::error(summary, detail)]);
     if !exists(invocation, name)? {
@@ -247,7 +234,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         ));
     }
     let force = arguments.switch("force", false);
-    let place = Place::of_workspace(arguments, name).map_err(|problems| invocation.fail(&problems))?;
+    let place = Place::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
     let tracked = change(invocation, &place, |snapshot| {
         let managed = snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed);
         let tracked: Vec<String> = managed.map(|stored| format!("\n  - {}", stored.record.address)).collect();
@@ -263,7 +250,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         Ok((Change::Nothing, !tracked.is_empty()))
     })?;
-    let path = folder(invocation)?.join(name);
+    let path = backend(invocation)?.folder().join(name);
     std::fs::remove_dir_all(&path)
         .map_err(|error| fail("Cannot delete workspace".to_owned(), &format!("{}: {error}.", path.display())))?;
     let (reset, green, yellow) = (view.escape("0"), view.escape("32"), view.escape("33"));

@@ -33,6 +33,8 @@ pub fn text(
         instances: snapshot.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
         checks: snapshot.checks.clone(),
     };
+    // Plans carry no schemas of what is built in.
+    let builtin = weft_providers::Builtin.schema();
     for (address, prior) in refreshed {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {
@@ -48,7 +50,10 @@ pub fn text(
             continue;
         }
         let source = record.provider.parse::<ProviderInstance>().ok().map(|instance| instance.source);
-        let schema = source.and_then(|source| schema_of(schemas.get(&source)?, address));
+        let schema = source.and_then(|source| match schemas.get(&source) {
+            None if source.is_builtin() => schema_of(&builtin, address),
+            known => schema_of(known?, address),
+        });
         if let Some(object) = schema.and_then(|schema| object(prior, schema)) {
             record.current = Some(object);
         }

@@ -4,7 +4,7 @@
 //! is sensitive; `objects` puts objects into the tree of modules; `stored` reads a state, `checks` the results of
 //! checks, and `relevant` says which attributes a plan rests on.
 
-mod checks;
+pub mod checks;
 mod objects;
 mod plan;
 mod relevant;

@@ -198,6 +198,7 @@ impl Coordinator {
     }
 
     pub(super) fn finished_badly(&mut self, position: Position, diagnostics: Opaque) {
+        self.note_check(position, &diagnostics);
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, ProgressKind::Failed, diagnostics);

@@ -12,7 +12,7 @@ impl Coordinator {
     pub(super) fn settle_down(&mut self) -> Vec<Command> {
         if self.end.is_none() {
             self.dispatch();
-            self.end = self.reason_to_end();
+            self.end = self.reason_to_end().filter(|reason| !self.write_checks(*reason));
         }
         let mut commands = Vec::new();
         if !self.steps.is_empty() && !matches!(self.end, Some(FinishReason::Fenced)) {

@@ -323,9 +323,10 @@ fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
     core.step(2, said("a", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(3, ok(1));
     assert!(started(&core.step(4, hello("b"))).is_empty(), "the shard is held");
-    let moved = core.step(5, Event::Leaving(WorkerId("a/1".to_owned())));
+    core.step(5, Event::Leaving(WorkerId("a/1".to_owned())));
+    let moved = core.step(6, said("a", FromWorker::Returned(tasks[1])));
     assert!(orders(&moved).iter().any(|order| matches!(order, Order::Open { .. })), "the shard has moved");
-    let again = started(&core.step(6, said("a", FromWorker::Returned(tasks[1]))));
+    let again = started(&moved);
     assert_eq!(again, [Task { operation: 1, attempt: Attempt(2) }]);
     core.step(7, said("a", done(tasks[0])));
     let told = core.step(8, ok(1));

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use prost::Message;
 use weft_coordinator::WorkerEnd;
 use weft_coordinator::process::incarnation;
+use weft_coordinator::result::encode_diagnostics;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
 
 /// How a test worker behaves.
@@ -81,7 +83,9 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                         }
                         let (address, _) = &addresses[&task.operation];
                         let outcome = if habits.failing.contains(address) {
-                            proto::task_result::Outcome::Failed(proto::Failed::default())
+                            let words = [Diagnostic::error("No", "The provider does not want to.")];
+                            let diagnostics = encode_diagnostics(&words).0;
+                            proto::task_result::Outcome::Failed(proto::Failed { diagnostics, ..Default::default() })
                         } else if habits.doubtful.contains(address) {
                             let reason = "no reply".to_owned();
                             proto::task_result::Outcome::InDoubt(proto::InDoubt { reason, ..Default::default() })

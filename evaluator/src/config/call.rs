@@ -141,7 +141,10 @@ fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> V
             );
             continue;
         };
-        if child_key.is_some() || matches!(bare.kind(), ExprKind::Index { .. }) {
+        let keyed = bare.as_traversal().is_some_and(|traversal| {
+            traversal.steps.iter().any(|step| !matches!(step.kind, weft_syntax::StepKind::Attribute(_)))
+        });
+        if keyed || child_key.is_some() || matches!(bare.kind(), ExprKind::Index { .. }) {
             compiling.error(
                 "Invalid module provider configuration",
                 "The left side names a configuration in the child module as a whole: it has no instance keys.",

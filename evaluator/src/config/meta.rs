@@ -10,7 +10,7 @@ use weft_syntax::{BodyId, ExprKind, Expression, Key, StepKind, Traversal, Tree, 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
 use super::{Condition, Lifecycle, ProviderReference, Repetition};
-use crate::reference::{Reference, resolve};
+use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
 pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<Expression>)> {
@@ -40,7 +40,38 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
             Err(problem) => diagnostics.push(problem),
         }
     }
+    provider_calls(expression, &mut found);
     found
+}
+
+/// Calls of providers' functions in an expression.
+fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
+    // Most files have none.
+    if !expression.text().contains("provider::") {
+        return;
+    }
+    let mut pending = vec![expression.id];
+    while let Some(id) = pending.pop() {
+        let kind = &expression.tree.node(id).kind;
+        if let ExprKind::Call(call) = kind {
+            let parts: Vec<&str> = call.name.split("::").collect();
+            let named = match parts.as_slice() {
+                ["provider", name, _] => Some((SmolStr::new(*name), None)),
+                ["provider", name, alias, _] => Some((SmolStr::new(*name), Some(SmolStr::new(*alias)))),
+                _ => None,
+            };
+            found.extend(named.map(|(name, alias)| Reference {
+                subject: Subject::ProviderFunction(name, alias),
+                steps: 0,
+                range: expression.tree.range(call.name_span),
+                keyed: false,
+                leads_on: false,
+                attribute: None,
+                attribute_range: None,
+            }));
+        }
+        kind.for_each_child(|child| pending.push(child));
+    }
 }
 
 /// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
@@ -60,6 +91,7 @@ pub(super) fn references_of_body(
                 continue;
             }
             let expression = tree.expression(attribute.expression);
+            provider_calls(&expression, &mut found);
             for traversal in references(&expression) {
                 if bound.contains(&traversal.root.text) {
                     continue;

@@ -73,9 +73,11 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
 
 fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut passed: BTreeMap<Name, &super::PassedProvider> = BTreeMap::new();
+    let mut duplicate = false;
     for one in &call.providers {
         let name = (one.child_name.clone(), one.child_alias.clone());
         if let Some(first) = passed.get(&name) {
+            duplicate = true;
             diagnostics.push(
                 Diagnostic::error(
                     "Duplicate provider address",
@@ -91,6 +93,9 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
             continue;
         }
         passed.insert(name, one);
+    }
+    if duplicate {
+        return;
     }
     let aliases: BTreeSet<Name> =
         child.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned()).collect();
@@ -187,12 +192,20 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
             }
         }
     }
+    // One for each local name, at the last of its blocks.
+    let mut empty: BTreeMap<&SmolStr, &ProviderBlock> = BTreeMap::new();
     for block in child.providers.values().filter(|block| !block.is_configured()) {
+        let last = empty.entry(&block.local_name).or_insert(block);
+        if last.range < block.range {
+            *last = block;
+        }
+    }
+    for block in empty.into_values() {
         diagnostics.push(
             Diagnostic::warning(
                 "Redundant empty provider block",
                 "A module says which providers it needs in required_providers, with configuration_aliases for further \
-                 configurations. This block says nothing more and can be taken out.",
+                 configurations. Its empty blocks of this provider say nothing more and can be taken out.",
             )
             .at(block.range.clone()),
         );
@@ -315,6 +328,10 @@ pub(super) fn warn_of_same(
     expression: &Expression,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
+    // Keys that are written out cannot go without the resource being changed too.
+    if weft_syntax::references(expression).is_empty() {
+        return;
+    }
     let Some(text) = compact(expression) else { return };
     for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
         let (Some(provider), Repetition::ForEach(own)) = (&resource.provider, &resource.repetition) else { continue };

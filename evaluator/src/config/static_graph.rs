@@ -296,6 +296,12 @@ fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
             Subject::Resource(resource) if module.resources.contains_key(resource) => {
                 Some(Node::Resource(here.clone(), resource.clone()))
             }
+            // Functions of a provider without an alias are called in a process that is not configured.
+            Subject::ProviderFunction(name, alias @ Some(_))
+                if module.providers.get(&(name.clone(), alias.clone())).is_some_and(|block| block.for_each.is_none()) =>
+            {
+                Some(Node::Provider(here.clone(), name.clone(), alias.clone()))
+            }
             Subject::Module(name, output) => {
                 let child = module.children.get(name)?;
                 match output {

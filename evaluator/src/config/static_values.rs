@@ -276,6 +276,11 @@ impl StaticValues {
                 });
             }
             Subject::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
+            Subject::ProviderFunction(name, _) => {
+                let detail = format!("{who} has to be known before planning, so no function of {name} can be called.");
+                problems.push(error("Provider function in static context", detail));
+                return None;
+            }
             other => {
                 problems.push(dynamic(described(other)));
                 return None;
@@ -311,6 +316,7 @@ fn described(subject: &Subject) -> String {
         Subject::Variable(name) => format!("var.{name}"),
         Subject::Local(name) => format!("local.{name}"),
         Subject::Path(name) => format!("path.{name}"),
+        Subject::ProviderFunction(name, _) => format!("provider::{name}"),
     }
 }
 

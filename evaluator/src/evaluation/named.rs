@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert_with_defaults;
+use weft_expressions::symbolic::replace_formulas;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::{Deprecation, Marks};
 use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
@@ -50,6 +52,14 @@ impl ModuleNode {
             let value = match &node.caller {
                 Some(_) => node.argument(&variable).await?,
                 None => node.root_variable(&variable).await?,
+            };
+            // Given again at apply, where it may be another one.
+            let value = if variable.ephemeral && node.caller.is_none() && !node.evaluation.is_validation() {
+                let input = FormulaOp::Input(variable.name.clone());
+                let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
+                replace_formulas(&value, &formula)
+            } else {
+                value
             };
             let mut marks = Marks::NONE;
             if variable.sensitive {
@@ -253,7 +263,7 @@ impl ModuleNode {
                     "Output does not allow ephemeral value",
                     "This output holds values that must not be stored. An output of a child module may say ephemeral = true.",
                 )
-                .at(output.range.clone()),
+                .at(output.value.range()),
             );
         }
         let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };

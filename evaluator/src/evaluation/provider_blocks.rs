@@ -186,7 +186,10 @@ impl ModuleNode {
             let block = node.config.providers.get(&(local_name.clone(), alias.clone()));
             let passed = node.caller.as_ref().and_then(|caller| {
                 let name = (&local_name, &alias);
-                caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name).cloned()
+                let passed = caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name)?;
+                // A configuration of another provider is taken for none, as in OpenTofu.
+                let theirs = caller.parent.config.provider_source(&passed.parent.local_name);
+                (theirs == source || alias.is_some()).then(|| passed.clone())
             });
             let own = match block {
                 // An empty block in a child stands for what the caller passes, if it does.
@@ -199,6 +202,12 @@ impl ModuleNode {
                 return Ok(Found { origin: blocks.origin.clone(), blocks, key: None, named });
             }
             let Some(caller) = &node.caller else {
+                if node.evaluation.is_validation() && node.config.promises(&local_name, alias.as_ref()) {
+                    // A module that is looked at alone may be one that is called.
+                    let instances = BTreeMap::new();
+                    let blocks = Arc::new(ProviderInstances { keyed: false, instances, origin: None });
+                    return Ok(Found { blocks, key: None, origin: None, named: (node.address.clone(), source, alias) });
+                }
                 return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
             };
             match passed {

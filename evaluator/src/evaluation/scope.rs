@@ -94,6 +94,8 @@ pub(crate) struct ReadyScope {
     values: BTreeMap<Subject, Value>,
     repeated: Repeated,
     module_path: String,
+    /// The module whose expressions are evaluated.
+    node: Arc<ModuleNode>,
     evaluation: Arc<Evaluation>,
 }
 
@@ -153,14 +155,11 @@ impl Scope for ReadyScope {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Provider functions not supported yet",
-            format!("The function {name} belongs to a provider; this version of Weft cannot call those yet."),
-        ))
+        self.node.provider_function(name)
     }
 
-    fn call_provider_function(&self, function: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(FunctionError::new(format!("the function {} of a provider cannot be called yet", function.function)))
+    fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
+        self.node.call_provider_function(function, arguments)
     }
 }
 
@@ -247,6 +246,7 @@ impl ModuleNode {
             values,
             repeated: repeated.clone(),
             module_path: self.config.dir.clone(),
+            node: self.clone(),
             evaluation: self.evaluation.clone(),
         })
     }

@@ -1,12 +1,13 @@
 //! Data sources: read now, or planned to be read at apply.
 
-use weft_evaluator::glue::DesiredInstance;
+use weft_evaluator::glue::{DesiredInstance, Failed};
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::codec::json;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::graph::{Action, PriorObject, StateRecord};
 use weft_graph_format::origin::Origin;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_graph_format::value::Value;
 
 use super::changing::planned_result;
@@ -17,6 +18,25 @@ use crate::prior::{sensitive_in, with_schema_marks};
 use crate::watch::Looking;
 
 impl Planning {
+    /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
+    pub(crate) async fn plan_check_data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        let check = desired.block.check.clone().unwrap_or_default();
+        let module = desired.address.module.clone();
+        let problems = match self.plan_data(desired).await {
+            Ok(value) => return Ok(value),
+            Err(problems) => problems,
+        };
+        let messages = problems.iter().map(|problem| problem.summary.to_string()).collect();
+        for problem in problems {
+            self.report_all(vec![Diagnostic { severity: Severity::Warning, ..problem }]);
+        }
+        let name = format!("check.{check}");
+        let address = if module.is_root() { name } else { format!("{module}.{name}") };
+        let result = CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages };
+        self.checks.lock().insert((result.kind, result.address.clone()), result);
+        Err(Failed)
+    }
+
     /// Reads a data source, or plans to.
     pub(crate) async fn plan_data(&self, desired: DesiredInstance) -> Result<Value, Vec<Diagnostic>> {
         let text = desired.address.to_string();
@@ -106,10 +126,46 @@ impl Planning {
         }
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
         self.watch.end(&desired.address, Looking::ReadDone, &value, began).await;
-        self.note_data(&desired, &value, record);
+        self.note_data(&desired, &value, record.clone());
+        if desired.block.check.is_some() && !self.options.destroy {
+            self.plan_nested_read(&desired, &value, record);
+        }
         let value = with_schema_marks(&value, schema);
         let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
         Ok(value.add_origin(origin.as_ref()))
+    }
+
+    /// What a check block looks at is looked at again when the plan is carried out.
+    fn plan_nested_read(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) {
+        let (bare, marks) = value.unmark_with_paths();
+        let opened = self.opened(&desired.provider);
+        let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
+        let operation = self.builder.read_data(
+            desired.address.clone(),
+            opened.provider,
+            desired.config.unmark_deep().0.to_formula(),
+            without_provenance(&bare),
+            record,
+            marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
+            Self::shard(&desired.provider),
+            Origin::union(waits.into_iter().flatten()),
+        );
+        self.applied(&desired.provider, operation);
+        self.changes.lock().push(ResourceChange {
+            address: desired.address.clone(),
+            previous_address: None,
+            deposed: None,
+            provider: desired.provider.clone(),
+            action: ChangeAction::Only(Action::Read),
+            reason: Reason::ReadBecauseCheckNested,
+            before: Value::null(value.ty()),
+            after: without_provenance(value),
+            replace_paths: Vec::new(),
+            importing: None,
+            before_record: None,
+            schema_version: desired.schema.version,
+        });
+        self.claim(desired.address.to_string(), true);
     }
 
     /// Whether something that the block names directly is going to change.
@@ -142,7 +198,7 @@ impl Planning {
             if stored.is_some() {
                 self.records.lock().push(PendingRecord::new(address, None, desired.provider.clone()));
             }
-        } else if !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
+        } else if desired.block.check.is_none() && !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
             self.records.lock().push(PendingRecord::new(address, Some(object), desired.provider.clone()));
         }
     }

@@ -8,11 +8,10 @@ use smol_str::SmolStr;
 use weft_evaluator::glue::{
     Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput,
 };
+use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::Formula;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
@@ -61,8 +60,9 @@ impl Glue for Planning {
         self.checks.lock().insert((result.kind, result.address.clone()), result);
     }
 
-    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+    async fn managed(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
         self.desired.lock().insert(desired.address.clone());
+        desired.config = self.impure_apart(&desired.address.to_string(), desired.config);
         let outcome =
             if self.options.destroy { self.destroy_managed(desired).await } else { self.plan_managed(desired).await };
         outcome.map_err(|problems| {
@@ -71,8 +71,12 @@ impl Glue for Planning {
         })
     }
 
-    async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+    async fn data(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
         self.desired.lock().insert(desired.address.clone());
+        desired.config = self.impure_apart(&desired.address.to_string(), desired.config);
+        if desired.block.check.is_some() {
+            return self.plan_check_data(desired).await;
+        }
         self.plan_data(desired).await.map_err(|problems| {
             self.report_all(problems);
             Failed
@@ -107,15 +111,7 @@ impl Glue for Planning {
                 return Transform::Replace(part.clone());
             }
             let label = if path.0.is_empty() { SmolStr::new(name) } else { SmolStr::from(format!("{name}{path}")) };
-            let operation = self.builder.evaluate(label, formula.clone(), part.deep_origin());
-            let result = Formula::new(
-                weft_graph_format::formula::FormulaOp::Result(operation.id(), Path::ROOT),
-                formula.ty().clone(),
-                formula.range().cloned(),
-            );
-            // The operation waits for all that the value came from, so waiting for it is enough.
-            let replaced = weft_expressions::symbolic::replace_formulas(&part.without_provenance(), &result);
-            Transform::Replace(replaced.add_origin(Some(&Origin::after(operation.id()))))
+            Transform::Replace(self.evaluated(label, part, formula))
         })
     }
 
@@ -142,13 +138,11 @@ impl Glue for Planning {
     async fn provider_function(
         &self,
         source: &ProviderSource,
+        instance: Option<&ProviderInstance>,
         function: &str,
-        _: Vec<Value>,
-    ) -> Result<Value, Diagnostic> {
-        Err(Diagnostic::error(
-            "Provider functions not supported yet",
-            format!("The function {function} of {} cannot be called by this version of Weft.", source.for_display()),
-        ))
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        self.providers.call_function(source, instance, function, &arguments).await
     }
 
     fn report(&self, diagnostic: Diagnostic) {

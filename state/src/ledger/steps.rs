@@ -90,6 +90,7 @@ impl Ledger {
                 OpStatus::Failed | OpStatus::Skipped => Ok(Fresh::New),
                 _ => Err(illegal(run, *op)),
             },
+            StoreStep::Checks(writes) => self.examine_writes(id, run, writes).map(|()| Fresh::New),
             StoreStep::Stray(stray) => {
                 let known = run.strays.contains_key(&digest_of(stray));
                 Ok(if known { Fresh::Repeated } else { Fresh::New })
@@ -243,7 +244,7 @@ impl Ledger {
             StoreStep::Stray(stray) => {
                 run.strays.insert(digest_of(stray), stray.clone());
             }
-            StoreStep::Doubt { .. } => {}
+            StoreStep::Doubt { .. } | StoreStep::Checks(_) => {}
         }
         match writes_of(step) {
             Some(writes) => self.write(id, writes, state),
@@ -325,6 +326,7 @@ pub(crate) fn writes_of(step: &StoreStep) -> Option<&Writes> {
     match step {
         StoreStep::Commit(commit) => Some(&commit.writes),
         StoreStep::Fail(failure) => Some(&failure.writes),
+        StoreStep::Checks(writes) => Some(writes),
         StoreStep::Resolve(resolution) => match &resolution.outcome {
             Outcome::Done(commit) => Some(&commit.writes),
             Outcome::Failed(failure) => Some(&failure.writes),

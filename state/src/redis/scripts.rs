@@ -28,10 +28,11 @@ pub(super) enum Script {
     Finish,
     Prune,
     Edit,
+    Checks,
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 15] = [
+const SOURCES: [(Script, bool, &str); 16] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
@@ -47,6 +48,7 @@ const SOURCES: [(Script, bool, &str); 15] = [
     (Script::Finish, false, include_str!("scripts/finish.lua")),
     (Script::Prune, false, include_str!("scripts/prune.lua")),
     (Script::Edit, true, include_str!("scripts/edit.lua")),
+    (Script::Checks, true, include_str!("scripts/checks.lua")),
 ];
 
 /// The scripts with the names by which the server knows them.

@@ -47,7 +47,7 @@ impl Calls<'_> {
     /// [`StoreError::TooLarge`].
     pub(super) fn step(&self, step: &StoreStep) -> Result<Cmd, StoreError> {
         let (event, attempt, worker) = step_words(step);
-        let line = line(event, Some(step.op()), attempt, worker.as_ref());
+        let line = line(event, step.op(), attempt, worker.as_ref());
         let digest = digest_of(step).hex();
         let run = &self.lease.run;
         let base = [self.keys.meta(), self.keys.run(run), self.keys.ops(run), self.keys.journal(run)];
@@ -63,6 +63,12 @@ impl Calls<'_> {
             }
             StoreStep::Skip { op, .. } => self.mark(&base, *op, OpStatus::Skipped, "PF", &line, &digest),
             StoreStep::Reopen { op } => self.mark(&base, *op, OpStatus::Pending, "FS", &line, &digest),
+            StoreStep::Checks(writes) => {
+                let mut command = self.writing(Script::Checks);
+                command.arg(line).arg(digest);
+                add_writes(&mut command, writes)?;
+                command
+            }
             StoreStep::Stray(stray) => {
                 let keys = [self.keys.meta(), self.keys.run(run), self.keys.strays(run), self.keys.journal(run)];
                 let mut command = self.begin(Script::Stray, &keys);

@@ -21,11 +21,23 @@ use crate::store::Place;
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
-    let now = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
-    if arguments.switch("reconfigure", false) {
-        return now.remember(&context.data_directory).map_err(one);
+    let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
+    if arguments.has("backend-config") && !written.configured {
+        invocation.view.diagnostics(&[Diagnostic::warning(
+            "Missing backend configuration",
+            "-backend-config was used without a \"backend\" block in the configuration, and is ignored. Add to the \
+             configuration:\n\nterraform {\n  backend \"local\" {}\n}",
+        )]);
     }
-    let before = LocalBackend::remembered(&context.data_directory).map_err(one)?;
+    let now = match written.configured {
+        true => written.clone().with(arguments.values("backend-config")),
+        false => Ok(written.clone()),
+    };
+    let now = now.map_err(|problems| invocation.fail(&problems))?;
+    if arguments.switch("reconfigure", false) {
+        return now.remember(&written, &context.data_directory).map_err(one);
+    }
+    let before = LocalBackend::remembered(&context.data_directory).map_err(one)?.settings;
     if before == now {
         return Ok(());
     }
@@ -39,7 +51,7 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
         )));
     }
     move_states(invocation, &before, &now)?;
-    now.remember(&context.data_directory).map_err(one)?;
+    now.remember(&written, &context.data_directory).map_err(one)?;
     tell(invocation, "\nSuccessfully configured the backend \"local\"! Weft will use it from now on.");
     Ok(())
 }

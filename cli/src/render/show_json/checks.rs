@@ -8,24 +8,33 @@ use weft_state::CheckRecord;
 
 use super::objects::key;
 
+/// The results by object of the configuration.
+pub fn by_config(results: &[CheckResult]) -> IndexMap<(CheckedKind, String), Vec<&CheckResult>> {
+    let mut found: IndexMap<(CheckedKind, String), Vec<&CheckResult>> = IndexMap::new();
+    for result in results {
+        found.entry((result.kind, without_keys(&result.address))).or_default().push(result);
+    }
+    found
+}
+
+/// What is said of several instances together.
+pub fn worst(instances: &[&CheckResult]) -> CheckStatus {
+    instances.iter().map(|result| result.status).max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
+}
+
 /// The results in a plan: one entry for each object of the configuration, with its instances.
 pub fn planned(results: &[CheckResult]) -> Json {
-    let mut by_config: IndexMap<(CheckedKind, String), Vec<&CheckResult>> = IndexMap::new();
-    for result in results {
-        by_config.entry((result.kind, without_keys(&result.address))).or_default().push(result);
-    }
-    by_config
+    by_config(results)
         .into_iter()
         .map(|((kind, config), instances)| {
-            let worst = instances.iter().map(|result| rank(result.status)).max().unwrap_or(0);
-            let status = instances.iter().find(|result| rank(result.status) == worst).map(|result| result.status);
+            let status = worst(&instances);
             let instances: Vec<Json> = instances
                 .iter()
                 .map(|result| instance(&result.address, result.status.word(), &result.messages))
                 .collect();
             json!({
                 "address": address(kind_word(kind), &config),
-                "status": status.unwrap_or(CheckStatus::Unknown).word(),
+                "status": status.word(),
                 "instances": instances,
             })
         })

@@ -1,0 +1,99 @@
+//! What came of checks: written to the state as a whole when a term ends, since each write replaces all of it.
+
+use std::collections::BTreeMap;
+
+use weft_state::{CheckRecord, Opaque, StoreStep, Writes};
+
+use super::answers::Step;
+use super::{Coordinator, Position};
+use crate::event::FinishReason;
+use crate::outline::OperationKind;
+use crate::result::decode_diagnostics;
+use crate::status::Status;
+
+/// What the operations of one object say.
+#[derive(Default)]
+struct Checked<'op> {
+    open: bool,
+    failures: Vec<&'op CheckFailure>,
+}
+
+/// Why a check did not pass.
+#[derive(Clone, Debug)]
+pub(super) struct CheckFailure {
+    /// The condition does not hold; else it could not be evaluated.
+    holds_not: bool,
+    message: String,
+}
+
+impl Coordinator {
+    /// Remembers why a check failed.
+    pub(super) fn note_check(&mut self, position: Position, diagnostics: &Opaque) {
+        if self.operation(position).kind != OperationKind::Check {
+            return;
+        }
+        let failure = decode_diagnostics(diagnostics).into_iter().find(|diagnostic| diagnostic.is_error());
+        let Some(failure) = failure else { return };
+        let holds_not = failure.summary.ends_with("condition failed") || failure.summary.starts_with("Invalid value");
+        self.check_failures.insert(position, CheckFailure { holds_not, message: failure.detail });
+    }
+
+    /// At the end of a term: gives the results of checks to the store, where they are not there yet. Says whether the
+    /// end has to wait for that.
+    pub(super) fn write_checks(&mut self, reason: FinishReason) -> bool {
+        let early = matches!(reason, FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused);
+        if early || self.options.only_resolve || std::mem::replace(&mut self.checks_written, true) {
+            return false;
+        }
+        let results = Some(self.check_results()).filter(|results| !results.is_empty());
+        if results == self.checks_stored {
+            return false;
+        }
+        self.store(Step::Told, StoreStep::Checks(Writes { checks: Some(results), ..Writes::default() }));
+        true
+    }
+
+    /// The plan's results with what the run has found.
+    fn check_results(&self) -> Vec<CheckRecord> {
+        let mut found: BTreeMap<&str, Checked<'_>> = BTreeMap::new();
+        for (position, operation) in self.outline.operations.iter().enumerate() {
+            if operation.kind != OperationKind::Check {
+                continue;
+            }
+            let checked = found.entry(&operation.address).or_default();
+            match self.ops[position].status {
+                Status::Done => {}
+                Status::Failed => checked.failures.extend(self.check_failures.get(&(position as Position))),
+                _ => checked.open = true,
+            }
+        }
+        let mut records = self.outline.checks.clone();
+        for record in &mut records {
+            let mut worst = 0;
+            for object in record.objects.iter_mut().flatten() {
+                match found.get(object.object_addr.as_str()) {
+                    Some(checked) if !checked.failures.is_empty() => {
+                        let erred = checked.failures.iter().any(|failure| !failure.holds_not);
+                        object.status = if erred { "error" } else { "fail" }.to_owned();
+                        let messages = checked.failures.iter().filter(|failure| failure.holds_not);
+                        object.failure_messages.extend(messages.map(|failure| failure.message.clone()));
+                    }
+                    Some(checked) if !checked.open && object.status == "unknown" => object.status = "pass".to_owned(),
+                    _ => {}
+                }
+                worst = worst.max(rank(&object.status));
+            }
+            if record.objects.is_some() {
+                record.status = RANKS[worst].to_owned();
+            }
+        }
+        records
+    }
+}
+
+/// Each hides those before it.
+const RANKS: [&str; 4] = ["pass", "unknown", "fail", "error"];
+
+fn rank(status: &str) -> usize {
+    RANKS.iter().position(|rank| *rank == status).unwrap_or_default()
+}

@@ -1,0 +1,161 @@
+//! Functions of providers: which provider a name means, and the call.
+//!
+//! Expressions are evaluated without waiting; a call of a provider waits on a thread that may block meanwhile.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use weft_expressions::evaluate::ProviderFunction;
+use weft_expressions::functions::FunctionError;
+use weft_expressions::terraform_functions;
+use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::value::Value;
+
+use super::calls::ModuleNode;
+use crate::glue::Failed;
+
+/// The parts of `provider::NAME::FUNCTION` and `provider::NAME::ALIAS::FUNCTION`.
+struct FunctionName<'a> {
+    provider: SmolStr,
+    alias: Option<SmolStr>,
+    function: &'a str,
+}
+
+impl FunctionName<'_> {
+    fn read(name: &str) -> Option<FunctionName<'_>> {
+        let parts: Vec<&str> = name.split("::").collect();
+        match parts.as_slice() {
+            ["provider", provider, function] => {
+                Some(FunctionName { provider: SmolStr::new(*provider), alias: None, function: *function })
+            }
+            ["provider", provider, alias, function] => Some(FunctionName {
+                provider: SmolStr::new(*provider),
+                alias: Some(SmolStr::new(*alias)),
+                function: *function,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Waits for a future where nothing else may be waited for. None where there is no runtime that allows it.
+fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
+    let runtime = Handle::try_current().ok()?;
+    match runtime.runtime_flavor() {
+        RuntimeFlavor::CurrentThread => None,
+        _ => Some(tokio::task::block_in_place(|| runtime.block_on(future))),
+    }
+}
+
+/// The instance that a function was found for: the text of a provider function's `provider`.
+fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
+    match text.parse::<ProviderSource>() {
+        Ok(source) => Some((source, None)),
+        Err(_) => {
+            let instance = text.parse::<ProviderInstance>().ok()?;
+            Some((instance.source.clone(), Some(instance)))
+        }
+    }
+}
+
+impl ModuleNode {
+    /// The function of a name, and the provider that is to be asked.
+    pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        let unknown = |summary: &str, detail: String| Err(Diagnostic::error(summary, detail));
+        let Some(wanted) = FunctionName::read(name) else {
+            return unknown("Unable to parse provider function", format!("{name} is no name of a function."));
+        };
+        if !self.config.required_providers.contains_key(&wanted.provider) {
+            return unknown(
+                "Unknown function provider",
+                format!("The provider {:?} is not in the required_providers of this module.", wanted.provider.as_str()),
+            );
+        }
+        let source = self.config.provider_source(&wanted.provider);
+        let not_here = || Diagnostic::error("Unavailable provider function", "Nobody can wait for a provider here.");
+        let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
+        let found = if source.is_builtin() {
+            terraform_functions::signature(wanted.function)
+        } else {
+            let schema = wait(self.evaluation.glue.provider_schema(&source)).ok_or_else(not_here)??;
+            schema.functions.get(wanted.function).cloned()
+        };
+        let Some(signature) = found else {
+            if source.is_builtin() {
+                return unknown("Call to unknown function", format!("There is no function named {name}."));
+            }
+            return unknown(
+                "Function not found in provider",
+                format!("The provider {} has no function named {:?}.", source.for_display(), wanted.function),
+            );
+        };
+        Ok(ProviderFunction {
+            provider: instance.map_or_else(|| source.to_string(), |instance| instance.to_string()).into(),
+            function: wanted.function.into(),
+            signature: Arc::new(signature),
+        })
+    }
+
+    /// The configured instance that an alias means. Without one, functions are called in a process that is not
+    /// configured.
+    async fn function_instance(
+        self: &Arc<Self>,
+        wanted: &FunctionName<'_>,
+        source: &ProviderSource,
+    ) -> Result<Option<ProviderInstance>, Diagnostic> {
+        let uninitialised = |what: String| {
+            Diagnostic::error(
+                "Uninitialized function provider",
+                format!("{what} is not a configured provider whose functions could be called."),
+            )
+        };
+        let key = (wanted.provider.clone(), wanted.alias.clone());
+        let passed = self.caller.as_ref().and_then(|caller| {
+            let mut all = caller.call.providers.iter();
+            let passed = all.find(|p| p.child_name == key.0 && p.child_alias == key.1)?;
+            Some((caller, passed))
+        });
+        if let Some((caller, passed)) = passed {
+            let name = (passed.parent.local_name.clone(), passed.parent.alias.clone());
+            if caller.parent.caller.is_none() && !caller.parent.config.providers.contains_key(&name) {
+                return Err(uninitialised(format!("{}, which is passed without being configured,", name.0)));
+            }
+            return Ok(None);
+        }
+        let Some(block) = self.config.providers.get(&key) else { return Ok(None) };
+        if self.evaluation.is_validation() || source.is_builtin() {
+            return Ok(None);
+        }
+        if block.for_each.is_some() {
+            let name = block.alias.as_ref().map(|alias| format!("{}.{alias}", block.local_name));
+            return Err(uninitialised(format!("{}, which uses for_each,", name.unwrap_or_default())));
+        }
+        if key.1.is_none() {
+            return Ok(None);
+        }
+        match self.provider(&key.0, key.1.as_ref()).await {
+            Ok(found) => Ok(found.instances.values().next().cloned()),
+            Err(Failed) => Err(uninitialised(format!("{}, whose configuration has errors,", key.0))),
+        }
+    }
+
+    /// Calls a function that was found.
+    pub(super) fn call_provider_function(
+        &self,
+        function: &ProviderFunction,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError> {
+        let Some((source, instance)) = place(&function.provider) else {
+            return Err(FunctionError::new("the provider is not known"));
+        };
+        if source.is_builtin() {
+            return terraform_functions::call(&function.function, arguments);
+        }
+        let glue = &self.evaluation.glue;
+        let calling = glue.provider_function(&source, instance.as_ref(), &function.function, arguments.to_vec());
+        wait(calling).unwrap_or_else(|| Err(FunctionError::new("nobody can wait for a provider here")))
+    }
+}

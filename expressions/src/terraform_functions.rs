@@ -1,0 +1,176 @@
+//! The functions of the built-in provider `terraform`: values to the text of variable files and back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::quoted;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use crate::constant::evaluate_constant;
+use crate::functions::FunctionError;
+
+/// Deepest nesting of a value that is written as text.
+const DEEPEST: usize = 512;
+
+/// The signature of a function; none for a name that there is no function of.
+pub fn signature(name: &str) -> Option<FunctionSignature> {
+    let (parameter, ty, result) = match name {
+        "decode_tfvars" => ("content", Type::String, Type::Dynamic),
+        "encode_tfvars" => ("input", Type::Dynamic, Type::String),
+        "encode_expr" => ("input", Type::Dynamic, Type::String),
+        _ => return None,
+    };
+    Some(FunctionSignature {
+        parameters: vec![FunctionParameter {
+            name: parameter.to_owned(),
+            ty,
+            allow_null: name == "encode_expr",
+            allow_unknown: false,
+            description: String::new(),
+        }],
+        variadic: None,
+        result,
+        summary: String::new(),
+        description: String::new(),
+        deprecation_message: String::new(),
+    })
+}
+
+/// Calls a function with arguments that are known, without marks, and as its signature wants them.
+pub fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
+    let [input] = arguments else { return Err(FunctionError::new("one argument is needed")) };
+    match name {
+        "decode_tfvars" => decode_tfvars(input),
+        "encode_tfvars" => encode_tfvars(input),
+        "encode_expr" => Ok(Value::string(written(input)?)),
+        _ => Err(FunctionError::new("there is no such function")),
+    }
+}
+
+fn decode_tfvars(content: &Value) -> Result<Value, FunctionError> {
+    let failed = |problem: &Diagnostic| {
+        FunctionError::new(format!("failed to decode tfvars content: {}; {}", problem.summary, problem.detail))
+    };
+    let text: Arc<str> = Arc::from(content.as_str().unwrap_or_default());
+    let (tree, problems) = weft_syntax::parse_file("", text);
+    if let Some(problem) = problems.first() {
+        return Err(failed(problem));
+    }
+    let body = tree.root_body();
+    if let Some(block) = body.blocks.first() {
+        return Err(FunctionError::new(format!("a block {:?} cannot be in tfvars content", block.block_type.text)));
+    }
+    let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+    for attribute in &body.attributes {
+        let (value, problems) = evaluate_constant(&tree.expression(attribute.expression));
+        if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
+            return Err(failed(problem));
+        }
+        fields.insert(attribute.name.text.clone(), value);
+    }
+    Ok(Value::object(fields))
+}
+
+fn encode_tfvars(input: &Value) -> Result<Value, FunctionError> {
+    let (Kind::Object(fields) | Kind::Map(fields)) = input.open().1 else {
+        return Err(FunctionError::argument(0, "an object is needed, whose attributes become variables"));
+    };
+    let mut text = String::new();
+    for (name, value) in fields.iter() {
+        if !weft_syntax::is_identifier(name) {
+            return Err(FunctionError::argument(0, format!("{name:?} cannot be the name of a variable")));
+        }
+        text.push_str(&format!("{name} = {}\n", written(value)?));
+    }
+    Ok(Value::string(text))
+}
+
+/// A value as an expression in canonical style.
+fn written(value: &Value) -> Result<String, FunctionError> {
+    const BEFORE: &str = "x = ";
+    let mut text = String::from(BEFORE);
+    write(value, &mut text, DEEPEST)?;
+    text.push('\n');
+    let styled = weft_syntax::format("", Arc::from(text.as_str())).unwrap_or(text);
+    Ok(styled.strip_prefix(BEFORE).unwrap_or(&styled).trim_end().to_owned())
+}
+
+fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), FunctionError> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(FunctionError::argument(0, "the value is nested too deeply"));
+    };
+    match value.open().1 {
+        Kind::Null(_) => out.push_str("null"),
+        Kind::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+        Kind::Number(number) => out.push_str(&number.to_string()),
+        Kind::String(text) => out.push_str(&quoted(text)),
+        Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
+            out.push('[');
+            for (index, item) in items.items().iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write(item, out, depth)?;
+            }
+            out.push(']');
+        }
+        Kind::Map(fields) | Kind::Object(fields) => {
+            out.push('{');
+            for (index, (name, item)) in fields.iter().enumerate() {
+                if index == 0 {
+                    out.push('\n');
+                }
+                if weft_syntax::is_identifier(name) {
+                    out.push_str(name);
+                } else {
+                    out.push_str(&quoted(name));
+                }
+                out.push_str(" = ");
+                write(item, out, depth)?;
+                out.push('\n');
+            }
+            out.push('}');
+        }
+        Kind::Unknown(_) => return Err(FunctionError::argument(0, "the value is not known yet")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn constant(text: &str) -> Value {
+        let place = weft_graph_format::source::Position::START;
+        let (expression, problems) = weft_syntax::parse_expression("", Arc::from(text), place);
+        assert!(problems.is_empty(), "{text}");
+        evaluate_constant(&expression).0
+    }
+
+    #[test]
+    fn values_as_text() {
+        for (function, input, expected) in [
+            ("encode_expr", r#"[1, "a$${b}", true]"#, r#"[1, "a$${b}", true]"#),
+            ("encode_expr", "null", "null"),
+            ("encode_expr", "{}", "{}"),
+            ("encode_expr", "{ a = 1, \"b c\" = [] }", "{\n  a     = 1\n  \"b c\" = []\n}"),
+            ("encode_tfvars", "{ a = 1, b = [\"x\"], c = { d = null } }", "a = 1\nb = [\"x\"]\nc = {\n  d = null\n}\n"),
+        ] {
+            let found = call(function, &[constant(input)]).map(|value| value.as_str().map(str::to_owned));
+            assert_eq!(found, Ok(Some(expected.to_owned())), "{function}({input})");
+        }
+    }
+
+    #[test]
+    fn text_as_values() {
+        let found = call("decode_tfvars", &[Value::string("a = 1\nb = [true]\n")]);
+        assert_eq!(found, Ok(constant("{ a = 1, b = [true] }")));
+        assert!(call("decode_tfvars", &[Value::string("a = ")]).is_err());
+        assert!(call("decode_tfvars", &[Value::string("a {}")]).is_err());
+        assert!(call("encode_tfvars", &[Value::string("a")]).is_err());
+    }
+}

@@ -1,0 +1,479 @@
+//! The rules that formulas and origins follow, as far as a plan shows them; each test breaks when its rule does.
+//!
+//! | rule | here | elsewhere |
+//! |---|---|---|
+//! | 1. origins say when to wait, static references the rest | `rule_1_origins_wait_references_are_stored` | |
+//! | 2. named values are strict | `rule_2_named_values_are_strict`, `rule_2_what_cannot_fail_is_inlined` | `expressions/tests/rules.rs`, `cli/tests/rules.rs` |
+//! | 3. known planned values of legacy providers stay open | | `expressions/tests/rules.rs`, recorded cases over `oldlab` |
+//! | 4. a value with a formula is symbolic | `rule_4_ephemeral_values_are_inputs` | `expressions/tests/rules.rs` |
+//! | 5. what gives a value is not what to wait for | `rule_5_readers_wait_for_the_settled_operation`, `rule_5_first_operation_waits_for_the_whole_block` | |
+//! | 6. containers carry both | `rule_6_no_path_through_a_set` | `expressions/tests/rules.rs` |
+//! | 7. provisioners are not evaluated at plan | not built yet: refused, `rule_7_provisioners_are_refused` | |
+//! | 8. templates at apply | `rule_8_known_templates_are_inlined` | `expressions/tests/rules.rs` |
+//! | 9. impure nodes | `rule_9_impure_calls_are_operations_of_their_own` | `expressions/tests/rules.rs` |
+//! | 10. ignore_changes at apply | `rule_10_ignored_paths_are_prior_constants` | `expressions/tests/resource_rules.rs` |
+//! | 11. deletes need the reverse | `rule_11_deletes_follow_stored_dependencies`, `rule_11_readers_precede_the_delete` | |
+//! | 12. live values are never journalled | `rule_12_ephemeral_constants_are_not_in_the_plan` | `cli/tests/thread.rs` |
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_evaluator::Environment;
+use weft_evaluator::config::load_tree;
+use weft_evaluator::glue::GivenVariables;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{disassemble, verify};
+use weft_planner::planning::PlanInputs;
+use weft_planner::{PlanOptions, PlanOutcome, ProviderSet, plan};
+use weft_providers::{PoolOptions, ProviderPool};
+use weft_state::{
+    InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, Snapshot, StoredInstance,
+};
+
+async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("main.tf"), text).expect("written");
+    let (root, _, problems) = load_tree(dir.path(), &BTreeMap::new());
+    assert_eq!(problems, Vec::<Diagnostic>::new());
+    let none = Arc::new(|source: &weft_graph_format::address::ProviderSource| {
+        Err(Diagnostic::error("No plugin", format!("{source} is not installed in this test.")))
+    });
+    plan(PlanInputs {
+        root,
+        environment: Environment::new(dir.path().to_path_buf()),
+        given: GivenVariables::new(),
+        snapshot: Arc::new(snapshot),
+        providers: Arc::new(ProviderSet::new(none, ProviderPool::new(PoolOptions::default()), 4)),
+        options: PlanOptions {
+            destroy: false,
+            refresh: true,
+            replace: Vec::new(),
+            timestamp: String::from("2026-01-01T00:00:00Z"),
+        },
+        watch: weft_planner::Watch::none(),
+    })
+    .await
+}
+
+/// The disassembly of a plan: one operation a line.
+struct Listing(String);
+
+impl Listing {
+    async fn of(text: &str, snapshot: Snapshot) -> Listing {
+        let outcome = outcome(text, snapshot).await;
+        assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
+        let planned = outcome.planned.expect("a plan");
+        assert_eq!(verify(&planned.graph), Vec::new());
+        Listing(disassemble(&planned.graph))
+    }
+
+    /// The one line that has these words.
+    fn line(&self, words: &str) -> &str {
+        let found: Vec<&str> = self.0.lines().filter(|line| line.contains(words)).collect();
+        assert_eq!(found.len(), 1, "{words:?} in\n{}", self.0);
+        found[0]
+    }
+
+    fn has(&self, words: &str) -> bool {
+        self.0.contains(words)
+    }
+
+    /// The number of the one operation whose line has these words.
+    fn number(&self, words: &str) -> u32 {
+        self.line(words).split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    }
+
+    /// The operations that the one whose line has these words waits for.
+    fn waits(&self, words: &str) -> Vec<u32> {
+        let line = self.line(words);
+        let after = line.split(" after ").nth(1).unwrap_or_default();
+        after.split(' ').map_while(|word| word.parse().ok()).collect()
+    }
+}
+
+fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> (String, StoredInstance) {
+    let provider = "provider[\"terraform.io/builtin/terraform\"]";
+    let mut record =
+        InstanceRecord::new("", ResourceMode::Managed, "terraform_data", name, InstanceKey::None, provider);
+    let mut object = InstanceObject::new(0, RawJson::new(attributes));
+    object.dependencies = dependencies.iter().map(|d| d.to_string()).collect();
+    record.current = Some(object);
+    (record.address.clone(), StoredInstance { record, revision: Revision(1) })
+}
+
+fn snapshot(instances: Vec<(String, StoredInstance)>) -> Snapshot {
+    Snapshot { instances: instances.into_iter().collect(), ..Snapshot::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_1_origins_wait_references_are_stored() {
+    let text = r#"
+        resource "terraform_data" "a" {
+          count = 2
+        }
+        resource "terraform_data" "b" {
+          input = length(terraform_data.a)
+        }
+        resource "terraform_data" "c" {
+          input = true ? 1 : terraform_data.a[0].id
+        }
+        resource "terraform_data" "d" {
+          input = { x = terraform_data.a[0].id, y = terraform_data.a[1].id }.x
+        }
+    "#;
+    let outcome = outcome(text, Snapshot::default()).await;
+    assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
+    let graph = outcome.planned.expect("a plan").graph;
+    let listing = Listing(disassemble(&graph));
+    // No leaf of `a` is touched, so nothing waits for it.
+    assert_eq!(listing.waits("= desired terraform_data.b "), Vec::<u32>::new());
+    assert_eq!(listing.waits("= desired terraform_data.c "), Vec::<u32>::new());
+    // One leaf of one instance is.
+    assert_eq!(listing.waits("= desired terraform_data.d "), [listing.number("= apply terraform_data.a[0] ")]);
+    // State must say all the same that they depend on `a`.
+    let mut found = Vec::new();
+    for fragment in &graph.fragments {
+        for row in &fragment.rows {
+            if let weft_graph_format::graph::Operation::FinalPlan { address, planned, .. } = &row.operation {
+                found.push((address.to_string(), planned.record.dependencies.clone()));
+            }
+        }
+    }
+    for name in ["b", "c", "d"] {
+        let address = format!("terraform_data.{name}");
+        let dependencies = found.iter().find(|(found, _)| *found == address).map(|(_, names)| names.clone());
+        assert_eq!(dependencies, Some(vec!["terraform_data.a".into()]), "{address}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_2_named_values_are_strict() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "a" {
+        }
+        locals {
+          port = tonumber(terraform_data.a.id)
+        }
+        output "port" {
+          value = try(local.port, 80)
+        }
+        output "other" {
+          value = true ? 1 : local.port
+        }
+        resource "terraform_data" "b" {
+          input = local.port
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let local = listing.number("= evaluate local.port ");
+    assert_eq!(listing.waits("= evaluate local.port "), [listing.number("= apply terraform_data.a ")]);
+    // The `try` is around the result and not around the formula that can fail, and so is every other reader.
+    assert!(listing.line("= output port ").contains(&format!("try(%{local}, 80)")), "{}", listing.0);
+    assert!(listing.line("= desired terraform_data.b ").contains(&format!("input = %{local}")), "{}", listing.0);
+    assert_eq!(listing.0.matches("tonumber(").count(), 1, "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_2_what_cannot_fail_is_inlined() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "a" {
+        }
+        locals {
+          m = { x = terraform_data.a.id, y = tonumber(terraform_data.a.id) }
+        }
+        output "x" {
+          value = local.m.x
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let apply = listing.number("= apply terraform_data.a ");
+    assert!(listing.line("= output x ").contains(&format!("%{apply}.id")), "{}", listing.0);
+    // One operation for the leaf that can fail, none for the other: a deviation that was chosen.
+    assert!(listing.has("= evaluate local.m.y ") && !listing.has("local.m.x "), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_4_ephemeral_values_are_inputs() {
+    let listing = Listing::of(
+        r#"
+        variable "token" {
+          type      = string
+          ephemeral = true
+          default   = "only once"
+        }
+        variable "plain" {
+          type    = string
+          default = "stored"
+        }
+        resource "terraform_data" "a" {
+          input = var.plain
+          lifecycle {
+            precondition {
+              condition     = terraform_data.z.id != var.token
+              error_message = "no"
+            }
+          }
+        }
+        resource "terraform_data" "z" {
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    // Known at plan, and yet nothing is folded: it may be another one at apply.
+    assert!(listing.line("= check ").contains("input token"), "{}", listing.0);
+    assert!(!listing.has("only once"), "{}", listing.0);
+    assert!(listing.has("\"stored\""), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_5_readers_wait_for_the_settled_operation() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "a" {
+          lifecycle {
+            postcondition {
+              condition     = self.id != ""
+              error_message = "no"
+            }
+          }
+        }
+        resource "terraform_data" "b" {
+          input = terraform_data.a.id
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let (apply, check) = (listing.number("= apply terraform_data.a "), listing.number("= check terraform_data.a "));
+    let reader = listing.line("= desired terraform_data.b ");
+    // The value is the result of the apply; the wait is for the postcondition after it.
+    assert!(reader.contains(&format!("input = %{apply}.id")), "{}", listing.0);
+    assert!(listing.waits("= desired terraform_data.b ").contains(&check), "{}", listing.0);
+    // The instance's own condition takes the unsettled result, else it would wait for itself.
+    assert!(listing.line("= check terraform_data.a ").contains(&format!("%{apply}.id")), "{}", listing.0);
+    assert_eq!(listing.waits("= check terraform_data.a "), [apply]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_5_first_operation_waits_for_the_whole_block() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "x" {
+        }
+        resource "terraform_data" "y" {
+        }
+        resource "terraform_data" "b" {
+          depends_on = [terraform_data.x]
+          input      = 1
+          lifecycle {
+            precondition {
+              condition     = terraform_data.y.id != ""
+              error_message = "no"
+            }
+          }
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let waits = listing.waits("= desired terraform_data.b ");
+    assert!(waits.contains(&listing.number("= apply terraform_data.x ")), "{}", listing.0);
+    assert!(waits.contains(&listing.number("= check terraform_data.b ")), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_6_no_path_through_a_set() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "a" {
+          input = toset(["k"])
+        }
+        resource "terraform_data" "b" {
+        }
+        output "set" {
+          value = [for x in toset([terraform_data.b.id, "k"]) : upper(x)]
+        }
+        output "count" {
+          value = length(toset([terraform_data.b.id, "k"]))
+        }
+        output "whole" {
+          value = [for x in terraform_data.a.output : x]
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
+    // Two elements may turn out equal: the loop and the length are left for apply.
+    assert!(listing.line("= output set ").contains("for $"), "{}", listing.0);
+    assert!(listing.line("= output count ").contains("length("), "{}", listing.0);
+    assert_eq!(listing.waits("= output count "), [b]);
+    let whole = listing.line("= output whole ");
+    assert!(whole.contains(&format!("%{a}.output")) && !whole.contains(".output["), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_7_provisioners_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let text = "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n";
+    std::fs::write(dir.path().join("main.tf"), text).expect("written");
+    let (_, _, mut problems) = load_tree(dir.path(), &BTreeMap::new());
+    if problems.is_empty() {
+        problems = outcome(text, Snapshot::default()).await.diagnostics;
+    }
+    assert!(problems.iter().any(Diagnostic::is_error), "a construct that is not built is not left out in silence");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_8_known_templates_are_inlined() {
+    let listing = Listing::of(
+        r#"
+        resource "terraform_data" "a" {
+        }
+        locals {
+          text = "<$${name}>"
+        }
+        output "known" {
+          value = templatestring(local.text, { name = terraform_data.a.id })
+        }
+        resource "terraform_data" "t" {
+          input = "<$${name}>"
+        }
+        output "later" {
+          value = templatestring(terraform_data.t.output, { name = 1 })
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    let apply = listing.number("= apply terraform_data.a ");
+    let known = listing.line("= output known ");
+    assert!(known.contains(&format!("template(\"<\", %{apply}.id, \">\")")) && !known.contains("templatestring"));
+    assert!(listing.line("= output later ").contains("templatestring("), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_9_impure_calls_are_operations_of_their_own() {
+    let listing = Listing::of(
+        r#"
+        locals {
+          id = uuid()
+        }
+        resource "terraform_data" "a" {
+          count = 2
+          input = "x-${uuid()}"
+        }
+        resource "terraform_data" "b" {
+          input            = local.id
+          triggers_replace = local.id
+        }
+        resource "terraform_data" "c" {
+          input = [for part in split("-", terraform_data.b.id) : "${part}${uuid()}"]
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    // One for each occurrence and instance, the local's shared by its readers.
+    assert_eq!(listing.0.matches("uuid()").count(), 4, "{}", listing.0);
+    for name in ["local.id", "terraform_data.a[0].input", "terraform_data.a[1].input", "terraform_data.c.input"] {
+        assert!(listing.line(&format!("= evaluate {name} ")).contains("uuid()"), "{}", listing.0);
+    }
+    let (local, first) =
+        (listing.number("= evaluate local.id "), listing.number("= evaluate terraform_data.a[0].input "));
+    let reader = listing.line("= desired terraform_data.b ");
+    assert_eq!(reader.matches(&format!("%{local}")).count(), 2, "{}", listing.0);
+    assert!(listing.line("= desired terraform_data.a[0] ").contains(&format!("input = %{first}")), "{}", listing.0);
+    // The outermost expression around the call is what becomes the operation.
+    assert!(listing.line("= evaluate terraform_data.c.input ").contains("for $"), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_10_ignored_paths_are_prior_constants() {
+    let state = snapshot(vec![stored(
+        "a",
+        r#"{"id":"1","input":{"value":"old","type":"string"},"output":{"value":"old","type":"string"},
+            "triggers_replace":{"value":"t","type":"string"}}"#,
+        &[],
+    )]);
+    let text = |id: &str| {
+        format!(
+            "resource \"terraform_data\" \"b\" {{\n}}\nresource \"terraform_data\" \"a\" {{\n  input = {id}\n  \
+             triggers_replace = \"t\"\n  lifecycle {{\n    ignore_changes = [input]\n  }}\n}}\n"
+        )
+    };
+    // The ignored argument is as it was, whatever the configuration says: nothing happens to `a`.
+    let listing = Listing::of(&text("terraform_data.b.id"), state.clone()).await;
+    assert!(!listing.has("= apply terraform_data.a "), "{}", listing.0);
+    // Nor is it ignored when there is no prior object.
+    let listing = Listing::of(&text("terraform_data.b.id"), Snapshot::default()).await;
+    let apply = listing.number("= apply terraform_data.b ");
+    assert!(listing.line("= desired terraform_data.a ").contains(&format!("input = %{apply}.id")), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_11_deletes_follow_stored_dependencies() {
+    let bare = r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#;
+    let state =
+        snapshot(vec![stored("a", bare, &[]), stored("b", bare, &["terraform_data.a"]), stored("c", bare, &[])]);
+    let listing = Listing::of("", state).await;
+    let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
+    assert!(listing.waits("= apply terraform_data.a ").contains(&b) && b < a, "{}", listing.0);
+    assert!(!listing.waits("= apply terraform_data.c ").contains(&b), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_11_readers_precede_the_delete() {
+    // `b` read `a`, which goes; `b` is changed to do without, and only then may `a` be deleted.
+    let state = snapshot(vec![
+        stored("a", r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#, &[]),
+        stored(
+            "b",
+            r#"{"id":"2","input":{"value":"1","type":"string"},"output":{"value":"1","type":"string"},
+                "triggers_replace":null}"#,
+            &["terraform_data.a"],
+        ),
+    ]);
+    let listing = Listing::of("resource \"terraform_data\" \"b\" {\n  input = \"2\"\n}\n", state).await;
+    let update = listing.number("= apply terraform_data.b ");
+    assert!(listing.waits("= apply terraform_data.a ").contains(&update), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
+    let outcome = outcome(
+        r#"
+        variable "token" {
+          type      = string
+          ephemeral = true
+          default   = "only once"
+        }
+        locals {
+          header = "Bearer ${var.token}"
+          length = length(local.header)
+        }
+        resource "terraform_data" "a" {
+          lifecycle {
+            postcondition {
+              condition     = "${self.id}${local.header}" != "" && local.length > 0
+              error_message = "no"
+            }
+          }
+        }
+        "#,
+        Snapshot::default(),
+    )
+    .await;
+    assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
+    let graph = outcome.planned.expect("a plan").graph;
+    let text = disassemble(&graph);
+    assert!(text.contains("input token"), "{text}");
+    assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
+}

@@ -1,0 +1,80 @@
+//! Changes outside of any run, the same for every store.
+
+#[path = "support/redis_server.rs"]
+mod redis_server;
+mod support;
+
+use support::*;
+use weft_state::*;
+
+fn edit(seen: u64, index: u32, content: Option<u64>) -> Edit {
+    Edit { seen, writes: writes(index, content), identity: None }
+}
+
+/// A store without runs, in the end one with a claim.
+async fn history(store: &dyn RunStore) {
+    let serial = store.snapshot().await.unwrap().serial;
+    assert_eq!(store.edit(edit(serial, 0, Some(7))).await.unwrap(), EditAnswer::Edited);
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!(snapshot.serial, serial + 1);
+    assert!(snapshot.instances.contains_key(&address(0)));
+    // Made from an older state.
+    let stale = store.edit(edit(serial, 1, Some(7))).await.unwrap();
+    assert_eq!(stale, EditAnswer::Changed { serial: serial + 1 });
+    // Another state takes its place.
+    let identity = Some(("11111111-2222-3333-4444-555555555555".to_owned(), 40));
+    let whole = Edit { identity, ..edit(serial + 1, 1, Some(8)) };
+    assert_eq!(store.edit(whole).await.unwrap(), EditAnswer::Edited);
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!((snapshot.serial, snapshot.lineage.as_str()), (41, "11111111-2222-3333-4444-555555555555"));
+    // What a run holds stays as it is; the rest may change.
+    store.create_run(new_run("run-a", 1, 1)).await.unwrap();
+    let lease = granted(store, "run-a", 1).await;
+    let claim = |index: u32| Claim {
+        subject: Subject::Instance(address(index)),
+        mode: ClaimMode::Shared,
+        expected: snapshot.revision(&Subject::Instance(address(index))),
+    };
+    assert_eq!(store.claim(&lease, &[claim(0)]).await.unwrap(), ClaimAnswer::Claimed);
+    store.release(&lease, Ending::Stopped).await.unwrap();
+    let seen = store.snapshot().await.unwrap().serial;
+    match store.edit(edit(seen, 0, None)).await.unwrap() {
+        EditAnswer::Refused { held, doubts } => {
+            assert_eq!((held.len(), doubts.len()), (1, 0));
+            assert_eq!((held[0].run.as_str(), &held[0].subject), ("run-a", &Subject::Instance(address(0))));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(store.edit(edit(seen, 1, None)).await.unwrap(), EditAnswer::Edited);
+    let snapshot = store.snapshot().await.unwrap();
+    assert!(snapshot.instances.contains_key(&address(0)) && !snapshot.instances.contains_key(&address(1)));
+}
+
+#[tokio::test]
+async fn model() {
+    history(&ModelStore::new(RevisionRule::Sequence, 1)).await;
+}
+
+#[tokio::test]
+async fn redis() {
+    let Some(server) = redis_server::Server::start() else { return };
+    history(&RedisStore::connect(&server.url("edits"), "default", true).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn embedded_keeps_the_previous_state_and_the_guard() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("terraform.tfstate");
+    let options = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
+    history(&EmbeddedStore::open(options).unwrap()).await;
+    // The run that holds something keeps others off the file.
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 9"));
+    let again = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
+    let store = EmbeddedStore::open(again).unwrap();
+    let seen = store.snapshot().await.unwrap().serial;
+    assert_eq!(store.edit(edit(seen, 2, Some(3))).await.unwrap(), EditAnswer::Edited);
+    drop(store);
+    let backups = std::fs::read_dir(place.path()).unwrap().flatten();
+    let backups = backups.filter(|entry| entry.file_name().to_string_lossy().ends_with(".backup"));
+    assert_eq!(backups.count(), 1);
+}
