@@ -52,8 +52,6 @@ pub struct Ending {
     pub stopped: bool,
     /// What was done.
     pub counts: Counts,
-    /// What conditions came to.
-    pub decided: checks::Decided,
 }
 
 /// What changed since a plan was made, of that which it changes or reads.

@@ -74,12 +74,15 @@ const ALL: &[&Command] = &[
     &workspace::DELETE,
 ];
 
+/// The group of workspaces.
+const WORKSPACES: &str = "workspace";
+
 /// Groups, and what they are about.
 const GROUPS: &[(&str, &str)] = &[
     ("metadata", "Facts about the language"),
     ("runs", "Look at runs, go on with them, say what became of what is in doubt"),
     ("state", "Look at the state"),
-    ("workspace", "Work with workspaces"),
+    (WORKSPACES, "Work with workspaces"),
 ];
 
 /// Every command, those that are to come last.
@@ -90,6 +93,8 @@ fn all() -> impl Iterator<Item = &'static Command> {
 /// Finds a command: two words first, then one.
 pub fn find(words: &[String]) -> Found {
     let [first, rest @ ..] = words else { return Found::Nothing };
+    // The name that workspaces had once.
+    let first = if first == "env" { WORKSPACES } else { first.as_str() };
     if let Some(second) = rest.first() {
         let pair = all().find(|c| {
             let named = matches!(c.words, [_, last] if last == second) || c.alias.is_some_and(|alias| alias == second);
@@ -99,13 +104,13 @@ pub fn find(words: &[String]) -> Found {
             return Found::Command { command, words: 2 };
         }
     }
-    if let Some(command) = all().find(|c| matches!(c.words, [only] if only == first)) {
+    if let Some(command) = all().find(|c| matches!(c.words, [only] if *only == first)) {
         return Found::Command { command, words: 1 };
     }
-    if GROUPS.iter().any(|(name, _)| name == first) {
+    if GROUPS.iter().any(|(name, _)| *name == first) {
         return match rest.first() {
-            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.clone()),
-            _ => Found::Group(first.clone()),
+            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.to_owned()),
+            _ => Found::Group(first.to_owned()),
         };
     }
     Found::Nothing

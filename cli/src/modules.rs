@@ -110,22 +110,23 @@ impl ModuleList {
     /// looked at.
     pub fn problems(&self, module: &Arc<CompiledModule>) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
-        for (name, child) in &module.children {
-            let source = module.sources.get(name).map(|source| source.as_str()).unwrap_or_default();
+        for (name, source) in &module.sources {
             let range = module.calls.get(name).map(|call| (call.range.clone(), call.source.range()));
-            let problem = match self.get(&child.path.0.join(".")) {
+            let problem = match self.get(&module.path.child(name).0.join(".")) {
                 None => Diagnostic::error(
                     "Module not installed",
                     "This module is not yet installed. Run \"weft init\" to install all modules required by this \
                      configuration.",
                 ),
-                Some(known) if known.source != source => Diagnostic::error(
+                Some(known) if known.source != *source => Diagnostic::error(
                     "Module source has changed",
                     "The source address was changed since this module was installed. Run \"weft init\" to install all \
                      modules required by this configuration.",
                 ),
                 Some(_) => {
-                    problems.extend(self.problems(child));
+                    if let Some(child) = module.children.get(name) {
+                        problems.extend(self.problems(child));
+                    }
                     continue;
                 }
             };

@@ -12,6 +12,8 @@ use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile, PlanReader};
 use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
 
+use crate::apply::checks;
+
 /// How claims of outputs begin.
 const OUTPUT: &str = "output.";
 
@@ -47,6 +49,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
+        checks: checks::records(&checks::Known::of(plan)).unwrap_or_default(),
     }
 }
 

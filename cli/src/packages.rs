@@ -24,6 +24,9 @@ const UNPACKED: &str = "weft/packages";
 /// Sets how many provider processes may run at a time.
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
+/// Names providers that run already; OpenTofu attaches to them.
+const REATTACH: &str = "TF_REATTACH_PROVIDERS";
+
 /// Packages that `init` has installed, and that planning may start.
 #[derive(Debug)]
 pub struct Installed {
@@ -41,6 +44,15 @@ impl Installed {
         requirements: &Requirements,
         validating: bool,
     ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+        if environment(REATTACH).is_some() {
+            return Err(vec![Diagnostic::error(
+                "Attaching to running providers not supported yet",
+                format!(
+                    "The environment variable {REATTACH} is set, and this version of Weft starts providers itself. Unset \
+                     it, or name the provider's program in dev_overrides of the CLI configuration."
+                ),
+            )]);
+        }
         let (config, _, mut said) = context.cli_config();
         let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
         said.extend(problems);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources};
 use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -45,6 +46,8 @@ pub struct Wishes {
     pub refresh: bool,
     /// Replace these.
     pub replace: Vec<ResourceInstance>,
+    /// Which part, as the options say it: option and address.
+    pub selected: Vec<(&'static str, String)>,
     /// Provider calls at a time.
     pub parallelism: usize,
 }
@@ -54,10 +57,7 @@ impl Wishes {
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
         match Wishes::of(arguments, destroy) {
-            Ok(wishes) => {
-                invocation.refuse_unsupported(&["refresh-only", "target", "exclude", "target-file", "exclude-file"])?;
-                Ok(wishes)
-            }
+            Ok(wishes) => Ok(wishes),
             Err(problem) => Err(invocation.mistake(&problem)),
         }
     }
@@ -96,9 +96,17 @@ impl Wishes {
                 "The options -target and -exclude exclude each other.",
             ));
         }
-        for name in ["target", "exclude"] {
+        let mut selected = Vec::new();
+        for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
             for text in arguments.values(name) {
                 check_target(name, text)?;
+                selected.push((name, text.to_owned()));
+            }
+            for path in arguments.values(list) {
+                for text in listed(path)? {
+                    check_target(name, &text)?;
+                    selected.push((name, text));
+                }
             }
         }
         if !replace.is_empty() && (destroying || refresh_only) {
@@ -108,8 +116,12 @@ impl Wishes {
             ));
         }
         let parallelism = arguments.number("parallelism").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-        let mode = if destroying { UiMode::Destroy } else { UiMode::Normal };
-        Ok(Wishes { mode, refresh, replace, parallelism: parallelism.unwrap_or(PARALLELISM) })
+        let mode = match (destroying, refresh_only) {
+            (true, _) => UiMode::Destroy,
+            (false, true) => UiMode::RefreshOnly,
+            (false, false) => UiMode::Normal,
+        };
+        Ok(Wishes { mode, refresh, replace, selected, parallelism: parallelism.unwrap_or(PARALLELISM) })
     }
 }
 
@@ -125,6 +137,28 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
         return Err(Diagnostic::error(summary(), "Only managed resources can be replaced with -replace."));
     }
     Ok(address)
+}
+
+/// The addresses in a file, one a line; lines that begin with `#` are remarks.
+fn listed(path: &str) -> Result<Vec<String>, Diagnostic> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Diagnostic::error("Unable to read file", format!("The list of addresses {path} cannot be read: {error}."))
+    })?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    Ok(lines.map(ToOwned::to_owned).collect())
+}
+
+/// The part of the configuration that options name.
+fn selection(selected: &[(&'static str, String)]) -> Selection {
+    let named = |option: &str| -> Vec<SelectedAddress> {
+        let texts = selected.iter().filter(|(name, _)| *name == option);
+        texts.filter_map(|(_, text)| SelectedAddress::parse(text)).collect()
+    };
+    match (named("target"), named("exclude")) {
+        (targets, excluded) if targets.is_empty() && excluded.is_empty() => Selection::All,
+        (targets, excluded) if targets.is_empty() => Selection::AllBut(excluded),
+        (targets, _) => Selection::Only(targets),
+    }
 }
 
 fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
@@ -185,6 +219,8 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         options: PlanOptions {
             destroy: wishes.mode == UiMode::Destroy,
             refresh: wishes.refresh,
+            refresh_only: wishes.mode == UiMode::RefreshOnly,
+            selection: selection(&wishes.selected),
             replace: wishes.replace.clone(),
             timestamp: timestamp.clone(),
         },
@@ -287,6 +323,10 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         PlainValue::from(&if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() })
     };
     let outputs = (wishes.mode != UiMode::RefreshOnly).then_some(&changes.outputs);
+    let chosen = |option: &str| -> Vec<String> {
+        let texts = wishes.selected.iter().filter(|(name, _)| *name == option);
+        texts.map(|(_, text)| text.clone()).collect()
+    };
     let manifest = Manifest {
         created: now(),
         lineage: basis.snapshot.lineage.clone(),
@@ -300,6 +340,8 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         variables: stored.map(|(name, value)| (name.clone(), as_given(name, value))).collect(),
         ephemeral_variables: ephemeral,
         replacements: wishes.replace.iter().map(ToString::to_string).collect(),
+        targets: chosen("target"),
+        excludes: chosen("exclude"),
         backend: basis.backend,
         claims,
         checks,

@@ -72,11 +72,7 @@ impl Place {
     ///
     /// # Errors
     /// What is wrong with the configuration.
-    pub fn of_workspace(
-        context: &Context,
-        arguments: &Arguments,
-        workspace: &str,
-    ) -> Result<Place, Vec<Diagnostic>> {
+    pub fn of_workspace(context: &Context, arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
         let workspace = workspace.into();
         if let Some(place) = named(arguments, &workspace) {
             return Ok(place);

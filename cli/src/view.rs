@@ -19,6 +19,9 @@ use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
 use crate::render::style::Style;
 
+/// What `-deprecation` may say.
+const DEPRECATION: [&str; 6] = ["module:all", "module:local", "module:none", "all", "local", "none"];
+
 /// All source lines that a command has come by.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
@@ -84,6 +87,11 @@ impl View {
             standing: Mutex::default(),
             sources: Mutex::default(),
         };
+        if let Some(level) = arguments.value("deprecation").filter(|level| !DEPRECATION.contains(level)) {
+            let wanted = DEPRECATION.join(", ");
+            let detail = format!("The value {level:?} of -deprecation is not known. It may be one of: {wanted}.");
+            return (view, Some(Diagnostic::error("Invalid deprecation option", detail)));
+        }
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
         };

@@ -14,6 +14,7 @@ mod literal;
 mod load;
 mod meta;
 mod moved;
+mod overrides;
 mod output;
 mod provider;
 mod provider_links;
@@ -42,7 +43,7 @@ use weft_syntax::{BodyId, Expression, Tree};
 pub(crate) use call_arguments::argument_problems;
 pub use backend::BackendBlock;
 pub use check::CheckBlock;
-pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
+pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{Installed, LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_with};
 pub(crate) use meta::references_of;
@@ -110,6 +111,8 @@ pub struct BodySource {
     pub tree: Arc<Tree>,
     /// The body.
     pub body: BodyId,
+    /// What override files say of it, in their order.
+    pub layers: Vec<Layer>,
     /// Arguments that are not part of it any more.
     pub taken_attributes: &'static [&'static str],
     /// Block types that are not part of it any more.

@@ -24,14 +24,7 @@ const DEEPEST_BLOCKS: usize = 64;
 /// Decodes a body. The value is whole even where there were errors: what is wrong is unknown.
 pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
     let mut decoder = Decoder { diagnostics: Vec::new(), variables: Vec::new() };
-    let body = BodyView {
-        tree: source.tree.clone(),
-        body: source.body,
-        taken_attributes: source.taken_attributes,
-        taken_blocks: source.taken_blocks,
-        missing: source.missing.clone(),
-    };
-    let value = decoder.block(&body, schema, scope, DEEPEST_BLOCKS);
+    let value = decoder.block(source, schema, scope, DEEPEST_BLOCKS);
     (value, decoder.diagnostics)
 }
 
@@ -106,12 +99,9 @@ fn nested_constraint(nested: &NestedAttributes) -> Type {
     }
 }
 
-struct BodyView {
-    tree: Arc<Tree>,
-    body: BodyId,
-    taken_attributes: &'static [&'static str],
-    taken_blocks: &'static [&'static str],
-    missing: SourceRange,
+/// A body within another one. Override files never reach so deep.
+fn inner_body(tree: &Arc<Tree>, body: BodyId, missing: SourceRange) -> BodySource {
+    BodySource { tree: tree.clone(), body, layers: Vec::new(), taken_attributes: &[], taken_blocks: &[], missing }
 }
 
 /// One written or generated block: its content, or a formula for any number of them.
@@ -134,7 +124,7 @@ impl Decoder {
         (!failed).then_some(value)
     }
 
-    fn block(&mut self, view: &BodyView, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
+    fn block(&mut self, view: &BodySource, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
         if depth == 0 {
             self.diagnostics.push(
                 Diagnostic::error(
@@ -145,16 +135,11 @@ impl Decoder {
             );
             return Value::unknown(schema.implied_type());
         }
-        let tree = &view.tree;
-        let body = tree.body(view.body);
-        let changed = written_as_blocks(body, schema);
+        let changed = written_as_blocks(view.tree.body(view.body), schema);
         let schema = changed.as_ref().unwrap_or(schema);
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
-        for attribute in &body.attributes {
+        for (tree, attribute) in &view.attributes() {
             let name = attribute.name.text.as_str();
-            if view.taken_attributes.contains(&name) {
-                continue;
-            }
             let expression = tree.expression(attribute.expression);
             match schema.attributes.get(name) {
                 Some(rule) => {
@@ -186,11 +171,8 @@ impl Decoder {
             }
         }
         let mut items: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
-        for block in &body.blocks {
+        for (tree, block) in &view.blocks() {
             let block_type = block.block_type.text.as_str();
-            if view.taken_blocks.contains(&block_type) {
-                continue;
-            }
             let header = tree.range(block.header_span);
             if block_type == "dynamic" && !schema.blocks.contains_key("dynamic") {
                 let read = read_dynamic(tree, block, &mut self.diagnostics);
@@ -224,13 +206,7 @@ impl Decoder {
                 );
                 continue;
             }
-            let inner = BodyView {
-                tree: tree.clone(),
-                body: block.body,
-                taken_attributes: &[],
-                taken_blocks: &[],
-                missing: header.clone(),
-            };
+            let inner = inner_body(tree, block.body, header.clone());
             let value = self.block(&inner, &nested.block, scope, depth - 1);
             items.entry(name).or_default().push(Item::Known { labels, value, range: header });
         }
@@ -284,13 +260,7 @@ impl Decoder {
     ) -> Vec<Item> {
         let Some(collection) = self.evaluate(&dynamic.for_each, scope) else { return Vec::new() };
         let content = |decoder: &mut Self, iteration: &Iteration| {
-            let view = BodyView {
-                tree: tree.clone(),
-                body: dynamic.content,
-                taken_attributes: &[],
-                taken_blocks: &[],
-                missing: dynamic.content_range.clone(),
-            };
+            let view = inner_body(tree, dynamic.content, dynamic.content_range.clone());
             decoder.variables.push(iteration.variable(&dynamic.iterator));
             let value = decoder.block(&view, &nested.block, scope, depth - 1);
             let labels: Vec<SmolStr> = dynamic

@@ -29,6 +29,7 @@ use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig}
 use weft_graph_format::diagnostic::has_errors;
 
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
+use crate::selection::{Selected, Selection};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 
 pub(crate) use calls::ModuleNode;
@@ -44,6 +45,9 @@ pub(crate) struct Evaluation {
     pub(crate) create_first: BTreeSet<SmolStr>,
     /// Resources as configured that import blocks are about.
     pub(crate) imported: BTreeSet<SmolStr>,
+    /// The part that is evaluated; none for all.
+    pub(crate) selected: Option<Selected>,
+    pub(crate) selection: Selection,
     /// Provider configurations that state needs.
     pub(crate) wanted: Vec<ProviderConfig>,
     /// The next number for an impure call.
@@ -86,7 +90,10 @@ pub async fn evaluate_configuration(
         return Err(Failed);
     }
     let dependencies = graph.dependencies();
+    let selection = glue.selection();
     let evaluation = Arc::new(Evaluation {
+        selected: graph.selected(&selection),
+        selection,
         create_first: create_first(&root, &dependencies),
         imported: root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
         wanted: glue.wanted_providers(),

@@ -20,6 +20,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use crate::config::ResourceBlock;
+use crate::selection::Selection;
 
 /// Something went wrong and was reported; whatever needs it is left out without another word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +187,16 @@ pub trait Glue: Send + Sync + 'static {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed>;
+
+    /// Which part of the configuration is evaluated.
+    fn selection(&self) -> Selection {
+        Selection::All
+    }
+
+    /// What stands for an instance that the selection leaves out.
+    fn left_out(&self, _: &ResourceInstance, schema: &Schema) -> Value {
+        Value::unknown(schema.block.implied_type())
+    }
 
     /// Provider configurations that are needed although nothing in the configuration may use them: state has objects
     /// of theirs.

@@ -16,6 +16,8 @@ mod outputs;
 mod proposal;
 mod protection;
 mod records;
+mod refreshing;
+mod selecting;
 mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +28,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
+use weft_evaluator::selection::Selection;
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{
@@ -49,6 +52,10 @@ pub struct PlanOptions {
     pub destroy: bool,
     /// Look at real objects first.
     pub refresh: bool,
+    /// Only look at real objects and take into state what they are.
+    pub refresh_only: bool,
+    /// Which part of the configuration.
+    pub selection: Selection,
     /// Replace these, whatever they are like.
     pub replace: Vec<ResourceInstance>,
     /// Time of the plan, RFC 3339.
@@ -156,6 +163,8 @@ pub(crate) enum DeleteKind {
 /// The state of one planning.
 pub(crate) struct Planning {
     pub(crate) root: Arc<CompiledModule>,
+    /// The objects that a plan to destroy a part is about.
+    pub(crate) going: BTreeSet<String>,
     /// The blocks of all resources.
     pub(crate) blocks: FxHashMap<ConfigResource, Arc<ResourceBlock>>,
     /// All `removed` blocks.
@@ -232,6 +241,10 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         }
     };
     let planning = Arc::new(Planning {
+        going: match options.destroy && options.selection != Selection::All {
+            true => selecting::destroyed(&moved.snapshot, &options.selection),
+            false => BTreeSet::new(),
+        },
         blocks: blocks(&root),
         removed: root.all().iter().flat_map(|module| module.removed.iter().cloned()).collect(),
         root: root.clone(),
@@ -270,6 +283,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         watch,
         variables: Mutex::default(),
     });
+    planning.remark_selection();
     planning.refuse_doubts();
     let absent = planning.absent_providers();
     if !absent.is_empty() {

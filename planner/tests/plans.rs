@@ -36,6 +36,8 @@ async fn planned(text: &str, snapshot: Snapshot, destroy: bool) -> PlanOutcome {
         options: PlanOptions {
             destroy,
             refresh: true,
+            refresh_only: false,
+            selection: weft_evaluator::selection::Selection::All,
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),
         },

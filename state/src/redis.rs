@@ -98,10 +98,7 @@ impl RedisStore {
         let incarnation = if create {
             let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions()];
             let mut command = connection.scripts.call(Script::CreateStore, &wanted);
-            command
-                .arg(Incarnation(random()?).to_string())
-                .arg(uuid::Uuid::new_v4().to_string())
-                .arg(WRITER_VERSION);
+            command.arg(Incarnation(random()?).to_string()).arg(uuid::Uuid::new_v4().to_string()).arg(WRITER_VERSION);
             let words = connection.script(command).await?;
             if words.text(0) == "OK" { words.text(1) } else { String::new() }
         } else {

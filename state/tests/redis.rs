@@ -213,8 +213,10 @@ async fn many_claims_and_only_the_last_finished_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pipelined_steps_are_fast_enough() {
-    /// Operations (an intent and a commit, each durable and apart) a second: what the whole system must reach.
-    const DEMANDED: f64 = 5_000.0;
+    /// Operations (an intent and a commit, each durable and apart) a second. The rate that the whole system must reach
+    /// is measured in `tests/bench`; here other tests run beside it, so that only a step that waits alone for the disk
+    /// is noticed.
+    const DEMANDED: f64 = 1_000.0;
     const OPERATIONS: u32 = 10_000;
     let Some(server) = Server::start() else { return };
     let store = connect(&server).await;

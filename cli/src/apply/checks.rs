@@ -1,6 +1,6 @@
-//! What came of conditions when a plan was carried out, as the state keeps it.
+//! What a plan knows of conditions, as the state is to keep it. The coordinator adds what a run decides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
@@ -9,9 +9,6 @@ use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, PlanFi
 use weft_state::{CheckObject, CheckRecord, Edit, EditAnswer, RunStore, StoreError, Writes};
 
 use crate::render::show_json::checks::{by_config, worst};
-
-/// What the conditions that only apply could decide came to, by the address that they belong to.
-pub type Decided = BTreeMap<String, Vec<Result<(), String>>>;
 
 /// What a plan knows of conditions.
 #[derive(Clone, Debug)]
@@ -35,9 +32,9 @@ impl Known {
 }
 
 /// The results that state is to have; none when the configuration has no conditions.
-pub fn records(known: &Known, decided: &Decided) -> Option<Vec<CheckRecord>> {
+pub fn records(known: &Known) -> Option<Vec<CheckRecord>> {
     let destroys = known.destroys;
-    let results: Vec<CheckResult> = known.checks.iter().map(|check| settled(check, known, decided)).collect();
+    let results: Vec<CheckResult> = known.checks.iter().map(|check| settled(check, known)).collect();
     let mut records: Vec<CheckRecord> = by_config(&results)
         .into_iter()
         .map(|((kind, config_addr), instances)| CheckRecord {
@@ -51,14 +48,14 @@ pub fn records(known: &Known, decided: &Decided) -> Option<Vec<CheckRecord>> {
     (!records.is_empty()).then_some(records)
 }
 
-/// Writes the results where they are not what the state has.
+/// Writes the results of a plan that leads to no run, where they are not what the state has.
 ///
 /// # Errors
 /// A store that cannot be read or written.
-pub async fn store(store: &dyn RunStore, known: &Known, decided: &Decided) -> Result<(), StoreError> {
+pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError> {
     /// Somebody else may write between reading and writing, once in a while.
     const ATTEMPTS: usize = 3;
-    let records = records(known, decided);
+    let records = records(known);
     for _ in 0..ATTEMPTS {
         let now = store.snapshot().await?;
         // A configuration without conditions leaves alone what it never wrote.
@@ -91,14 +88,8 @@ fn object(result: &CheckResult) -> CheckObject {
     }
 }
 
-fn settled(planned: &CheckResult, known: &Known, decided: &Decided) -> CheckResult {
+fn settled(planned: &CheckResult, known: &Known) -> CheckResult {
     let mut result = planned.clone();
-    if result.status == CheckStatus::Unknown
-        && let Some(found) = decided.get(&result.address)
-    {
-        result.messages = found.iter().filter_map(|one| one.as_ref().err().cloned()).collect();
-        result.status = if result.messages.is_empty() { CheckStatus::Pass } else { CheckStatus::Fail };
-    }
     // A data source that was read when the plan was made is not looked at again, so nothing is known of it now.
     let address = result.address.parse::<ResourceInstance>().ok();
     let data = address.is_some_and(|address| address.resource.mode == ResourceMode::Data);

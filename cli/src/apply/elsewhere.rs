@@ -241,7 +241,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
         problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
     }
     view.diagnostics(&problems);
-    Ending { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts(), decided: progress.decided() }
+    Ending { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
 }
 
 /// A worker here for the operations that must run here, until the run ends.

@@ -184,7 +184,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
         FinishReason::Resolved if outcome.in_doubt.is_empty() => 0,
         _ => outcome.exit_code(),
     };
-    Ending { run, code, stopped, counts: *progress.counts(), decided: progress.decided() }
+    Ending { run, code, stopped, counts: *progress.counts() }
 }
 
 /// Says that an attempt that was given up did something after all.

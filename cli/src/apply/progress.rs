@@ -11,7 +11,6 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use super::checks::Decided;
 use super::observed::Commits;
 use super::problems::in_doubt;
 use crate::render::events::{self, Counts, Hook};
@@ -113,7 +112,6 @@ pub struct Progress<'a> {
     /// Operations that were seen to be done.
     done: u32,
     skipped: usize,
-    decided: Decided,
     waiting: bool,
 }
 
@@ -137,7 +135,6 @@ impl<'a> Progress<'a> {
             doubts: BTreeMap::new(),
             done: 0,
             skipped: 0,
-            decided: Decided::new(),
             waiting: false,
         }
     }
@@ -181,26 +178,11 @@ impl<'a> Progress<'a> {
         self.done
     }
 
-    /// What conditions came to.
-    pub fn decided(&mut self) -> Decided {
-        std::mem::take(&mut self.decided)
-    }
-
-    /// Notes what a condition came to. An assertion that fails is a warning, any other an error.
-    fn decide(&mut self, happening: &Happening) {
-        if happening.action != "check" || !matches!(happening.status.as_str(), "done" | "failed") {
-            return;
-        }
-        let outcome = happening.diagnostics.first().map_or(Ok(()), |problem| Err(problem.detail.to_string()));
-        self.decided.entry(happening.address.clone()).or_default().push(outcome);
-    }
-
     /// Something happened.
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
         let hook = self.hook(&happening);
         self.tally(&happening);
-        self.decide(&happening);
         match happening.status.as_str() {
             "started" => {
                 if let Some(hook) = hook {

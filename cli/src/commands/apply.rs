@@ -132,7 +132,8 @@ async fn plan_and_apply(
         return Err(made.diagnostics);
     }
     view.diagnostics(&made.diagnostics);
-    if !plan.changes.is_empty() && !arguments.switch("auto-approve", false) {
+    let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
+    if (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false) {
         if !asks(invocation) {
             return Err(one(Diagnostic::error(
                 "Approval needed",
@@ -290,6 +291,8 @@ impl<'a> Site<'a> {
         let Invocation { arguments, context, view, .. } = invocation;
         let imported = events::Counts::of_plan(&work.plan.changes).import;
         let known = apply::checks::Known::of(&work.plan);
+        let applyable = work.plan.manifest.applyable;
+        let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
         let mut ending = if !work.plan.manifest.applyable {
             Ending::default()
         } else {
@@ -310,8 +313,15 @@ impl<'a> Site<'a> {
             }
         };
         ending.counts.import = imported;
-        if let Site::Here(store) = self {
-            let stored = apply::checks::store(store.as_ref(), &known, &ending.decided).await;
+        if partial {
+            view.diagnostics(&[Diagnostic::warning(
+                "Applied changes may be incomplete",
+                "The plan was made with -target or -exclude, so the rest of the configuration may still differ from what \
+                 is there. Plan again without these options to see what is left.",
+            )]);
+        }
+        if let (Site::Here(store), false) = (self, applyable) {
+            let stored = apply::checks::store(store.as_ref(), &known).await;
             stored.map_err(|error| vec![store::problem(&error)])?;
         }
         if ending.code == 0 {

@@ -162,10 +162,7 @@ async fn imported(
         )));
     }
     let parallelism = invocation.arguments.number("parallelism").and_then(|n| usize::try_from(n).ok());
-    let wishes = Wishes {
-        parallelism: parallelism.filter(|n| *n > 0).unwrap_or(PARALLELISM),
-        ..Wishes::default()
-    };
+    let wishes = Wishes { parallelism: parallelism.filter(|n| *n > 0).unwrap_or(PARALLELISM), ..Wishes::default() };
     let made = loaded.plan(invocation, snapshot.clone(), &wishes).await?;
     if has_errors(&made.diagnostics) {
         return Err(made.diagnostics);

@@ -45,7 +45,11 @@ pub const INIT: Command = Command {
             switch("ignore-remote-version", ""),
             switch("migrate-state", "Take the state along to where other backend settings put it."),
             switch("force-copy", "The same without asking."),
-            text("backend-config", "WHAT", "A setting NAME=VALUE of the backend, or a file of such. May be given several times."),
+            text(
+                "backend-config",
+                "WHAT",
+                "A setting NAME=VALUE of the backend, or a file of such. May be given several times.",
+            ),
             text("from-module", "DIR", "Begin with a copy of this module; the directory must be empty."),
             text("test-directory", "DIR", ""),
         ],

@@ -46,7 +46,9 @@ impl Coordinator {
             return false;
         }
         let results = Some(self.check_results()).filter(|results| !results.is_empty());
-        if results == self.checks_stored {
+        // A configuration without conditions leaves alone what it never wrote.
+        let stored = self.checks_stored.as_ref().filter(|stored| !stored.is_empty());
+        if results.as_ref() == stored {
             return false;
         }
         self.store(Step::Told, StoreStep::Checks(Writes { checks: Some(results), ..Writes::default() }));

@@ -206,7 +206,7 @@ mod tests {
             operations: needs.iter().enumerate().map(operation).collect(),
             waiters: waiters.iter().map(|needs| Waiter { needs: needs.to_vec() }).collect(),
             shards: vec![OutlineShard::new(ShardKey::Unplaced)],
-            claims: Vec::new(),
+            ..Outline::default()
         }
     }
 

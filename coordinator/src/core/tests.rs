@@ -61,7 +61,7 @@ fn said(name: &str, message: FromWorker) -> Event {
 
 fn begin(outline: Outline, options: RunOptions, ops: Vec<(u32, OpRecord)>) -> (Coordinator, Vec<Command>) {
     let view = view(outline.operations.len(), ops);
-    let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new() };
+    let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new(), checks: None };
     Coordinator::begin(0, Arc::new(outline), options, beginning).unwrap()
 }
 

@@ -33,6 +33,8 @@ const MODULE: ContentRules = ContentRules {
 /// Arguments of a call that are not variables of the module.
 pub(super) const MODULE_ARGUMENTS: &[&str] = &["source", "version", "count", "for_each", "providers", "depends_on"];
 
+const MODULE_BLOCKS: &[&str] = &["lifecycle", "_", "locals", "provider"];
+
 /// A `module` block.
 pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
@@ -43,8 +45,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         return;
     }
     let content = compiling.content(block, &MODULE);
-    let tree = compiling.tree.clone();
-    let body = tree.body(block.body);
+    let source_body = compiling.body_source(block, MODULE_ARGUMENTS, MODULE_BLOCKS);
     let mut enabled = None;
     for inner in &content.blocks {
         match inner.block_type {
@@ -62,18 +63,13 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         }
     }
     let mut arguments = BTreeMap::new();
-    for attribute in &body.attributes {
-        if !MODULE_ARGUMENTS.contains(&attribute.name.text.as_str()) {
-            let value = tree.expression(attribute.expression);
-            arguments.insert(attribute.name.text.clone(), (value, tree.range(attribute.name.span)));
-        }
+    for (tree, attribute) in source_body.attributes() {
+        let value = tree.expression(attribute.expression);
+        arguments.insert(attribute.name.text.clone(), (value, tree.range(attribute.name.span)));
     }
-    let unexpected = body
-        .blocks
-        .iter()
-        .filter(|inner| !MODULE.blocks.iter().any(|rule| rule.name == inner.block_type.text))
-        .map(|inner| (inner.block_type.text.clone(), tree.range(inner.block_type.span)))
-        .collect();
+    let unexpected = source_body.blocks();
+    let unexpected = unexpected.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
+    let unexpected = unexpected.collect();
     let repetition = compiling.repetition(&content, enabled);
     let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();

@@ -8,7 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, read_block, read_content};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -40,7 +40,6 @@ const TOP_LEVEL: ContentRules = ContentRules {
 
 /// What is filled while the blocks of a module are read.
 pub(super) struct Compiling<'a> {
-    pub(super) tree: Arc<Tree>,
     pub(super) module: CompiledModule,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
     /// The first `required_providers` block.
@@ -53,10 +52,7 @@ impl Compiling<'_> {
     }
 
     pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
-        let tree = self.tree.clone();
-        let body = tree.body(block.body);
-        let missing = missing_range(&tree, block);
-        read_content(&tree, body, rules, &missing, self.diagnostics)
+        read_block(block, rules, &block.range, self.diagnostics)
     }
 
     pub(super) fn body_source(
@@ -66,11 +62,12 @@ impl Compiling<'_> {
         taken_blocks: &'static [&'static str],
     ) -> BodySource {
         BodySource {
-            tree: self.tree.clone(),
+            tree: block.tree.clone(),
             body: block.body,
+            layers: block.layers.clone(),
             taken_attributes,
             taken_blocks,
-            missing: missing_range(&self.tree, block),
+            missing: block.range.clone(),
         }
     }
 
@@ -105,40 +102,36 @@ impl Compiling<'_> {
     }
 }
 
-/// Where a missing argument is reported: the opening line of the block.
-pub(super) fn missing_range(_tree: &Tree, block: &FoundBlock) -> SourceRange {
-    block.range.clone()
-}
-
 /// Reads all files of a module. Children are filled in by the loader.
 pub(super) fn compile_module(
     path: Module,
     dir: &str,
     trees: &[Arc<Tree>],
+    overrides: &[Arc<Tree>],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> CompiledModule {
-    let Some(first) = trees.first() else {
-        return CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() };
-    };
     let mut compiling = Compiling {
-        tree: first.clone(),
         module: CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() },
         diagnostics,
         requirements: None,
     };
-    for tree in trees {
-        compiling.tree = tree.clone();
-        let start = tree.range(weft_syntax::Span { start: 0, end: 0 });
-        let content = read_content(tree, tree.root_body(), &TOP_LEVEL, &start, compiling.diagnostics);
-        for block in &content.blocks {
-            compiling.block(block);
-        }
+    let mut base: Vec<FoundBlock> = trees.iter().flat_map(|tree| compiling.top_level(tree)).collect();
+    let above: Vec<FoundBlock> = overrides.iter().flat_map(|tree| compiling.top_level(tree)).collect();
+    let rest = compiling.lay_over(&mut base, above);
+    for block in &base {
+        compiling.block(block);
     }
+    compiling.override_rest(&rest);
     compiling.module
 }
 
 impl Compiling<'_> {
-    fn block(&mut self, block: &FoundBlock) {
+    fn top_level(&mut self, tree: &Arc<Tree>) -> Vec<FoundBlock> {
+        let start = tree.range(weft_syntax::Span { start: 0, end: 0 });
+        read_content(tree, tree.root_body(), &TOP_LEVEL, &start, self.diagnostics).blocks
+    }
+
+    pub(super) fn block(&mut self, block: &FoundBlock) {
         match block.block_type {
             "terraform" => terraform::terraform(self, block),
             "locals" => self.locals(block),
@@ -157,7 +150,7 @@ impl Compiling<'_> {
     }
 
     fn locals(&mut self, block: &FoundBlock) {
-        let tree = self.tree.clone();
+        let tree = &block.tree;
         let body = tree.body(block.body);
         for inner in &body.blocks {
             self.error(
@@ -167,16 +160,21 @@ impl Compiling<'_> {
             );
         }
         for attribute in &body.attributes {
-            let name = attribute.name.text.clone();
-            let range = tree.range(attribute.span);
-            if let Some(first) = self.module.locals.get(&name) {
-                let first = first.range.clone();
-                self.duplicate("local value definition", &name, &first, &range);
-                continue;
-            }
-            let value = tree.expression(attribute.expression);
-            let references = self.references(&value);
-            self.module.locals.insert(name.clone(), Arc::new(Local { name, value, references, range }));
+            self.local(tree, attribute);
         }
+    }
+
+    /// One local value.
+    pub(super) fn local(&mut self, tree: &Arc<Tree>, attribute: &weft_syntax::Attribute) {
+        let name = attribute.name.text.clone();
+        let range = tree.range(attribute.span);
+        if let Some(first) = self.module.locals.get(&name) {
+            let first = first.range.clone();
+            self.duplicate("local value definition", &name, &first, &range);
+            return;
+        }
+        let value = tree.expression(attribute.expression);
+        let references = self.references(&value);
+        self.module.locals.insert(name.clone(), Arc::new(Local { name, value, references, range }));
     }
 }

@@ -37,9 +37,22 @@ pub struct ContentRules {
     pub open: bool,
 }
 
+/// A body of an override file: what it says replaces what is said below it.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The override file.
+    pub tree: Arc<Tree>,
+    /// The body in it.
+    pub body: BodyId,
+}
+
 /// A block that fits its rule.
 #[derive(Clone, Debug)]
 pub struct FoundBlock {
+    /// The file that it stands in.
+    pub tree: Arc<Tree>,
+    /// What override files say of it, in their order.
+    pub layers: Vec<Layer>,
     /// Its type.
     pub block_type: &'static str,
     /// Its labels, as many as the rule has.
@@ -117,6 +130,36 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// Reads a block by rules, what override files say of it included. `missing` is what a diagnostic about a missing
+/// argument points at.
+pub fn read_block(
+    block: &FoundBlock,
+    rules: &ContentRules,
+    missing: &SourceRange,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Content {
+    let mut found = read_body(&block.tree, block.tree.body(block.body), rules, diagnostics);
+    for layer in &block.layers {
+        let over = read_body(&layer.tree, layer.tree.body(layer.body), rules, diagnostics);
+        found.attributes.extend(over.attributes);
+        for inner in over.blocks {
+            // Of lifecycle blocks each argument is overridden for itself, of all others the whole.
+            let base = found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
+            match base {
+                Some(base) => base.layers.push(Layer { tree: inner.tree, body: inner.body }),
+                None => {
+                    found.blocks.retain(|base| {
+                        base.block_type != inner.block_type || Arc::ptr_eq(&base.tree, &layer.tree)
+                    });
+                    found.blocks.push(inner);
+                }
+            }
+        }
+    }
+    require(&found, rules, missing, diagnostics);
+    found
+}
+
 /// Reads a body by rules. `missing` is what a diagnostic about a missing argument points at.
 pub fn read_content(
     tree: &Arc<Tree>,
@@ -125,6 +168,27 @@ pub fn read_content(
     missing: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Content {
+    let found = read_body(tree, body, rules, diagnostics);
+    require(&found, rules, missing, diagnostics);
+    found
+}
+
+/// Reports arguments that must be there and are not.
+fn require(found: &Content, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
+    for rule in rules.attributes.iter().filter(|rule| rule.required) {
+        if !found.attributes.contains_key(rule.name) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "Missing required argument",
+                    format!("The argument {:?} is required, but it is not there.", rule.name),
+                )
+                .at(missing.clone()),
+            );
+        }
+    }
+}
+
+fn read_body(tree: &Arc<Tree>, body: &Body, rules: &ContentRules, diagnostics: &mut Vec<Diagnostic>) -> Content {
     let mut found = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
     for attribute in &body.attributes {
         let name = attribute.name.text.as_str();
@@ -149,17 +213,6 @@ pub fn read_content(
                     format!("An argument named {name:?} is not expected here.{hint}"),
                 )
                 .at(tree.range(attribute.name.span)),
-            );
-        }
-    }
-    for rule in rules.attributes.iter().filter(|rule| rule.required) {
-        if !found.attributes.contains_key(rule.name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Missing required argument",
-                    format!("The argument {:?} is required, but it is not there.", rule.name),
-                )
-                .at(missing.clone()),
             );
         }
     }
@@ -222,6 +275,8 @@ fn read_labels(
         return None;
     }
     Some(FoundBlock {
+        tree: tree.clone(),
+        layers: Vec::new(),
         block_type: rule.name,
         labels: block.labels.iter().map(|l| (l.text.clone(), tree.range(l.span))).collect(),
         body: block.body,

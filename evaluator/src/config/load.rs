@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::SourceRange;
 use weft_syntax::Tree;
 
 use super::compile::compile_module;
@@ -116,6 +117,12 @@ fn stem_of(name: &str) -> &str {
     [".tofu.json", ".tf.json", ".tofu", ".tf"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
+/// Whether a configuration file overrides the others.
+fn is_override(name: &str) -> bool {
+    let stem = stem_of(name);
+    stem == "override" || stem.ends_with("_override")
+}
+
 impl Loader<'_> {
     fn module(&mut self, dir: &str, path: Module, caller: Option<Arc<ModuleCall>>) -> CompiledModule {
         let before = self.diagnostics.len();
@@ -126,13 +133,13 @@ impl Loader<'_> {
                 return CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() };
             }
         };
-        let mut trees = Vec::new();
+        let (mut trees, mut overrides) = (Vec::new(), Vec::new());
         for name in files {
             if let Some(tree) = self.file(dir, &name) {
-                trees.push(tree);
+                if is_override(&name) { overrides.push(tree) } else { trees.push(tree) }
             }
         }
-        let mut module = compile_module(path, dir, &trees, &mut self.diagnostics);
+        let mut module = compile_module(path, dir, &trees, &overrides, &mut self.diagnostics);
         if caller.is_none() {
             self.statics.give((self.inputs.given)(&module));
         }
@@ -202,9 +209,10 @@ impl Loader<'_> {
             return Some(text);
         }
         let address = module.path.child(&call.name);
-        let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
+        // What cannot be computed is said of the values that it comes from, not of the source.
+        let needing = Needing { text: format!("{address}.source"), range: SourceRange::default() };
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
-        static_text(&value, &needing.text, &needing.range, &mut self.diagnostics)
+        static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
     }
 
     /// What can be said of a module when its callers are known, but nothing that it calls.
@@ -289,14 +297,6 @@ impl Loader<'_> {
                 self,
                 "JSON syntax not supported yet",
                 format!("The file {shown} is in JSON syntax, which this version of Weft does not read yet."),
-            );
-        }
-        let stem = stem_of(name);
-        if stem == "override" || stem.ends_with("_override") {
-            return refuse(
-                self,
-                "Override files not supported yet",
-                format!("The file {shown} is an override file, which this version of Weft does not merge yet."),
             );
         }
         match std::fs::metadata(&path) {

@@ -1,15 +1,17 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
+use std::sync::Arc;
+
 use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{BodyId, ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
+use weft_syntax::{Block, ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-use super::{Condition, Lifecycle, ProviderReference, Repetition};
+use super::{BodySource, Condition, Lifecycle, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
@@ -75,69 +77,53 @@ fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
 }
 
 /// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
-pub(super) fn references_of_body(
-    tree: &std::sync::Arc<Tree>,
-    body: BodyId,
-    taken: &[&str],
-    taken_blocks: &[&str],
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Reference> {
+pub(super) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let mut found = Vec::new();
-    let mut pending: Vec<(BodyId, bool, Vec<SmolStr>)> = vec![(body, true, Vec::new())];
-    while let Some((id, outermost, bound)) = pending.pop() {
-        let here = tree.body(id);
-        for attribute in &here.attributes {
-            if outermost && taken.contains(&attribute.name.text.as_str()) {
+    let mut note = |expression: &Expression, bound: &[SmolStr]| {
+        provider_calls(expression, &mut found);
+        for traversal in references(expression) {
+            if bound.contains(&traversal.root.text) {
                 continue;
             }
-            let expression = tree.expression(attribute.expression);
-            provider_calls(&expression, &mut found);
-            for traversal in references(&expression) {
-                if bound.contains(&traversal.root.text) {
-                    continue;
-                }
-                match resolve(tree, traversal) {
-                    Ok(reference) => found.push(reference),
-                    Err(problem) => diagnostics.push(problem),
-                }
+            match resolve(&expression.tree, traversal) {
+                Ok(reference) => found.push(reference),
+                Err(problem) => diagnostics.push(problem),
             }
         }
-        for block in &here.blocks {
-            let block_type = block.block_type.text.as_str();
-            if outermost && taken_blocks.contains(&block_type) {
-                continue;
+    };
+    for (tree, attribute) in source.attributes() {
+        note(&tree.expression(attribute.expression), &[]);
+    }
+    let mut pending: Vec<(Arc<Tree>, Block, Vec<SmolStr>)> =
+        source.blocks().into_iter().map(|(tree, block)| (tree, block, Vec::new())).collect();
+    while let Some((tree, block, bound)) = pending.pop() {
+        let inside = tree.body(block.body);
+        if block.block_type.text != "dynamic" {
+            for attribute in &inside.attributes {
+                note(&tree.expression(attribute.expression), &bound);
             }
-            let mut inner_bound = bound.clone();
-            if block_type == "dynamic" {
-                let inner = tree.body(block.body);
-                let named = inner.attribute("iterator").map(|a| tree.expression(a.expression));
-                let iterator = named.as_ref().and_then(|named| named.as_keyword().map(SmolStr::new));
-                let iterator_is_missing = iterator.is_none();
-                let label = block.labels.first().map(|l| l.text.clone());
-                inner_bound.extend(iterator.clone().or(label));
-                // `for_each` and `iterator` belong to the outer scope.
-                for attribute in &inner.attributes {
-                    if attribute.name.text == "for_each" || attribute.name.text == "labels" {
-                        let expression = tree.expression(attribute.expression);
-                        for traversal in references(&expression) {
-                            if bound.contains(&traversal.root.text) || inner_bound.contains(&traversal.root.text) {
-                                continue;
-                            }
-                            match resolve(tree, traversal) {
-                                Ok(reference) => found.push(reference),
-                                Err(problem) => diagnostics.push(problem),
-                            }
-                        }
-                    }
-                }
-                // Without a name for the elements nobody can tell what the content refers to.
-                let nameless = named.is_some() && iterator_is_missing;
-                for content in inner.blocks_of("content").filter(|_| !nameless) {
-                    pending.push((content.body, false, inner_bound.clone()));
-                }
-                continue;
+            pending.extend(inside.blocks.iter().map(|inner| (tree.clone(), inner.clone(), bound.clone())));
+            continue;
+        }
+        let named = inside.attribute("iterator").map(|a| tree.expression(a.expression));
+        let iterator = named.as_ref().and_then(|named| named.as_keyword().map(SmolStr::new));
+        let label = block.labels.first().map(|label| label.text.clone());
+        let mut inner_bound = bound.clone();
+        inner_bound.extend(iterator.clone().or(label));
+        for attribute in &inside.attributes {
+            match attribute.name.text.as_str() {
+                // It belongs to the outer scope.
+                "for_each" => note(&tree.expression(attribute.expression), &bound),
+                "labels" => note(&tree.expression(attribute.expression), &inner_bound),
+                _ => {}
             }
-            pending.push((block.body, false, inner_bound));
+        }
+        // Without a name for the elements nobody can tell what the content refers to.
+        if named.is_some() && iterator.is_none() {
+            continue;
+        }
+        for content in inside.blocks_of("content") {
+            pending.push((tree.clone(), content.clone(), inner_bound.clone()));
         }
     }
     found

@@ -96,10 +96,10 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
         return;
     }
-    let tree = compiling.tree.clone();
-    let body = tree.body(block.body);
-    let is_empty = body.blocks.is_empty() && body.attributes.iter().all(|a| ARGUMENTS.contains(&a.name.text.as_str()));
-    let mut references = compiling.body_references(block.body, ARGUMENTS, BLOCKS);
+    let source = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    let (attributes, blocks) = (source.attributes(), source.blocks());
+    let is_empty = blocks.is_empty() && attributes.is_empty();
+    let mut references = compiling.body_references(&source);
     if let Some(expression) = &for_each {
         references.extend(compiling.references(expression));
     }
@@ -118,7 +118,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         alias,
         for_each,
         version,
-        body: compiling.body_source(block, ARGUMENTS, BLOCKS),
+        body: source,
         is_empty,
         references,
         range: block.range.clone(),
@@ -128,13 +128,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 impl Compiling<'_> {
     /// What expressions of a body refer to. What is no reference is noted for when references are checked.
-    pub(super) fn body_references(
-        &mut self,
-        body: weft_syntax::BodyId,
-        taken: &[&str],
-        taken_blocks: &[&str],
-    ) -> Vec<crate::reference::Reference> {
-        let tree = self.tree.clone();
-        references_of_body(&tree, body, taken, taken_blocks, &mut self.module.invalid_references)
+    pub(super) fn body_references(&mut self, body: &super::BodySource) -> Vec<crate::reference::Reference> {
+        references_of_body(body, &mut self.module.invalid_references)
     }
 }

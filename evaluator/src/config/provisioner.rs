@@ -8,7 +8,6 @@ use super::BodySource;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
-use super::meta::references_of_body;
 use crate::reference::{Reference, Subject};
 
 const PROVISIONER: ContentRules = ContentRules {
@@ -79,13 +78,12 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
             ),
         }
     }
-    let tree = compiling.tree.clone();
-    let mut problems = Vec::new();
-    let mut references = references_of_body(&tree, block.body, ARGUMENTS, BLOCKS, &mut problems);
+    let body = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    let mut references = compiling.body_references(&body);
+    let connection = connection.map(|inner| compiling.body_source(&inner, &[], &[]));
     if let Some(inner) = &connection {
-        references.extend(references_of_body(&tree, inner.body, &[], &[], &mut problems));
+        references.extend(compiling.body_references(inner));
     }
-    compiling.module.invalid_references.extend(problems);
     let on_destroy = when.flatten() == Some("destroy");
     if on_destroy {
         only_own(compiling, &references);
@@ -94,8 +92,8 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
         kind,
         on_destroy,
         continues: failing.flatten() == Some("continue"),
-        body: compiling.body_source(block, ARGUMENTS, BLOCKS),
-        connection: connection.map(|inner| compiling.body_source(&inner, &[], &[])),
+        body,
+        connection,
         references,
         range: block.range.clone(),
     })

@@ -30,7 +30,7 @@ impl Compiling<'_> {
             return;
         }
         self.requirements = Some(block.range.clone());
-        let tree = self.tree.clone();
+        let tree = &block.tree;
         let body = tree.body(block.body);
         for inner in &body.blocks {
             self.error(

@@ -97,7 +97,8 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
     let taken = if managed { BLOCKS } else { BLOCKS_WITHOUT_PROVISIONERS };
-    let mut references = compiling.body_references(block.body, ARGUMENTS, taken);
+    let body = compiling.body_source(block, ARGUMENTS, taken);
+    let mut references = compiling.body_references(&body);
     if let Some(expression) = repetition.expression() {
         references.extend(compiling.references(expression));
     }
@@ -127,7 +128,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
             Nested::Check(name) => Some(name),
             Nested::No => None,
         },
-        body: compiling.body_source(block, ARGUMENTS, taken),
+        body,
         references,
         trigger_references,
         range: block.range.clone(),
@@ -193,10 +194,9 @@ fn inner_blocks(
                 ),
                 None => {
                     first_connection = Some(place(inner));
-                    read.connection = Some(Connection {
-                        body: compiling.body_source(inner, &[], &[]),
-                        references: compiling.body_references(inner.body, &[], &[]),
-                    });
+                    let body = compiling.body_source(inner, &[], &[]);
+                    let references = compiling.body_references(&body);
+                    read.connection = Some(Connection { body, references });
                 }
             },
             "provisioner" => read.provisioners.extend(provisioner(compiling, inner)),

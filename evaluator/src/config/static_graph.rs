@@ -12,6 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::meta::references_of;
 use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Subject};
+use crate::selection::{Selected, SelectedAddress, Selection};
 
 /// Something whose value or object comes from others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -206,6 +207,70 @@ impl StaticGraph {
                 )
             })
             .collect()
+    }
+
+    /// What a selection comes to; none when it is everything.
+    ///
+    /// Whatever is wanted brings along all that it depends on. What is not wanted keeps away all that depends on it;
+    /// where only some instances of it are not wanted, other resources that depend on it stay away, outputs do not. An
+    /// output of the root module is planned when it depends on resources, all of which are.
+    pub(crate) fn selected(&self, selection: &Selection) -> Option<Selected> {
+        let config = |node: &Node| match node {
+            Node::Resource(module, resource) => {
+                Some(ConfigResource { module: module.clone(), resource: resource.clone() })
+            }
+            _ => None,
+        };
+        let below = |starts: Vec<usize>, next: &[Vec<usize>]| {
+            let mut seen: BTreeSet<usize> = BTreeSet::new();
+            let mut pending = starts;
+            while let Some(node) = pending.pop() {
+                if seen.insert(node) {
+                    pending.extend(next[node].iter().copied());
+                }
+            }
+            seen
+        };
+        let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
+            let wanted = |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
+            (0..self.nodes.len()).filter(|i| config(&self.nodes[*i]).as_ref().is_some_and(wanted)).collect()
+        };
+        let resources: BTreeSet<usize> = match selection {
+            Selection::All => return None,
+            Selection::Only(addresses) => below(touching(addresses, false), &self.next),
+            Selection::AllBut(addresses) => {
+                let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.next.len()];
+                for (node, next) in self.next.iter().enumerate() {
+                    next.iter().for_each(|to| back[*to].push(node));
+                }
+                let whole = touching(addresses, true);
+                let partly: BTreeSet<usize> =
+                    touching(addresses, false).into_iter().filter(|i| !whole.contains(i)).collect();
+                let mut away = below(whole, &back);
+                let dependents = below(partly.iter().copied().collect(), &back);
+                away.extend(dependents.into_iter().filter(|i| !partly.contains(i)));
+                (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
+            }
+        };
+        let partial: BTreeSet<usize> = match selection {
+            Selection::AllBut(addresses) => touching(addresses, false).into_iter().collect(),
+            _ => BTreeSet::new(),
+        };
+        let outputs = self.nodes.iter().enumerate().filter_map(|(index, node)| match node {
+            Node::Output(module, name) if module.is_root() => {
+                let needed: Vec<usize> = below(vec![index], &self.next)
+                    .into_iter()
+                    .filter(|i| matches!(self.nodes[*i], Node::Resource(..)))
+                    .collect();
+                let whole = needed.iter().all(|i| resources.contains(i) || partial.contains(i));
+                (whole && !needed.is_empty()).then(|| name.clone())
+            }
+            _ => None,
+        });
+        Some(Selected {
+            outputs: outputs.collect(),
+            resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
+        })
     }
 
     /// For each resource, the configurations of all resources that it needs, directly or not, sorted by text.

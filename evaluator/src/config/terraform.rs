@@ -91,7 +91,7 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
     }
     for inner in &content.blocks {
-        let tree = compiling.tree.clone();
+        let tree = &inner.tree;
         if let Some(found) = tree.body(inner.body).attribute("opentofu") {
             let constraint = tree.expression(found.expression);
             let range = tree.range(found.span);

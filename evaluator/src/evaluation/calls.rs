@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, future::join_all};
 use smol_str::SmolStr;
-use weft_graph_format::address::{InstanceKey, ModuleInstance, Resource};
+use weft_graph_format::address::{ConfigResource, InstanceKey, ModuleInstance, Resource};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -183,6 +183,9 @@ impl ModuleNode {
     pub(crate) fn everything(self: &Arc<Self>) -> BoxFuture<'static, Result<(), Failed>> {
         let node = self.clone();
         async move {
+            if node.evaluation.selected.is_some() {
+                return node.selected_part().await;
+            }
             let mut failed = false;
             let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
             let ignore = |f: Shared<BoxFuture<'static, Result<Value, Failed>>>| f.map(|r| r.map(|_| ())).boxed();
@@ -218,6 +221,42 @@ impl ModuleNode {
             if failed { Err(Failed) } else { Ok(()) }
         }
         .boxed()
+    }
+
+    /// Evaluates what is selected of this module and below: resources, outputs of the root module, and its variables,
+    /// which a plan names whether anything needs them or not.
+    async fn selected_part(self: &Arc<Self>) -> Result<(), Failed> {
+        let node = self.clone();
+        let Some(selected) = &node.evaluation.selected else { return Ok(()) };
+        let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
+        let here = |resource: &&Resource| {
+            selected.resources.contains(&ConfigResource {
+                module: node.config.path.clone(),
+                resource: (*resource).clone(),
+            })
+        };
+        for resource in node.config.resources.keys().filter(here) {
+            pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
+        }
+        if node.caller.is_none() {
+            let outputs = node.config.outputs.keys().filter(|name| selected.outputs.contains(*name));
+            pending.extend(outputs.map(|name| node.output(name).map(|r| r.map(|_| ())).boxed()));
+            pending.extend(node.config.variables.keys().map(|name| node.variable(name).map(|r| r.map(|_| ())).boxed()));
+        }
+        let mut failed = false;
+        for (name, child) in &node.config.children {
+            if !selected.enters(&child.path) {
+                continue;
+            }
+            match node.call(name).await {
+                Ok(instances) => pending.extend(instances.nodes.values().map(|child| child.everything())),
+                Err(Failed) => failed = true,
+            }
+        }
+        for one in pending {
+            failed |= one.await.is_err();
+        }
+        if failed { Err(Failed) } else { Ok(()) }
     }
 
     /// Blocks of this module that state needs, by local name and alias; in the root module also the default

@@ -135,6 +135,9 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let lifecycle = &common.block.lifecycle;
         let address = self.absolute(&common.block.resource).instance(key);
+        if self.evaluation.selection.leaves_out(&address) {
+            return Ok(self.evaluation.glue.left_out(&address, &common.schema));
+        }
         let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()));
         let outcome = self.planned_instance(common, address, &repeated, &mut tally).await;
         let has_conditions = !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty());

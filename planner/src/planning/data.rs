@@ -60,7 +60,11 @@ impl Planning {
         // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
         let known = config.is_wholly_known();
         if !known || pending {
-            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
+            let reason = match (desired.block.check.is_some(), known) {
+                (true, _) => Reason::ReadBecauseCheckNested,
+                (false, true) => Reason::ReadBecauseDependencyPending,
+                (false, false) => Reason::ReadBecauseConfigUnknown,
+            };
             if self.options.destroy {
                 // Nothing is read at the apply of a plan to destroy; only providers could have wanted it.
                 return Ok(Value::unknown(schema.block.implied_type()));

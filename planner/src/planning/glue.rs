@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
+use weft_evaluator::selection::Selection;
 use weft_evaluator::glue::{
     Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput,
 };
 use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::CheckResult;
-use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{Transform, Value};
 
@@ -40,6 +41,16 @@ impl Glue for Planning {
         Ok(())
     }
 
+    fn selection(&self) -> Selection {
+        // A plan to destroy begins with looking at everything.
+        if self.options.destroy { Selection::All } else { self.options.selection.clone() }
+    }
+
+    fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Value {
+        self.desired.lock().insert(address.clone());
+        self.left_out_value(address, schema)
+    }
+
     fn wanted_providers(&self) -> Vec<ProviderConfig> {
         let wanted: BTreeSet<ProviderConfig> = self
             .snapshot
@@ -63,8 +74,14 @@ impl Glue for Planning {
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
         self.desired.lock().insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address.to_string(), desired.config);
-        let outcome =
-            if self.options.destroy { self.destroy_managed(desired).await } else { self.plan_managed(desired).await };
+        let outcome = match (self.options.destroy, self.options.refresh_only) {
+            (true, _) if !self.is_selected_to_go(&desired.address) => {
+                Ok(self.left_out_value(&desired.address, &desired.schema))
+            }
+            (true, _) => self.destroy_managed(desired).await,
+            (false, true) => self.refresh_managed(desired).await,
+            (false, false) => self.plan_managed(desired).await,
+        };
         outcome.map_err(|problems| {
             self.report_all(problems);
             Failed

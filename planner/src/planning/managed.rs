@@ -250,7 +250,7 @@ impl Planning {
     }
 
     /// The present object, looked at; none when state has none.
-    async fn prior_of(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
+    pub(crate) async fn prior_of(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
         let Some(object) = self.stored(&desired.address).and_then(|s| s.record.current.clone()) else {
             return match &desired.import {
                 Some(wish) => self.import(desired, wish, provider).await.map(Some),

@@ -25,6 +25,9 @@ impl Planning {
                 )]);
                 continue;
             };
+            if !self.is_selected_orphan(&address) {
+                continue;
+            }
             if self.desired.lock().contains(&address) || failed && !self.is_orphan(&address) {
                 continue;
             }
@@ -94,6 +97,12 @@ impl Planning {
                     "Resource will be removed from the state",
                     format!("{address} is taken out of state and stays in the world: nobody looks after it any more."),
                 ));
+            }
+            if self.options.refresh_only {
+                if key.is_none() {
+                    self.note_refreshed(&address, &instance, &prior);
+                }
+                continue;
             }
             let deposed = key.map(|k| weft_graph_format::address::DeposedKey(k.as_str().into()));
             let reason = if deposed.is_some() { Reason::None } else { reason };

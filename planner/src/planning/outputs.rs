@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 use weft_evaluator::glue::RootOutput;
+use weft_evaluator::selection::Selection;
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
@@ -55,9 +56,12 @@ impl Planning {
         let outputs = self.outputs.lock();
         let names: BTreeSet<SmolStr> =
             outputs.keys().cloned().chain(self.snapshot.outputs.keys().map(SmolStr::from)).collect();
+        let partial = self.options.selection != Selection::All;
         // An output whose value could not be computed is neither kept nor taken away.
-        let failed = |name: &SmolStr| {
-            !self.options.destroy && !outputs.contains_key(name) && self.root.outputs.contains_key(name)
+        let failed = |name: &SmolStr| match outputs.get(name) {
+            None if partial => true,
+            None => !self.options.destroy && self.root.outputs.contains_key(name),
+            Some(output) => self.options.refresh_only && !output.value.is_wholly_known(),
         };
         names
             .into_iter()

@@ -1,0 +1,223 @@
+//! What a plan file computes equals what the configuration says when everything is known: generated expressions over
+//! results of resources are planned while those are unknown, carried out from the plan file, and then the same
+//! configuration is planned again, with everything known. Nothing may be left to do.
+//!
+//! `WEFT_CASES` asks for more or fewer configurations, `WEFT_SEED` for others. The seed is printed.
+
+// The generator of the property test of formulas makes the expressions.
+#[allow(dead_code)]
+#[path = "../../expressions/tests/formulas/calls.rs"]
+mod calls;
+#[allow(dead_code)]
+#[path = "../../expressions/tests/formulas/generate.rs"]
+mod generate;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use generate::{Choices, anything};
+
+/// As many as take a few seconds.
+const CONFIGURATIONS: u64 = 6;
+
+/// Expressions in each.
+const EXPRESSIONS: usize = 40;
+
+/// The seed of every run that does not ask for another.
+const SEED: u64 = 2026;
+
+/// Bytes for one expression.
+const BYTES: usize = 120;
+
+/// Levels of expressions.
+const DEPTH: usize = 3;
+
+/// What expressions are about: results of resources, unknown at the first plan.
+const INPUTS: &str = r#"
+locals {
+  given = {
+    text = "a", number = 1, truth = true, list = ["a", "a-b", ""], words = ["b"], map = { a = 3 }
+    name = "hello.txt", size = 2, json = jsonencode({ name = 1, a = [true, null] }), range = "10.1.0.0/16"
+    time = "2024-02-29T12:00:00Z", template = "<$${name}>", none = true, other = "12"
+  }
+}
+
+resource "terraform_data" "in" {
+  for_each = local.given
+  input    = each.value
+}
+
+locals {
+  is     = { for key, made in terraform_data.in : key => made.output }
+  text   = terraform_data.in["text"].output
+  number = tonumber(terraform_data.in["number"].output)
+  object = { name = terraform_data.in["name"].output, size = tonumber(terraform_data.in["size"].output) }
+  r = {
+    text           = local.text
+    secret         = sensitive(terraform_data.in["other"].output)
+    number         = local.number
+    truth          = terraform_data.in["truth"].output
+    list           = tolist(terraform_data.in["list"].output)
+    secret_list    = sensitive(tolist(terraform_data.in["words"].output))
+    set            = toset(terraform_data.in["list"].output)
+    map            = tomap(terraform_data.in["map"].output)
+    object         = local.object
+    objects        = tolist([local.object, { name = local.text, size = 1 }])
+    map_of_objects = tomap({ k = local.object })
+    nested         = { deep = local.object, names = tolist(terraform_data.in["words"].output), sizes = [local.number] }
+    tuple          = [local.text, local.number]
+    any            = jsondecode(terraform_data.in["json"].output)
+    nullable       = terraform_data.in["none"].output ? null : "x"
+    null_number    = terraform_data.in["none"].output ? null : 1
+    range          = terraform_data.in["range"].output
+    time           = terraform_data.in["time"].output
+    json           = terraform_data.in["json"].output
+    template       = terraform_data.in["template"].output
+  }
+  live = {
+    text   = terraform_data.in["other"].output
+    number = tonumber(terraform_data.in["size"].output)
+    truth  = terraform_data.in["none"].output
+    list   = tolist(terraform_data.in["words"].output)
+    map    = tomap(terraform_data.in["map"].output)
+  }
+}
+"#;
+
+/// A module that hands on what it is given, in several ways.
+const MODULE: &str = r#"
+variable "value" {
+  type = any
+}
+
+resource "terraform_data" "kept" {
+  input = jsonencode(var.value)
+}
+
+output "same" {
+  value     = var.value
+  sensitive = true
+}
+
+output "text" {
+  value     = terraform_data.kept.output
+  sensitive = true
+}
+"#;
+
+fn weft(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    command.args(arguments).arg("-no-color").current_dir(dir).env_remove("TF_CLI_CONFIG_FILE");
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TF_VAR_") || name.starts_with("WEFT_")) {
+        command.env_remove(name);
+    }
+    command.output().expect("weft runs")
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Bytes from a seed, the same on every machine.
+struct Bytes(u64);
+
+impl Bytes {
+    fn next(&mut self) -> u8 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 56) as u8
+    }
+}
+
+fn expressions(seed: u64) -> Vec<String> {
+    let mut bytes = Bytes(seed);
+    (0..EXPRESSIONS)
+        .map(|_| {
+            let choices: Vec<u8> = (0..BYTES).map(|_| bytes.next()).collect();
+            let made = anything(&mut Choices::new(&choices), DEPTH);
+            // Names are locals here, and there is no provider with functions.
+            let made = made.replace("provider::p::twice(", "strrev(").replace("live.", "local.live.");
+            let mut text = String::new();
+            for (at, part) in made.split("r.").enumerate() {
+                if at > 0 {
+                    let name_goes_on = text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                    text.push_str(if name_goes_on { "r." } else { "local.r." });
+                }
+                text.push_str(part);
+            }
+            text
+        })
+        .collect()
+}
+
+fn configuration(expressions: &[String]) -> String {
+    let mut text = INPUTS.to_owned();
+    for (at, expression) in expressions.iter().enumerate() {
+        let value = format!("try({expression}, \"failed\")");
+        let _ = match at % 4 {
+            0 => writeln!(text, "output \"o{at}\" {{\n  sensitive = true\n  value = {value}\n}}"),
+            1 => writeln!(
+                text,
+                "locals {{\n  l{at} = {value}\n}}\noutput \"o{at}\" {{\n  sensitive = true\n  value = [local.l{at}, \
+                 local.l{at}]\n}}"
+            ),
+            2 => writeln!(
+                text,
+                "module \"m{at}\" {{\n  source = \"./m\"\n  value = {value}\n}}\noutput \"o{at}\" {{\n  sensitive = \
+                 true\n  value = module.m{at}\n}}"
+            ),
+            _ => writeln!(
+                text,
+                "resource \"terraform_data\" \"e{at}\" {{\n  count = 2\n  input = \
+                 \"${{count.index}}${{jsonencode({value})}}\"\n}}"
+            ),
+        };
+    }
+    text
+}
+
+fn check(seed: u64) -> Result<(), String> {
+    let here = tempfile::tempdir().expect("a directory");
+    let expressions = expressions(seed);
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/expression_files");
+    std::fs::create_dir_all(here.path().join("m")).expect("a directory");
+    std::fs::create_dir_all(here.path().join("expression_files")).expect("a directory");
+    for entry in std::fs::read_dir(files).expect("files").flatten().filter(|entry| entry.path().is_file()) {
+        let to = here.path().join("expression_files").join(entry.file_name());
+        std::fs::copy(entry.path(), to).expect("copied");
+    }
+    std::fs::write(here.path().join("main.tf"), configuration(&expressions)).expect("written");
+    std::fs::write(here.path().join("m/main.tf"), MODULE).expect("written");
+    let story = |what: &str, output: &Output| {
+        let listed: String = expressions.iter().enumerate().fold(String::new(), |mut all, (at, expression)| {
+            let _ = writeln!(all, "  {at}: {expression}");
+            all
+        });
+        format!("WEFT_SEED={seed}: {what}\n{}\n{listed}", text_of(output))
+    };
+    for (arguments, what) in [
+        (&["init"][..], "init fails"),
+        (&["plan", "-out=p"], "the plan fails"),
+        (&["apply", "p"], "the apply fails"),
+        (&["plan", "-detailed-exitcode", "-show-sensitive"], "with everything known something is left to do"),
+    ] {
+        let output = weft(here.path(), arguments);
+        if output.status.code() != Some(0) {
+            return Err(story(what, &output));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_plan_file_computes_what_the_configuration_says() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("WEFT_SEED").unwrap_or(SEED);
+    let count = number("WEFT_CASES").unwrap_or(CONFIGURATIONS);
+    println!("WEFT_SEED={first} WEFT_CASES={count}");
+    for seed in first..first + count {
+        if let Err(story) = check(seed) {
+            panic!("{story}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A part of the plan: what is wanted of it, and what stands for the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_evaluator::selection::Selection;
+use weft_expressions::resource_rules::all_null;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::schema::Schema;
+use weft_graph_format::value::Value;
+use weft_state::{ResourceMode, Snapshot};
+
+use super::Planning;
+use crate::prior::with_schema_marks;
+
+/// Which objects a plan to destroy is about.
+///
+/// What depends on a destroyed object goes with it; what an excluded object depends on stays with it. Both are told by
+/// the dependencies that state has.
+pub(crate) fn destroyed(snapshot: &Snapshot, selection: &Selection) -> BTreeSet<String> {
+    let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
+    let all: BTreeMap<&String, ResourceInstance> =
+        managed.filter_map(|(text, _)| Some((text, text.parse::<ResourceInstance>().ok()?))).collect();
+    let mut of_config: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+    let mut dependents: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for (text, address) in &all {
+        of_config.entry(address.config().to_string()).or_default().push(text);
+        for name in snapshot.instances[*text].record.dependencies() {
+            dependents.entry(name).or_default().push(text);
+        }
+    }
+    let keeps = matches!(selection, Selection::AllBut(_));
+    let named = |address: &ResourceInstance| selection.covers(address) != keeps;
+    let mut found: BTreeSet<&String> = BTreeSet::new();
+    let mut pending: Vec<&String> = all.iter().filter(|(_, address)| named(address)).map(|(text, _)| *text).collect();
+    while let Some(text) = pending.pop() {
+        if !found.insert(text) {
+            continue;
+        }
+        if keeps {
+            for name in snapshot.instances[text].record.dependencies() {
+                pending.extend(of_config.get(name).into_iter().flatten().copied());
+            }
+        } else {
+            let config = all[text].config().to_string();
+            pending.extend(dependents.get(config.as_str()).into_iter().flatten().copied());
+        }
+    }
+    all.keys().filter(|text| found.contains(*text) != keeps).map(|text| (*text).clone()).collect()
+}
+
+impl Planning {
+    /// Says that the plan is about a part only.
+    pub(crate) fn remark_selection(&self) {
+        if self.options.selection != Selection::All {
+            self.remark(Diagnostic::warning(
+                "Resource targeting is in effect",
+                "With -target or -exclude a part of the configuration is planned, so the result may not be what the \
+                 configuration as a whole says. This is for getting out of trouble, not for every day.",
+            ));
+        }
+    }
+
+    /// Whether an object that state has and nobody wants is planned to go.
+    pub(crate) fn is_selected_orphan(&self, address: &ResourceInstance) -> bool {
+        if self.options.destroy {
+            return self.is_selected_to_go(address);
+        }
+        if self.options.selection == Selection::All || self.options.selection.covers(address) {
+            return true;
+        }
+        // An instance too many of a resource that something wanted depends on.
+        self.resources.lock().contains_key(&address.all()) && !self.options.selection.leaves_out(address)
+    }
+
+    /// Whether a plan to destroy is about an object.
+    pub(crate) fn is_selected_to_go(&self, address: &ResourceInstance) -> bool {
+        self.options.selection == Selection::All || self.going.contains(&address.to_string())
+    }
+
+    /// What stands for an instance that is left out: the object as state has it, or, when there is none, something
+    /// unknown that comes to nothing.
+    pub(crate) fn left_out_value(&self, address: &ResourceInstance, schema: &Schema) -> Value {
+        let ty = schema.block.implied_type();
+        let stored = self.stored(address).and_then(|stored| stored.record.current.as_ref());
+        if let Some(object) = stored
+            && let Ok(value) = json::decode(object.attributes.as_str().as_bytes(), &ty)
+        {
+            return with_schema_marks(&value, schema);
+        }
+        Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
+    }
+}
