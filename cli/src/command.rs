@@ -149,8 +149,8 @@ impl Command {
 pub const VIEW: &[Flag] = &[
     switch("no-color", "Print without colours."),
     switch("compact-warnings", "Print warnings in one line each, where there are no errors."),
-    switch("consolidate-warnings", ""),
-    switch("consolidate-errors", ""),
+    switch("consolidate-warnings", "Show warnings that say the same once (the default)."),
+    switch("consolidate-errors", "Show errors that say the same once."),
     switch("concise", "Leave out the lines about progress."),
     text("deprecation", "WHAT", ""),
 ];

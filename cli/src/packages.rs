@@ -44,6 +44,19 @@ impl Installed {
         requirements: &Requirements,
         validating: bool,
     ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+        Installed::find_with(context, requirements, &Requirements::new(), validating)
+    }
+
+    /// The same, with the packages for what state needs beside the configuration.
+    ///
+    /// # Errors
+    /// What is missing or changed, in the words for planning or for validation.
+    pub fn find_with(
+        context: &Context,
+        requirements: &Requirements,
+        of_state: &Requirements,
+        validating: bool,
+    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
         if environment(REATTACH).is_some() {
             return Err(vec![Diagnostic::error(
                 "Attaching to running providers not supported yet",
@@ -59,13 +72,28 @@ impl Installed {
         if has_errors(&said) {
             return Err(said);
         }
-        let (packages, problems) = packages::check(requirements, &lock, &context.data_directory, &config.dev_overrides);
+        let all = with_state(requirements, of_state);
+        let (packages, mut problems) = packages::check(&all, &lock, &context.data_directory, &config.dev_overrides);
+        // The lock file follows from the configuration: of what state alone needs, only the package is missing.
+        let lost: Vec<ProviderSource> =
+            problems.keys().filter(|source| !requirements.contains_key(*source)).cloned().collect();
+        lost.iter().for_each(|source| drop(problems.remove(source)));
         said.extend(if validating {
             packages::validate_diagnostics(&problems)
         } else {
             packages::plan_diagnostics(&problems, lock.providers.is_empty())
         });
         if has_errors(&said) {
+            return Err(said);
+        }
+        if let Some(source) = lost.first() {
+            said.push(Diagnostic::error(
+                "Failed to load plugin schemas",
+                format!(
+                    "The state has objects of the provider {source}, which is not installed. Run \"weft init\" to install \
+                     it."
+                ),
+            ));
             return Err(said);
         }
         said.extend(install::override_warning(&config.dev_overrides));
@@ -108,6 +136,13 @@ impl Installed {
         })
         .collect()
     }
+}
+
+/// Requirements of a configuration, and of a state beside it.
+fn with_state(requirements: &Requirements, of_state: &Requirements) -> Requirements {
+    let mut all = of_state.clone();
+    all.extend(requirements.iter().map(|(source, constraints)| (source.clone(), constraints.clone())));
+    all
 }
 
 /// How many provider processes run at a time, and where their schemas are kept.

@@ -292,8 +292,20 @@ fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
 }
 
 fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
-    let Planned { changes, graph, claims, schemas, variables, refreshed, snapshot, read, imported, warnings, checks, applyable } =
-        planned;
+    let Planned {
+        changes,
+        graph,
+        claims,
+        schemas,
+        variables,
+        refreshed,
+        snapshot,
+        read,
+        imported,
+        warnings,
+        checks,
+        applyable,
+    } = planned;
     let schemas = restricted(&schemas, &changes, &graph, read.iter());
     let places = places(&basis.root, &changes);
     let found: BTreeMap<ResourceInstance, ProviderInstance> =

@@ -86,6 +86,7 @@ impl Project {
         };
         if !missing.is_empty() {
             // What is inside of modules matters once they are installed.
+            problems.retain(|problem| problem.summary != "Module not installed");
             problems.retain(|problem| problem.subject.as_ref().is_none_or(|range| !range.file.contains('/')));
             problems.extend(missing);
         }

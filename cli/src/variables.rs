@@ -67,6 +67,9 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
+/// Who takes the values of a file: each by its name, or why there is none.
+type Taken<'a> = dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>) + 'a;
+
 /// Values for variables whose configuration is not at hand, only their types: from the same places.
 pub fn given_again<'a>(
     types: &dyn Fn(&str) -> Option<Type>,
@@ -84,7 +87,7 @@ pub fn given_again<'a>(
             take(name, parsed(name, types(name).as_ref(), &text, "the environment"));
         }
     }
-    let from_file = |path: &str, take: &mut dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>)| {
+    let from_file = |path: &str, take: &mut Taken<'_>| {
         let read = file::read(path);
         if has_errors(&read.diagnostics) {
             take("", Err(read.diagnostics));

@@ -31,7 +31,7 @@ const SEED: u64 = 2026;
 const BYTES: usize = 120;
 
 /// Levels of expressions.
-const DEPTH: usize = 3;
+const DEPTH: usize = 4;
 
 /// What expressions are about: results of resources, unknown at the first plan.
 const INPUTS: &str = r#"
@@ -108,7 +108,8 @@ output "text" {
 
 fn weft(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
-    command.args(arguments).arg("-no-color").current_dir(dir).env_remove("TF_CLI_CONFIG_FILE");
+    let (words, operands) = arguments.split_at(1);
+    command.args(words).arg("-no-color").args(operands).current_dir(dir).env_remove("TF_CLI_CONFIG_FILE");
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TF_VAR_") || name.starts_with("WEFT_")) {
         command.env_remove(name);
     }

@@ -33,7 +33,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId};
+use weft_state::{
+    Attempt, CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
+};
 
 use crate::event::{Cancel, Command, Decision, Event, FinishReason, Progress, ProgressKind, UserResolution};
 use crate::outline::{Outline, OutlineError, OutlineOperation};

@@ -52,6 +52,8 @@ struct State {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<String, EventSender>,
     connections: u64,
+    /// Whoever connects now is hung up on at once.
+    closed: bool,
 }
 
 /// The connected workers.
@@ -189,7 +191,7 @@ impl Hub {
                 .map(|(run, sender)| (sender.clone(), Event::Joined(for_run(&id, &hello, run))))
                 .collect();
             let name = hello.name.clone();
-            let hang_up = Some(hang_up);
+            let hang_up = Some(hang_up).filter(|_| !state.closed);
             let entry = Connected { id: id.clone(), hello, outgoing, connection, leaving: false, unheard, hang_up };
             (state.workers.insert(name, entry), connection, told)
         };
@@ -332,9 +334,12 @@ impl Hub {
         }
     }
 
-    /// Ends all connections once what was sent has arrived.
+    /// Ends all connections once what was sent has arrived, those too that are only being made: a term may end before
+    /// its worker has greeted.
     pub(crate) fn hang_up(&self) {
-        for worker in self.state.lock().workers.values_mut() {
+        let mut state = self.state.lock();
+        state.closed = true;
+        for worker in state.workers.values_mut() {
             worker.hang_up = None;
         }
     }

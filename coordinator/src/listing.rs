@@ -184,3 +184,37 @@ pub fn stalled(header: &RunHeader, doubts: &[Doubt]) -> String {
         header.status.word()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use weft_state::Digest;
+
+    use super::*;
+
+    fn runs(statuses: &[RunStatus]) -> Vec<RunHeader> {
+        let header = |(place, status): (usize, &RunStatus)| RunHeader {
+            id: RunId::parse(&format!("run-{place}")).unwrap(),
+            plan: Digest::default(),
+            started_unix_ms: 0,
+            status: *status,
+            counts: OpCounts::default(),
+            claimed: false,
+            lease: None,
+        };
+        statuses.iter().enumerate().map(header).collect()
+    }
+
+    #[test]
+    fn what_failed_is_over_once_a_later_run_is_done() {
+        use RunStatus::{Done, Failed, InDoubt, Stopped};
+        let newest = |statuses: &[RunStatus]| {
+            let runs = runs(statuses);
+            resumable(&runs).map(|run| run.id.as_str().to_owned())
+        };
+        assert_eq!(newest(&[]), None);
+        assert_eq!(newest(&[Done, Failed]), None);
+        assert_eq!(newest(&[Failed, Done, Failed]).as_deref(), Some("run-0"));
+        assert_eq!(newest(&[Done, Stopped]).as_deref(), Some("run-1"));
+        assert_eq!(newest(&[Done, Failed, InDoubt]).as_deref(), Some("run-2"));
+    }
+}

@@ -14,8 +14,8 @@ mod literal;
 mod load;
 mod meta;
 mod moved;
-mod overrides;
 mod output;
+mod overrides;
 mod provider;
 mod provider_links;
 mod provisioner;
@@ -40,8 +40,8 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{BodyId, Expression, Tree};
 
-pub(crate) use call_arguments::argument_problems;
 pub use backend::BackendBlock;
+pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
 pub use import::{ImportBlock, ImportKey, ImportTarget};
@@ -364,8 +364,11 @@ pub struct RequiredProvider {
 }
 
 impl CompiledModule {
-    /// The source address that a local provider name means here.
+    /// The source address that a local provider name means here. Names have no slashes: what has some is an address.
     pub fn provider_source(&self, local_name: &str) -> ProviderSource {
+        if let Some(source) = local_name.contains('/').then(|| local_name.parse().ok()).flatten() {
+            return source;
+        }
         match self.required_providers.get(local_name) {
             Some(required) => required.source.clone(),
             None if local_name == "terraform" => ProviderSource::builtin("terraform"),

@@ -29,8 +29,8 @@ use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig}
 use weft_graph_format::diagnostic::has_errors;
 
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
-use crate::selection::{Selected, Selection};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
+use crate::selection::{Selected, Selection};
 
 pub(crate) use calls::ModuleNode;
 pub use scope::Environment;
@@ -71,7 +71,8 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
-    let arguments = argument_problems(&root);
+    let mut arguments = argument_problems(&root);
+    arguments.extend(provider_functions::unknown_providers(&root));
     let unfit = has_errors(&arguments);
     arguments.into_iter().for_each(|problem| glue.report(problem));
     if unfit {

@@ -116,9 +116,8 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let covers = |selected: &str, address: &str| {
-            SelectedAddress::parse(selected).unwrap().covers(&address.parse().unwrap())
-        };
+        let covers =
+            |selected: &str, address: &str| SelectedAddress::parse(selected).unwrap().covers(&address.parse().unwrap());
         assert!(covers("a.b", "a.b[0]") && covers("a.b[0]", "a.b[0]") && !covers("a.b[0]", "a.b[1]"));
         assert!(covers("module.m", "module.m[\"k\"].module.n.a.b") && !covers("module.m", "a.b"));
         assert!(covers("module.m.a.b", "module.m[0].a.b") && !covers("module.m[1].a.b", "module.m[0].a.b"));

@@ -24,6 +24,7 @@ fn decoded(text: &str, schema: &Block) -> (Value, Vec<Diagnostic>) {
     let source = BodySource {
         tree: tree.clone(),
         body: block.body,
+        layers: Vec::new(),
         taken_attributes: &[],
         taken_blocks: &[],
         missing: tree.range(block.header_span),

@@ -39,10 +39,10 @@ module "region" {
   admin_password = var.admin_password
 }
 
-# In each region: where the doors of all other regions are. Each of these waits for one instance in every other region,
-# and for nothing else there.
+# In each region: where the doors of all other regions are, as long as there are others. Each of these waits for one
+# instance in every other region, and for nothing else there.
 resource "cloud_dns_record" "others" {
-  for_each = local.active
+  for_each = { for name, region in local.active : name => region if length(local.active) > 1 }
   provider = cloud.by_region[each.key]
 
   name   = "others"

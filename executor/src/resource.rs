@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
+use weft_expressions::resource_rules::sensitive_paths;
 use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::codec::{EncodeError, json};
 use weft_graph_format::graph::StateRecord;
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
-use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, ProviderSchema};
+use weft_graph_format::path::Path;
+use weft_graph_format::schema::{Attribute, Block, ProviderSchema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Transform, Value};
 
@@ -88,7 +89,7 @@ impl ResourceType {
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
         let mut found: BTreeSet<Path> = given.filter(|path| object.at_path(path).is_ok()).cloned().collect();
         if self.has_sensitive {
-            in_block(object, &self.block, &Path::ROOT, &mut found);
+            found.extend(sensitive_paths(object, &self.block));
         }
         found.into_iter().collect()
     }
@@ -176,68 +177,9 @@ fn any_attribute(block: &Block, test: &dyn Fn(&Attribute) -> bool) -> bool {
     block.attributes.values().any(|a| of(a, test)) || block.blocks.values().any(|b| any_attribute(&b.block, test))
 }
 
-fn in_block(value: &Value, block: &Block, at: &Path, found: &mut BTreeSet<Path>) {
-    let Some(fields) = value.as_fields() else { return };
-    for (name, attribute) in &block.attributes {
-        if let Some(part) = fields.get(name) {
-            in_attribute(part, attribute, &at.attribute(name.clone()), found);
-        }
-    }
-    for (name, nested) in &block.blocks {
-        if let Some(part) = fields.get(name) {
-            in_nested(part, nested, &at.attribute(name.clone()), found);
-        }
-    }
-}
-
-fn in_nested(value: &Value, nested: &NestedBlock, at: &Path, found: &mut BTreeSet<Path>) {
-    if !any_attribute(&nested.block, &|a| a.sensitive) {
-        return;
-    }
-    if nested.nesting == Nesting::Set {
-        // Elements of a set have no paths: the set is sensitive as a whole.
-        found.insert(at.clone());
-        return;
-    }
-    each_part(value, nested.nesting, at, &mut |part, at| in_block(part, &nested.block, at, found));
-}
-
-fn in_attribute(value: &Value, attribute: &Attribute, at: &Path, found: &mut BTreeSet<Path>) {
-    if attribute.sensitive {
-        found.insert(at.clone());
-        return;
-    }
-    let Some(nested) = &attribute.nested else { return };
-    each_part(value, nested.nesting, at, &mut |part, at| {
-        let Some(fields) = part.as_fields() else { return };
-        for (name, attribute) in &nested.attributes {
-            if let Some(part) = fields.get(name) {
-                in_attribute(part, attribute, &at.attribute(name.clone()), found);
-            }
-        }
-    });
-}
-
-fn each_part(value: &Value, nesting: Nesting, at: &Path, visit: &mut dyn FnMut(&Value, &Path)) {
-    match (nesting, value.open().1) {
-        (Nesting::Single | Nesting::Group, _) => visit(value, at),
-        (_, Kind::List(items) | Kind::Tuple(items)) => {
-            for (i, part) in items.items().iter().enumerate() {
-                visit(part, &at.with(Step::Index(i as u64)));
-            }
-        }
-        (_, Kind::Map(fields) | Kind::Object(fields)) => {
-            for (key, part) in fields.iter() {
-                visit(part, &at.with(Step::Key(key.clone())));
-            }
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use weft_graph_format::schema::NestedAttributes;
+    use weft_graph_format::schema::{NestedAttributes, Nesting};
 
     use super::*;
 

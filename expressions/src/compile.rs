@@ -66,7 +66,12 @@ enum Action {
     Strict(Compute),
     /// Operands: condition, yes, no. The chosen one is converted to the type; where that is open, the other one is run
     /// too, for its type.
-    Conditional(Type),
+    Conditional {
+        /// The type of the result, as the plan could tell it.
+        ty: Type,
+        /// The types of yes and no where these put something together: a part that fails takes nothing from that.
+        made: [Option<Type>; 2],
+    },
     /// The first operand without an error.
     Try,
     /// Whether the operand has no error.
@@ -211,7 +216,12 @@ impl Compiler {
                 self.parameters.insert(*parameter, id);
                 return id;
             }
-            FormulaOp::Conditional { .. } => Action::Conditional(formula.ty().clone()),
+            FormulaOp::Conditional { yes, no, .. } => {
+                let made = |branch: &Formula| {
+                    matches!(branch.op(), FormulaOp::Tuple(_) | FormulaOp::Object(_)).then(|| branch.ty().clone())
+                };
+                Action::Conditional { ty: formula.ty().clone(), made: [made(yes), made(no)] }
+            }
             FormulaOp::Try(_) => Action::Try,
             FormulaOp::Can(_) => Action::Can,
             FormulaOp::Binary(operator, _, _)

@@ -11,6 +11,7 @@ mod ignore;
 mod plan_valid;
 mod proposed;
 mod schema_path;
+mod sensitive;
 mod sets;
 mod stored;
 
@@ -24,6 +25,7 @@ pub use ignore::{ignore_changes, prior_for_ignoring_all};
 pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};
 pub use schema_path::attribute_at;
+pub use sensitive::sensitive_paths;
 pub use stored::{all_unknown, settle_unknowns, without_write_only};
 
 /// A value that breaks a rule.

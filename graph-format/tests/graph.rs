@@ -6,7 +6,7 @@ use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
 use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
-use weft_graph_format::graph::{Action, Builder, FinishError, disassemble};
+use weft_graph_format::graph::{Action, Builder, FinishError, PlannedObject, disassemble};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
@@ -219,6 +219,25 @@ fn a_prior_object_is_read_as_a_constant() {
     let text = text_of(builder);
     assert!(text.contains("output id sensitive ({sensitive})"), "{text}");
     assert!(!text.contains("i-1"), "{text}");
+}
+
+#[test]
+fn what_is_sensitive_in_a_configuration_is_not_printed() {
+    let builder = Builder::new();
+    let eu = Region::open(&builder, "eu");
+    let net = eu.create(&address("cloud_network.a"), text("net"), None);
+    let secret = || PlannedObject {
+        sensitive: vec![Path::ROOT.attribute("name")],
+        ..planned(Action::Create, object(unknown_id(), "open-sesame"))
+    };
+    eu.create_as(&address("cloud_network.b"), text("open-sesame"), None, secret());
+    let mixed = template(vec![id_of(net.id()), text("open-sesame")]);
+    eu.create_as(&address("cloud_network.c"), mixed, after(&[net]), secret());
+    let shown = text_of(builder);
+    assert!(!shown.contains("open-sesame"), "{shown}");
+    assert!(shown.contains("desired cloud_network.b {name = ({sensitive})}"), "{shown}");
+    assert!(shown.contains("desired cloud_network.c {name = ({sensitive})}"), "{shown}");
+    assert!(shown.contains(r#"planned {"id": unknown:string, "name": ({sensitive})}"#), "{shown}");
 }
 
 #[test]

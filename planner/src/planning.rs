@@ -28,8 +28,8 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
-use weft_evaluator::selection::Selection;
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
+use weft_evaluator::selection::Selection;
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
@@ -191,6 +191,8 @@ pub(crate) struct Planning {
     pub(crate) desired: Mutex<FxHashSet<ResourceInstance>>,
     /// Resources that something happens to.
     pub(crate) pending: Mutex<FxHashMap<AbsResource, ()>>,
+    /// The same as configured, as text.
+    pub(crate) changing: Mutex<FxHashSet<String>>,
     /// What changed of each instance that something happens to, for triggers: before and after.
     pub(crate) altered: Mutex<FxHashMap<AbsResource, FxHashMap<ResourceInstance, (Value, Value)>>>,
     /// Whether anything at a path of a resource changes, for triggers: answers given before.
@@ -263,6 +265,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         modules: Mutex::default(),
         desired: Mutex::default(),
         pending: Mutex::default(),
+        changing: Mutex::default(),
         altered: Mutex::default(),
         fired: Mutex::default(),
         changes: Mutex::default(),
@@ -335,7 +338,8 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     planning.draft_outputs(&changes.outputs);
     planning.close_providers();
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
-    let mut warnings: Vec<Diagnostic> = diagnostics.iter().filter(|d| !d.is_error() && d.summary != OPEN).cloned().collect();
+    let mut warnings: Vec<Diagnostic> =
+        diagnostics.iter().filter(|d| !d.is_error() && d.summary != OPEN).cloned().collect();
     sort(&mut warnings);
     diagnostics.append(&mut planning.refused.lock());
     diagnostics.append(&mut planning.remarks.lock());
@@ -403,6 +407,13 @@ pub(crate) fn without_provenance(value: &Value) -> Value {
 }
 
 impl Planning {
+    /// Notes that something happens to an instance.
+    pub(crate) fn note_pending(&self, address: &ResourceInstance) {
+        if self.pending.lock().insert(address.all(), ()).is_none() {
+            self.changing.lock().insert(address.config().to_string());
+        }
+    }
+
     /// Takes a warning about this plan alone.
     pub(crate) fn remark(&self, warning: Diagnostic) {
         self.remarks.lock().push(warning);

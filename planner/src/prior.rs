@@ -1,14 +1,15 @@
 //! Objects as state has them: read, brought to the present schema, looked at.
 
+use weft_expressions::resource_rules::sensitive_paths;
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::StateRecord;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
-use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
+use weft_graph_format::schema::{Block, Schema};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_providers::call::{RawState, ReadRequest};
 use weft_state::{InstanceObject, PathStep};
@@ -170,9 +171,7 @@ fn marks_of(object: &InstanceObject, _: &Schema) -> Vec<(Path, Marks)> {
 /// The given marks and those that the schema demands, for a value.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
     let mut marks = given.to_vec();
-    let mut paths = Vec::new();
-    schema_paths(value, schema, &Path::ROOT, &mut paths);
-    for path in paths {
+    for path in sensitive_paths(value, schema) {
         if !marks.iter().any(|(p, _)| *p == path) {
             marks.push((path, Marks::SENSITIVE));
         }
@@ -180,77 +179,16 @@ pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> V
     marks
 }
 
-/// The marks of a planned value: where the configuration has them, and where the schema demands them.
+/// The marks of a planned value: where the configuration is sensitive, and where the schema demands it. What is
+/// ephemeral goes to attributes that are not stored only, so nothing of it is in a planned value.
 pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
-    sensitive_in(planned, config, &schema.block)
+    let config: Vec<_> = config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect();
+    sensitive_in(planned, &config, &schema.block)
 }
 
 /// A value marked where its schema says sensitive.
 pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
     value.mark_paths(&sensitive_in(value, &[], &schema.block))
-}
-
-/// Where a value holds something that the schema calls sensitive.
-pub fn schema_paths(value: &Value, schema: &Block, at: &Path, found: &mut Vec<Path>) {
-    let Some(fields) = value.as_fields() else { return };
-    for (name, attribute) in &schema.attributes {
-        if let Some(part) = fields.get(name) {
-            attribute_paths(part, attribute, &at.attribute(name.clone()), found);
-        }
-    }
-    for (name, nested) in &schema.blocks {
-        if let Some(part) = fields.get(name)
-            && has_sensitive(nested)
-        {
-            let here = at.attribute(name.clone());
-            if nested.nesting == Nesting::Set {
-                // Elements of a set have no paths: the set is sensitive as a whole.
-                found.push(here);
-                continue;
-            }
-            each_part(part, nested.nesting, &here, &mut |part, at| schema_paths(part, &nested.block, at, found));
-        }
-    }
-}
-
-fn attribute_paths(value: &Value, attribute: &Attribute, at: &Path, found: &mut Vec<Path>) {
-    if attribute.sensitive {
-        found.push(at.clone());
-        return;
-    }
-    let Some(nested) = &attribute.nested else { return };
-    if !nested.attributes.values().any(|a| a.sensitive || a.nested.is_some()) {
-        return;
-    }
-    each_part(value, nested.nesting, at, &mut |part, at| {
-        let Some(fields) = part.as_fields() else { return };
-        for (name, attribute) in &nested.attributes {
-            if let Some(part) = fields.get(name) {
-                attribute_paths(part, attribute, &at.attribute(name.clone()), found);
-            }
-        }
-    });
-}
-
-fn has_sensitive(nested: &NestedBlock) -> bool {
-    nested.block.attributes.values().any(|a| a.sensitive) || nested.block.blocks.values().any(has_sensitive)
-}
-
-fn each_part(value: &Value, nesting: Nesting, at: &Path, visit: &mut dyn FnMut(&Value, &Path)) {
-    match (nesting, value.open().1) {
-        (Nesting::Single | Nesting::Group, _) => visit(value, at),
-        (_, Kind::List(s) | Kind::Tuple(s)) => {
-            for (i, part) in s.items().iter().enumerate() {
-                visit(part, &at.with(Step::Index(i as u64)));
-            }
-        }
-        (_, Kind::Map(f) | Kind::Object(f)) => {
-            for (key, part) in f.iter() {
-                visit(part, &at.with(Step::Key(key.clone())));
-            }
-        }
-        _ => {}
-    }
 }
 
 /// The key of an instance as state writes it.

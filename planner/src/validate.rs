@@ -17,6 +17,8 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
+use weft_providers::ProviderDiagnostic;
+
 use crate::diagnostics::{call_failed, placed};
 use crate::planning::without_provenance;
 use crate::providers::ProviderSet;
@@ -62,6 +64,10 @@ impl Validation {
             ResourceMode::Ephemeral => in_use.provider.validate_ephemeral_config(type_name, &config).await,
         };
         match said {
+            // What is built in knows no places.
+            Ok(said) if desired.provider.source.is_builtin() => {
+                self.accept(said.iter().map(ProviderDiagnostic::to_diagnostic).collect())?;
+            }
             Ok(said) => self.accept(placed(&said, Some(body), &text))?,
             Err(error) => self.accept(vec![call_failed(&error, Some(body), &text)])?,
         }

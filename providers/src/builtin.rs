@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use weft_graph_format::codec::json;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
@@ -81,13 +81,7 @@ impl Builtin {
         Ok(["id", "output"]
             .into_iter()
             .filter(|name| !part(config, name).is_null())
-            .map(|name| ProviderDiagnostic {
-                path: Path(vec![Step::Attribute(name.into())]),
-                ..ProviderDiagnostic::error(
-                    "Value for unconfigurable attribute",
-                    format!("The value of {name:?} is decided by the provider: take it out of the configuration."),
-                )
-            })
+            .map(|name| ProviderDiagnostic::error(format!("\"{name}\" attribute is read-only"), ""))
             .collect())
     }
 

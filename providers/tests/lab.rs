@@ -17,7 +17,7 @@ use weft_providers::call::{
 };
 use weft_providers::handshake::Protocol;
 use weft_providers::pool::{OpenError, Plugin, PoolOptions, ProviderPool, Wanted};
-use weft_providers::{LaunchError, LaunchSpec, ProviderSession, SchemaCache, SessionOptions};
+use weft_providers::{LaunchError, LaunchSpec, ProviderDiagnostic, ProviderSession, SchemaCache, SessionOptions};
 
 fn plugins() -> Option<PathBuf> {
     let folder = std::env::var_os("LAB_PLUGINS").map(PathBuf::from);
@@ -108,8 +108,8 @@ fn plan_request(type_name: &str, prior: Value, proposed: Value, config: Value) -
     }
 }
 
-/// Plans and applies; panics at any diagnostic.
-async fn change(session: &ProviderSession, request: PlanRequest) -> ObjectState {
+/// Plans and applies: the object and what the provider says about it.
+async fn attempt(session: &ProviderSession, request: PlanRequest) -> (ObjectState, Vec<ProviderDiagnostic>) {
     let planned = session.plan_resource_change(request.clone()).await.unwrap();
     assert!(planned.diagnostics.is_empty(), "{:?}", planned.diagnostics);
     let applied = session
@@ -124,11 +124,18 @@ async fn change(session: &ProviderSession, request: PlanRequest) -> ObjectState 
         })
         .await
         .unwrap();
-    assert!(applied.diagnostics.is_empty(), "{:?}", applied.diagnostics);
-    applied.value.object
+    (applied.value.object, applied.diagnostics)
 }
 
-async fn create_thing(session: &ProviderSession, set: &[(&str, Value)]) -> (Value, ObjectState) {
+/// Plans and applies; panics at any diagnostic.
+async fn change(session: &ProviderSession, request: PlanRequest) -> ObjectState {
+    let (object, diagnostics) = attempt(session, request).await;
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    object
+}
+
+/// The configuration of a new thing, and what to ask for it.
+async fn creation(session: &ProviderSession, set: &[(&str, Value)]) -> (Value, PlanRequest) {
     let schema = session.schema().await.unwrap();
     let block = &schema.resources["lab_thing"].block;
     let config = object(block, set);
@@ -137,7 +144,11 @@ async fn create_thing(session: &ProviderSession, set: &[(&str, Value)]) -> (Valu
         ["id", "zone", "region", "revision", "endpoint"].into_iter().map(|name| (name, unknown(name))).collect();
     let proposed = with(&config, &computed);
     let prior = Value::null(block.implied_type());
-    let request = plan_request("lab_thing", prior, proposed, config.clone());
+    (config.clone(), plan_request("lab_thing", prior, proposed, config))
+}
+
+async fn create_thing(session: &ProviderSession, set: &[(&str, Value)]) -> (Value, ObjectState) {
+    let (config, request) = creation(session, set).await;
     let planned = session.plan_resource_change(request.clone()).await.unwrap();
     assert!(!attribute(&planned.value.planned_state, "id").is_known());
     (config, change(session, request).await)
@@ -233,6 +244,25 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
     session.close().await;
     assert!(!session.is_alive());
     assert_eq!(session.stop().await, Err(CallError::Closed));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stop_ends_a_running_call_early() {
+    const LONG: Duration = Duration::from_secs(60);
+    let Some(lab) = start("lab", SessionOptions::default()).await else { return };
+    configure(&lab.session, &[]).await;
+    let delay = Value::int(i64::try_from(LONG.as_millis()).unwrap());
+    let (_, request) = creation(&lab.session, &[("name", Value::string("slow")), ("delay_ms", delay)]).await;
+    let session = lab.session.clone();
+    let begun = std::time::Instant::now();
+    let slow = tokio::spawn(async move { attempt(&session, request).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!slow.is_finished());
+    assert_eq!(lab.session.stop().await, Ok(None));
+    let (object, diagnostics) = slow.await.unwrap();
+    assert!(begun.elapsed() < LONG / 2, "{:?}", begun.elapsed());
+    assert!(object.state.is_null());
+    assert!(diagnostics.iter().any(ProviderDiagnostic::is_error), "{diagnostics:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

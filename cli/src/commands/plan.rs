@@ -133,8 +133,9 @@ impl Loaded {
         wishes: &Wishes,
     ) -> Result<Made, Vec<Diagnostic>> {
         let context = &invocation.context;
-        let requirements = self.project.requirements(Some(&snapshot))?;
-        let (packages, mut said) = Installed::find(context, &requirements, false)?;
+        let configured = self.project.requirements(None)?;
+        let all = self.project.requirements(Some(&snapshot))?;
+        let (packages, mut said) = Installed::find_with(context, &configured, &all, false)?;
         said.extend(self.gathered.diagnostics.iter().cloned());
         let sources: Sources = invocation.view.known_files();
         let basis = Basis {

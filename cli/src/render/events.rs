@@ -255,7 +255,12 @@ pub fn apply_complete(hook: &Hook) -> Json {
 
 /// An operation failed.
 pub fn apply_errored(hook: &Hook) -> Json {
-    event("apply_errored", "info", super::plan::failed_line(hook), &[("hook", Hook { id: None, ..hook.clone() }.object(true))])
+    event(
+        "apply_errored",
+        "info",
+        super::plan::failed_line(hook),
+        &[("hook", Hook { id: None, ..hook.clone() }.object(true))],
+    )
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use weft_coordinator::driver::Notice;
 use weft_coordinator::server::{ListenError, Server};
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Cancel, Client, Decision, FinishReason, InProcess, PlanReader, ProgressKind, RunOptions, RunOutcome, Service, pair,
-    run_in_process, term,
+    Cancel, Client, Decision, FinishReason, InProcess, PlanReader, ProgressKind, RunOptions, RunOutcome, Service,
+    UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};
 use worker::{Habits, work};
@@ -309,4 +309,37 @@ async fn thousands_of_operations_a_second() {
     assert_eq!(workers.len(), 4, "one shard on each worker");
     assert!(rate > 500.0, "{rate} operations/s");
     cluster.serving.abort();
+}
+
+/// A term may end before its worker has greeted: that worker must not wait for ever.
+#[tokio::test]
+async fn a_worker_that_greets_after_the_end_is_sent_away() {
+    let store = store();
+    let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
+    let (outcome, _) = carry_out(&store, "r", "1 1", vec![doubtful], RunOptions::in_process()).await;
+    assert_eq!((outcome.counts.in_doubt, outcome.exit_code()), (1, 3));
+    let (plan, (ours, theirs)) = (Reader.read(b"1 1").unwrap(), pair());
+    let run = RunId::parse("r").unwrap();
+    let (notices, _heard) = mpsc::channel(100);
+    let (_cancel, cancelled) = mpsc::channel(1);
+    let options = RunOptions {
+        resolutions: vec![UserResolution { operation: 0, decision: Decision::Absent }],
+        only_resolve: true,
+        ..RunOptions::in_process()
+    };
+    let store_too = Arc::clone(&store);
+    let request = InProcess {
+        store: store_too,
+        run,
+        plan,
+        options,
+        holder: holder(),
+        workers: vec![ours],
+        notices,
+        cancel: cancelled,
+    };
+    let outcome = run_in_process(request).await.unwrap();
+    assert_eq!(outcome.counts.in_doubt, 0);
+    let sent_away = tokio::time::timeout(Duration::from_secs(5), work(theirs, habits("me"))).await;
+    assert!(sent_away.is_ok(), "the worker's connection ends");
 }

@@ -68,7 +68,8 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         arguments.insert(attribute.name.text.clone(), (value, tree.range(attribute.name.span)));
     }
     let unexpected = source_body.blocks();
-    let unexpected = unexpected.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
+    let unexpected =
+        unexpected.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
     let unexpected = unexpected.collect();
     let repetition = compiling.repetition(&content, enabled);
     let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();

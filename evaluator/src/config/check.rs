@@ -49,10 +49,8 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &CHECK);
     let mut data: Option<(Resource, SourceRange)> = None;
     let mut asserts = Vec::new();
-    let mut assert_blocks = 0;
     for inner in &content.blocks {
         if inner.block_type == "assert" {
-            assert_blocks += 1;
             asserts.extend(compiling.condition(inner));
             continue;
         }
@@ -68,7 +66,7 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         let found = resource_block(compiling, inner, Nested::Check(name.clone()));
         data = found.map(|found| (found, inner.range.clone()));
     }
-    if assert_blocks == 0 {
+    if asserts.is_empty() {
         compiling.error("Zero assert blocks", "A check block needs at least one assert block.", &block.range);
     }
     let mut references = Vec::new();

@@ -144,13 +144,14 @@ pub fn read_block(
         found.attributes.extend(over.attributes);
         for inner in over.blocks {
             // Of lifecycle blocks each argument is overridden for itself, of all others the whole.
-            let base = found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
+            let base =
+                found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
             match base {
                 Some(base) => base.layers.push(Layer { tree: inner.tree, body: inner.body }),
                 None => {
-                    found.blocks.retain(|base| {
-                        base.block_type != inner.block_type || Arc::ptr_eq(&base.tree, &layer.tree)
-                    });
+                    found
+                        .blocks
+                        .retain(|base| base.block_type != inner.block_type || Arc::ptr_eq(&base.tree, &layer.tree));
                     found.blocks.push(inner);
                 }
             }

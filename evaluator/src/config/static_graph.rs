@@ -232,7 +232,8 @@ impl StaticGraph {
             seen
         };
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
-            let wanted = |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
+            let wanted =
+                |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
             (0..self.nodes.len()).filter(|i| config(&self.nodes[*i]).as_ref().is_some_and(wanted)).collect()
         };
         let resources: BTreeSet<usize> = match selection {
@@ -252,17 +253,13 @@ impl StaticGraph {
                 (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
             }
         };
-        let partial: BTreeSet<usize> = match selection {
-            Selection::AllBut(addresses) => touching(addresses, false).into_iter().collect(),
-            _ => BTreeSet::new(),
-        };
         let outputs = self.nodes.iter().enumerate().filter_map(|(index, node)| match node {
             Node::Output(module, name) if module.is_root() => {
                 let needed: Vec<usize> = below(vec![index], &self.next)
                     .into_iter()
                     .filter(|i| matches!(self.nodes[*i], Node::Resource(..)))
                     .collect();
-                let whole = needed.iter().all(|i| resources.contains(i) || partial.contains(i));
+                let whole = needed.iter().all(|i| resources.contains(i));
                 (whole && !needed.is_empty()).then(|| name.clone())
             }
             _ => None,
@@ -363,7 +360,10 @@ fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
             }
             // Functions of a provider without an alias are called in a process that is not configured.
             Subject::ProviderFunction(name, alias @ Some(_))
-                if module.providers.get(&(name.clone(), alias.clone())).is_some_and(|block| block.for_each.is_none()) =>
+                if module
+                    .providers
+                    .get(&(name.clone(), alias.clone()))
+                    .is_some_and(|block| block.for_each.is_none()) =>
             {
                 Some(Node::Provider(here.clone(), name.clone(), alias.clone()))
             }

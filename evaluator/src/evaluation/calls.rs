@@ -230,10 +230,9 @@ impl ModuleNode {
         let Some(selected) = &node.evaluation.selected else { return Ok(()) };
         let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
         let here = |resource: &&Resource| {
-            selected.resources.contains(&ConfigResource {
-                module: node.config.path.clone(),
-                resource: (*resource).clone(),
-            })
+            selected
+                .resources
+                .contains(&ConfigResource { module: node.config.path.clone(), resource: (*resource).clone() })
         };
         for resource in node.config.resources.keys().filter(here) {
             pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());

@@ -227,13 +227,14 @@ impl ModuleNode {
                 }
                 // The default configuration of the same provider is handed down by itself.
                 None if alias.is_none() => {
-                    let parent_name = caller
-                        .parent
-                        .config
-                        .required_providers
-                        .iter()
-                        .find(|(_, required)| required.source == source)
-                        .map_or(local_name, |(name, _)| name.clone());
+                    let above = &caller.parent.config;
+                    let required = above.required_providers.iter().find(|(_, required)| required.source == source);
+                    let parent_name = match required {
+                        Some((name, _)) => name.clone(),
+                        None if above.provider_source(&local_name) == source => local_name,
+                        // The caller's name may mean another provider: the address means this one everywhere.
+                        None => source.to_string().into(),
+                    };
                     caller.parent.find_provider(&parent_name, None, &at).await
                 }
                 None => node.fail(missing_configuration(&local_name, alias.as_ref(), &at)),

@@ -12,10 +12,15 @@ use weft_expressions::functions::FunctionError;
 use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
+use super::references::all_references;
+use crate::config::CompiledModule;
 use crate::glue::Failed;
+use crate::reference::Subject;
 
 /// The parts of `provider::NAME::FUNCTION` and `provider::NAME::ALIAS::FUNCTION`.
 struct FunctionName<'a> {
@@ -50,14 +55,52 @@ fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
+/// The signature of a function that nothing is known of.
+fn anything() -> FunctionSignature {
+    let argument = FunctionParameter {
+        name: String::from("argument"),
+        ty: Type::Dynamic,
+        allow_null: true,
+        allow_unknown: true,
+        description: String::new(),
+    };
+    FunctionSignature {
+        parameters: Vec::new(),
+        variadic: Some(argument),
+        result: Type::Dynamic,
+        summary: String::new(),
+        description: String::new(),
+        deprecation_message: String::new(),
+    }
+}
+
+/// Calls of functions of providers that their modules do not require: nothing is evaluated then.
+pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for module in root.all() {
+        for reference in all_references(&module) {
+            if let Subject::ProviderFunction(name, _) = &reference.subject
+                && !module.required_providers.contains_key(name)
+            {
+                found.push(unknown_provider(name).at(reference.range.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn unknown_provider(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Unknown function provider",
+        format!("The provider {name:?} is not in the required_providers of this module."),
+    )
+}
+
 /// The instance that a function was found for: the text of a provider function's `provider`.
 fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
-    match text.parse::<ProviderSource>() {
-        Ok(source) => Some((source, None)),
-        Err(_) => {
-            let instance = text.parse::<ProviderInstance>().ok()?;
-            Some((instance.source.clone(), Some(instance)))
-        }
+    match text.parse::<ProviderInstance>() {
+        Ok(instance) => Some((instance.source.clone(), Some(instance))),
+        Err(_) => Some((text.parse::<ProviderSource>().ok()?, None)),
     }
 }
 
@@ -69,10 +112,7 @@ impl ModuleNode {
             return unknown("Unable to parse provider function", format!("{name} is no name of a function."));
         };
         if !self.config.required_providers.contains_key(&wanted.provider) {
-            return unknown(
-                "Unknown function provider",
-                format!("The provider {:?} is not in the required_providers of this module.", wanted.provider.as_str()),
-            );
+            return Err(unknown_provider(&wanted.provider));
         }
         let source = self.config.provider_source(&wanted.provider);
         let not_here = || Diagnostic::error("Unavailable provider function", "Nobody can wait for a provider here.");
@@ -83,6 +123,8 @@ impl ModuleNode {
             let schema = wait(self.evaluation.glue.provider_schema(&source)).ok_or_else(not_here)??;
             schema.functions.get(wanted.function).cloned()
         };
+        // What a provider does not have is found missing when planning.
+        let found = found.or_else(|| self.evaluation.is_validation().then(anything));
         let Some(signature) = found else {
             if source.is_builtin() {
                 return unknown("Call to unknown function", format!("There is no function named {name}."));
@@ -151,8 +193,11 @@ impl ModuleNode {
         let Some((source, instance)) = place(&function.provider) else {
             return Err(FunctionError::new("the provider is not known"));
         };
-        if source.is_builtin() {
+        if source.is_builtin() && terraform_functions::signature(&function.function).is_some() {
             return terraform_functions::call(&function.function, arguments);
+        }
+        if *function.signature == anything() {
+            return Ok(Value::unknown(Type::Dynamic));
         }
         let glue = &self.evaluation.glue;
         let calling = glue.provider_function(&source, instance.as_ref(), &function.function, arguments.to_vec());

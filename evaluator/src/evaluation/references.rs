@@ -74,7 +74,8 @@ impl Schemas {
     }
 }
 
-fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
+/// All references of a module, those of validations aside.
+pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
     let locals = module.locals.values().flat_map(|l| &l.references);
     let outputs = module.outputs.values().flat_map(|o| &o.references);
     let providers = module.providers.values().flat_map(|p| &p.references);

@@ -99,7 +99,7 @@ impl<'p> Run<'p> {
                 Step::Done(outcome.map_err(Arc::new))
             }
             Action::Logical(operator) => self.logical(*operator, node),
-            Action::Conditional(ty) => self.conditional(ty, node),
+            Action::Conditional { ty, made } => self.conditional(ty, made, node),
             Action::Try => self.first_success(node),
             Action::Can => {
                 let Some(operand) = node.operands.first().copied() else {
@@ -144,7 +144,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn conditional(&self, ty: &Type, node: &Node) -> Step {
+    fn conditional(&self, ty: &Type, [yes_made, no_made]: &[Option<Type>; 2], node: &Node) -> Step {
         let [condition_id, yes, no] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
         let condition = match self.slot(condition_id) {
             None => return Step::Need(condition_id),
@@ -159,24 +159,29 @@ impl<'p> Run<'p> {
             let open = Value::unknown(ty.clone()).mark(condition.marks());
             return Step::Done(Ok(open));
         };
-        let (chosen, other, which) = if truth { (yes, no, "true") } else { (no, yes, "false") };
+        let (chosen, other, other_made, which) =
+            if truth { (yes, no, no_made, "true") } else { (no, yes, yes_made, "false") };
         let value = match self.slot(chosen) {
             None => return Step::Need(chosen),
             Some(Err(fault)) => return Step::Done(Err(fault.clone())),
             Some(Ok(value)) => value,
         };
-        let ty = match (ty, self.slot(other)) {
-            // Where the plan could not tell the type, it is found as evaluation does: from both results.
-            (ty, None) if ty.has_dynamic() => return Step::Need(other),
-            (ty, Some(Ok(other))) if ty.has_dynamic() => {
-                let found =
-                    if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
-                match found {
-                    Ok(ty) => ty,
-                    Err(problem) => return Step::Done(Err(fault_at(node, problem.diagnostic()))),
-                }
-            }
-            (ty, _) => ty.clone(),
+        let shared = |other: &Value| {
+            let found =
+                if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
+            found.map_err(|problem| Step::Done(Err(fault_at(node, problem.diagnostic()))))
+        };
+        // Where the plan could not tell the type, it is found as evaluation does: from both results.
+        let found = match (self.slot(other), other_made) {
+            _ if !ty.has_dynamic() => Ok(ty.clone()),
+            (None, _) => return Step::Need(other),
+            (Some(Ok(other)), _) => shared(other),
+            (Some(Err(_)), Some(made)) => shared(&Value::unknown(made.clone())),
+            (Some(Err(_)), None) => Ok(ty.clone()),
+        };
+        let ty = match found {
+            Ok(ty) => ty,
+            Err(step) => return step,
         };
         match conditional::convert_result(value, &ty, which) {
             Ok(value) => Step::Done(Ok(value.mark(condition.marks()))),

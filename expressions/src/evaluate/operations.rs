@@ -82,8 +82,9 @@ impl Evaluator<'_> {
             Err(problem) => {
                 let subject = self.span(yes_id).through(self.span(no_id));
                 let failure = self.problem(&problem, subject, id);
-                // A branch that fails has no type of its own, so at apply the other one may do.
-                if ![&yes, &no].iter().any(|result| result.deep().formula && result.to_formula().can_fail()) {
+                // A branch that fails has no type of its own, so at apply the other one may do. One of which only a part
+                // fails still has one.
+                if ![&yes, &no].iter().any(|result| result.formula().is_some_and(Formula::can_fail)) {
                     return failure;
                 }
                 let (condition, _) = self.apart(|e| e.value(condition_id));

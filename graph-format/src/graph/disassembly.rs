@@ -14,7 +14,7 @@ use crate::value::Value;
 const LONGEST_CONSTANT: usize = 200;
 
 /// What is printed in place of something that must not be seen.
-const HIDDEN: &str = "(sensitive)";
+const HIDDEN: &str = "({sensitive})";
 
 /// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
 /// provider, and the plan remembers the places.

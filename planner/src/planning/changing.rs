@@ -72,7 +72,7 @@ impl Planning {
                     .map(|p| self.builder.prior_state(address.clone(), None, self.object(&address, p), shard.clone()))
             })
             .flatten();
-        let is_final = !target.full.deep().formula && target.full.is_wholly_known();
+        let is_final = false;
         let config = self.builder.desired(address.clone(), target.full.to_formula(), shard.clone(), waits);
         let (_, marks) = after.unmark_with_paths();
         let planned = PlannedObject {

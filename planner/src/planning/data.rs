@@ -95,7 +95,7 @@ impl Planning {
                 before: Value::null(after.ty()),
                 after: after.clone(),
                 replace_paths: Vec::new(),
-            importing: None,
+                importing: None,
                 before_record: None,
                 schema_version: schema.version,
             });
@@ -172,10 +172,19 @@ impl Planning {
         self.claim(desired.address.to_string(), true);
     }
 
-    /// Whether something that the block names directly is going to change.
+    /// Whether something that the block names directly is going to change; where it has conditions, anything that it
+    /// depends on.
     fn has_pending(&self, desired: &DesiredInstance) -> bool {
         let pending = self.pending.lock();
-        desired.direct.iter().any(|resource| pending.contains_key(resource))
+        if desired.direct.iter().any(|resource| pending.contains_key(resource)) {
+            return true;
+        }
+        drop(pending);
+        // Conditions are about how things are in the end, so whatever the block depends on must have come to it.
+        let lifecycle = &desired.block.lifecycle;
+        let conditions = !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty());
+        let changing = self.changing.lock();
+        conditions && desired.dependencies.iter().any(|name| changing.contains(name.as_str()))
     }
 
     /// State keeps what was read.

@@ -74,7 +74,7 @@ impl Planning {
             before_record: Some(prior.record.clone()),
             schema_version: schema.version,
         });
-        self.pending.lock().insert(address.all(), ());
+        self.note_pending(address);
         if deposed.is_none() {
             self.move_first(address, Some(prior), instance);
         }
@@ -123,7 +123,7 @@ impl Planning {
             before_record: Some(prior.record.clone()),
             schema_version: schema.version,
         });
-        self.pending.lock().insert(address.all(), ());
+        self.note_pending(address);
         self.claim(address.to_string(), true);
         operation
     }

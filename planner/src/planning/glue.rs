@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
-use weft_evaluator::selection::Selection;
 use weft_evaluator::glue::{
     Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput,
 };
+use weft_evaluator::selection::Selection;
 use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{
+    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::CheckResult;

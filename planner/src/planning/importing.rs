@@ -39,14 +39,17 @@ impl Planning {
         let type_name = &desired.address.resource.type_name;
         let target = match &wish.by {
             ImportBy::Id(id) => ImportTarget::Id(id.to_string()),
-            ImportBy::Identity(identity) => ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?),
+            ImportBy::Identity(identity) => {
+                ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?)
+            }
         };
         let reply = provider
             .import_resource_state(type_name, target)
             .await
             .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         // A provider that does not find the object speaks of no place in the configuration.
-        let said = placed(&reply.diagnostics, None, &text).into_iter().map(|problem| Diagnostic { address: None, ..problem });
+        let said =
+            placed(&reply.diagnostics, None, &text).into_iter().map(|problem| Diagnostic { address: None, ..problem });
         self.accept(said.collect())?;
         let missing = || {
             vec![Diagnostic::error(
@@ -61,8 +64,8 @@ impl Planning {
         let Some(imported) = found.next().filter(|imported| !imported.object.state.is_null()) else {
             return Err(missing());
         };
-        let attributes =
-            json::encode(&imported.object.state.unmark_deep().0, &desired.schema.block.implied_type()).map_err(|error| {
+        let attributes = json::encode(&imported.object.state.unmark_deep().0, &desired.schema.block.implied_type())
+            .map_err(|error| {
                 vec![
                     Diagnostic::error(
                         "Provider produced invalid object",
@@ -97,7 +100,8 @@ async fn identity_of(
     type_name: &str,
     wish: &ImportWish,
 ) -> Result<Value, Problems> {
-    let failed = |detail: String| vec![Diagnostic::error("Invalid import identity argument", detail).at(wish.range.clone())];
+    let failed =
+        |detail: String| vec![Diagnostic::error("Invalid import identity argument", detail).at(wish.range.clone())];
     let schemas = provider.schema().await.map_err(|error| failed(format!("{error}.")))?;
     let Some(schema) = schemas.identities.get(type_name) else {
         return Err(failed(format!("The provider knows no identity of {type_name}: import the object by its id.")));

@@ -116,7 +116,7 @@ impl Planning {
             schema_version: schema.version,
         });
         if !action.is_no_op() {
-            self.pending.lock().insert(desired.address.all(), ());
+            self.note_pending(&desired.address);
             let altered = (before.clone(), after.clone());
             self.altered.lock().entry(desired.address.all()).or_default().insert(desired.address.clone(), altered);
         }
@@ -181,11 +181,8 @@ impl Planning {
         self.report_all(in_use.warnings.clone());
         let prior = self.prior_of(&desired, &in_use.provider).await?;
         let unknown = || Value::unknown(desired.schema.block.implied_type());
-        let Some(prior) = prior.filter(|p| !p.value.is_null()) else {
-            // Configurations of providers may still speak of it; nothing else is carried out.
-            return Ok(unknown());
-        };
         self.plan_deposed(&desired).await?;
+        let Some(prior) = prior else { return Ok(unknown()) };
         let operation = self
             .plan_delete(
                 &desired.address,
@@ -197,6 +194,10 @@ impl Planning {
                 Reason::None,
             )
             .await?;
+        if prior.value.is_null() {
+            // Somebody took it away. Configurations of providers may still speak of it; nothing else is carried out.
+            return Ok(unknown());
+        }
         let seen = with_schema_marks(&prior.value, &desired.schema);
         Ok(match operation {
             Some(operation) => seen.add_origin(Some(&Origin::before_delete(operation))),
@@ -250,7 +251,11 @@ impl Planning {
     }
 
     /// The present object, looked at; none when state has none.
-    pub(crate) async fn prior_of(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
+    pub(crate) async fn prior_of(
+        &self,
+        desired: &DesiredInstance,
+        provider: &Provider,
+    ) -> Result<Option<Prior>, Problems> {
         let Some(object) = self.stored(&desired.address).and_then(|s| s.record.current.clone()) else {
             return match &desired.import {
                 Some(wish) => self.import(desired, wish, provider).await.map(Some),

@@ -68,11 +68,13 @@ impl Planning {
         if self.options.destroy {
             return self.is_selected_to_go(address);
         }
-        if self.options.selection == Selection::All || self.options.selection.covers(address) {
-            return true;
+        let selection = &self.options.selection;
+        match (selection, self.blocks.contains_key(&address.config())) {
+            (Selection::All, _) => true,
+            // Of a resource that the selection keeps away nobody looked how many there are to be.
+            (_, true) => self.resources.lock().contains_key(&address.all()) && !selection.leaves_out(address),
+            (_, false) => selection.covers(address),
         }
-        // An instance too many of a resource that something wanted depends on.
-        self.resources.lock().contains_key(&address.all()) && !self.options.selection.leaves_out(address)
     }
 
     /// Whether a plan to destroy is about an object.

@@ -60,10 +60,10 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (from, to) = (parse(from)?, parse(to)?);
     let dry = arguments.switch("dry-run", false);
     let source = Place::for_edit(invocation, "state-mv", true)?;
-    let target = match arguments.value("state-out").filter(|out| Some(*out) != arguments.value("state")) {
-        Some(path) => Some(Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out"))),
-        None => None,
-    };
+    let target = arguments
+        .value("state-out")
+        .filter(|out| Some(*out) != arguments.value("state"))
+        .map(|path| Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out")));
     let moves = match target {
         None => change(invocation, &source, |snapshot| {
             super::present(snapshot)?;

@@ -136,7 +136,7 @@ pub(super) fn guarded(
 }
 
 fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> Part) -> Part {
-    if !pair.after.is_some_and(|after| !after.is_known()) {
+    if pair.after.is_none_or(Value::is_known) {
         return inner(pair, reasons);
     }
     let before = Pair { before: pair.before, after: None }.present();

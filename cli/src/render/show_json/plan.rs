@@ -25,10 +25,15 @@ pub fn plan(plan: &PlanFile) -> Json {
     let mut document = Map::new();
     document.insert("format_version".into(), FORMAT.into());
     document.insert("terraform_version".into(), TOFU_VERSION.into());
-    if !manifest.variables.is_empty() {
-        let variables = manifest.variables.iter();
-        let variables = variables.map(|(name, v)| (name.to_string(), json!({"value": known(&Value::from(v.clone()))})));
-        document.insert("variables".into(), Json::Object(variables.collect()));
+    let stored = manifest.variables.iter();
+    // Of what is not stored the default is known.
+    let defaults = manifest.ephemeral_variables.iter().filter_map(|(name, v)| Some((name, v.default.as_ref()?)));
+    let variables: Map<String, Json> = stored
+        .chain(defaults)
+        .map(|(name, v)| (name.to_string(), json!({"value": known(&Value::from(v.clone()))})))
+        .collect();
+    if !variables.is_empty() {
+        document.insert("variables".into(), Json::Object(variables));
     }
     document.insert("planned_values".into(), planned_values(plan));
     // What only moved is among the changes already, unless the plan is about nothing else.

@@ -87,7 +87,7 @@ resource "cloud_dns_record" "about" {
   type = "TXT"
   values = [
     "endpoint=${data.cloud_region.this.endpoint}",
-    "network=${cloud_network.this.urn}",
+    "zones=${join(" ", data.cloud_region.this.zones)}",
   ]
 }
 
