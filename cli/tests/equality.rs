@@ -2,7 +2,9 @@
 //! results of resources are planned while those are unknown, carried out from the plan file, and then the same
 //! configuration is planned again, with everything known. Nothing may be left to do.
 //!
-//! `WEFT_CASES` asks for more or fewer configurations, `WEFT_SEED` for others. The seed is printed.
+//! `WEFT_CASES` asks for more or fewer configurations, `WEFT_SEED` for others. The seed is printed. Of other seeds some
+//! fail where OpenTofu fails too: what `try` falls back to at plan, as the types of two branches differ, is something
+//! else at apply when the branch that is not taken turns out to fail, and so has no type.
 
 // The generator of the property test of formulas makes the expressions.
 #[allow(dead_code)]
@@ -18,8 +20,8 @@ use std::process::{Command, Output};
 
 use generate::{Choices, anything};
 
-/// As many as take a few seconds.
-const CONFIGURATIONS: u64 = 6;
+/// As many as take a second.
+const CONFIGURATIONS: u64 = 3;
 
 /// Expressions in each.
 const EXPRESSIONS: usize = 40;

@@ -50,7 +50,8 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
         if !matches!(attribute.name.text.as_str(), "for_each" | "iterator" | "labels") {
             return error(
                 "Unsupported argument",
-                "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it makes go into content.",
+                "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it makes \
+                 go into content.",
                 tree.range(attribute.name.span),
             );
         }

@@ -1,8 +1,8 @@
 //! The language: configuration files become compiled modules, and those become values, evaluated on demand.
 //!
 //! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name; [`glue`] is what
-//! evaluation asks of whoever uses it, [`selection`] which part of it all; [`evaluate_configuration`] evaluates everything; [`decode`] reads bodies by
-//! the schemas of providers.
+//! evaluation asks of whoever uses it, [`selection`] which part of it all; [`evaluate_configuration`] evaluates
+//! everything; [`decode`] reads bodies by the schemas of providers.
 
 mod attribute_blocks;
 pub mod config;

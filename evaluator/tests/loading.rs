@@ -153,7 +153,8 @@ fn sources_are_computed_before_anything_else() {
 #[test]
 fn override_files_replace_what_they_name() {
     let main = "locals {\n a = 1\n b = 2\n}\nvariable \"v\" {\n type = string\n default = \"x\"\n}\n\
-                resource \"a\" \"b\" {\n x = 1\n lifecycle {\n  prevent_destroy = true\n }\n}\noutput \"o\" {\n value = 1\n}";
+                resource \"a\" \"b\" {\n x = 1\n lifecycle {\n  prevent_destroy = true\n }\n}\noutput \"o\" {\n \
+                value = 1\n}";
     let over = "locals {\n a = 3\n}\nvariable \"v\" {\n default = \"y\"\n}\nresource \"a\" \"b\" {\n y = 2\n \
                 lifecycle {\n  create_before_destroy = true\n }\n}";
     let (root, problems) = loaded(&[("main.tf", main), ("x_override.tf", over)], &[]);

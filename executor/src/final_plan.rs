@@ -1,5 +1,4 @@
-//! The final plan: the reviewed one where it was made from a known configuration, otherwise asked for again and held
-//! against the reviewed one.
+//! The final plan: asked for again with everything known, and held against the reviewed one.
 
 use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
 use weft_graph_format::codec::{EncodeError, msgpack};
@@ -40,14 +39,13 @@ impl FinalPlan {
 pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
     let reviewed = change.planned;
     let reviewed_value = reviewed.value.unmark_deep().0;
-    if reviewed.is_final || reviewed.action == Action::Delete {
-        let no_op = reviewed.action == Action::Update && reviewed_value.same_unmarked(&begun.prior);
+    if reviewed.action == Action::Delete {
         return Ok(FinalPlan {
             planned: reviewed_value,
             private: reviewed.private.clone(),
             identity: change.kind.identity_of(&reviewed.record),
             legacy: reviewed.legacy,
-            no_op,
+            no_op: false,
         });
     }
     plan_again(change, begun, &reviewed_value).await
@@ -66,7 +64,10 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    begun.warnings.extend(said);
+    // Of a configuration that was known when it was planned, all of this was said then.
+    if !change.planned.config_known {
+        begun.warnings.extend(said);
+    }
     let prior = change.kind.without_write_only(&begun.prior);
     // What the reviewed plan of a create kept for itself must be in the final one too: a client token, for example.
     let private = match change.planned.action {
@@ -88,7 +89,10 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    begun.warnings.extend(said);
+    // Of a configuration that was known when it was planned, all of this was said then.
+    if !change.planned.config_known {
+        begun.warnings.extend(said);
+    }
     let found = reply.value;
     let planned = found.planned_state.unmark_deep().0;
     let mut problems = Vec::new();

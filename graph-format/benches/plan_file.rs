@@ -68,7 +68,7 @@ fn graph() -> ExecutionGraph {
             value: Value::empty_object(),
             private: Vec::new(),
             legacy: false,
-            is_final: read.is_none(),
+            config_known: read.is_none(),
             record: StateRecord::default(),
             sensitive: Vec::new(),
             lookup: None,

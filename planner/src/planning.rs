@@ -160,6 +160,9 @@ pub(crate) enum DeleteKind {
     AfterCreate,
 }
 
+/// Each instance of a resource that something happens to, before and after.
+pub(crate) type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
+
 /// The state of one planning.
 pub(crate) struct Planning {
     pub(crate) root: Arc<CompiledModule>,
@@ -194,7 +197,7 @@ pub(crate) struct Planning {
     /// The same as configured, as text.
     pub(crate) changing: Mutex<FxHashSet<String>>,
     /// What changed of each instance that something happens to, for triggers: before and after.
-    pub(crate) altered: Mutex<FxHashMap<AbsResource, FxHashMap<ResourceInstance, (Value, Value)>>>,
+    pub(crate) altered: Mutex<FxHashMap<AbsResource, Alterations>>,
     /// Whether anything at a path of a resource changes, for triggers: answers given before.
     pub(crate) fired: Mutex<FxHashMap<(AbsResource, weft_graph_format::path::Path), bool>>,
     pub(crate) changes: Mutex<Vec<ResourceChange>>,

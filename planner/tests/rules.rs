@@ -1,19 +1,25 @@
 //! The rules that formulas and origins follow, as far as a plan shows them; each test breaks when its rule does.
 //!
-//! | rule | here | elsewhere |
-//! |---|---|---|
-//! | 1. origins say when to wait, static references the rest | `rule_1_origins_wait_references_are_stored` | |
-//! | 2. named values are strict | `rule_2_named_values_are_strict`, `rule_2_what_cannot_fail_is_inlined` | `expressions/tests/rules.rs`, `cli/tests/rules.rs` |
-//! | 3. known planned values of legacy providers stay open | | `expressions/tests/rules.rs`, recorded cases over `oldlab` |
-//! | 4. a value with a formula is symbolic | `rule_4_ephemeral_values_are_inputs` | `expressions/tests/rules.rs` |
-//! | 5. what gives a value is not what to wait for | `rule_5_readers_wait_for_the_settled_operation`, `rule_5_first_operation_waits_for_the_whole_block` | |
-//! | 6. containers carry both | `rule_6_no_path_through_a_set` | `expressions/tests/rules.rs` |
-//! | 7. provisioners are not evaluated at plan | not built yet: refused, `rule_7_provisioners_are_refused` | |
-//! | 8. templates at apply | `rule_8_known_templates_are_inlined` | `expressions/tests/rules.rs` |
-//! | 9. impure nodes | `rule_9_impure_calls_are_operations_of_their_own` | `expressions/tests/rules.rs` |
-//! | 10. ignore_changes at apply | `rule_10_ignored_paths_are_prior_constants` | `expressions/tests/resource_rules.rs` |
-//! | 11. deletes need the reverse | `rule_11_deletes_follow_stored_dependencies`, `rule_11_readers_precede_the_delete` | |
-//! | 12. live values are never journalled | `rule_12_ephemeral_constants_are_not_in_the_plan` | `cli/tests/thread.rs` |
+//! In `expressions/tests/rules.rs` (E) are those that need no plan.
+//!
+//! 1. Origins say when to wait, static references the rest: `rule_1_origins_wait_references_are_stored`;
+//!    E `leaves_wait_for_what_they_need`.
+//! 2. Named values are strict: `rule_2_named_values_are_strict`, `rule_2_what_cannot_fail_is_inlined`;
+//!    E `what_was_skipped_is_not_caught`.
+//! 3. Known planned values of legacy providers stay open: E `a_live_value_is_never_folded`; the recorded cases over
+//!    the provider `oldlab`.
+//! 4. A value with a formula is symbolic, known or not: `rule_4_ephemeral_values_are_inputs`;
+//!    E `a_live_value_is_never_folded`.
+//! 5. What gives a value is not what to wait for: `rule_5_readers_wait_for_the_settled_operation`,
+//!    `rule_5_first_operation_waits_for_the_whole_block`.
+//! 6. Containers carry both: `rule_6_no_path_through_a_set`; E `elements_of_a_set_may_turn_out_equal`.
+//! 7. Provisioners are not evaluated at plan: they are not built yet, `rule_7_provisioners_are_refused`.
+//! 8. Templates at apply: `rule_8_known_templates_are_inlined`; E `a_template_known_at_apply_is_parsed_then`.
+//! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `impure_calls_are_told_apart`,
+//!    `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
+//! 10. `ignore_changes` at apply: `rule_10_ignored_paths_are_prior_constants`; `expressions/tests/resource_rules.rs`.
+//! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_readers_precede_the_delete`.
+//! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +53,8 @@ async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
         options: PlanOptions {
             destroy: false,
             refresh: true,
+            refresh_only: false,
+            selection: Default::default(),
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),
         },

@@ -236,6 +236,9 @@ fn a_packed_package_may_be_locked_by_the_checksum_of_its_archive() {
     zip(&shop.path(&name), &[("terraform-provider-crane_v1.0.0", &program("crane", "1.0.0"))]);
     let of_file = weft_providers::checksum::of_archive_file(&shop.path(&name)).unwrap();
     fs::write(shop.lock_path(), crane_lock("1.0.0", "1.0.0", of_file.as_str())).unwrap();
+    // The checksum of its content is to be added: the same providers, but not the same file.
+    let only_noted = shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::ReadOnly).unwrap_err();
+    assert_eq!(only_noted[0].severity, Severity::Warning);
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
     let text = shop.lock_text();
     assert!(text.contains(of_file.as_str()) && text.contains(CRANE_100), "{text}");
@@ -255,9 +258,8 @@ fn a_lock_file_that_may_not_be_written() {
     let both = [(CRANE, "1.0.0"), (BARGE, "")];
     assert_eq!(summaries(&init(&both, LockMode::ReadOnly).unwrap_err()), ["Provider dependency changes detected"]);
     assert_eq!(LockMode::from_flag("never"), LockMode::Update);
-    // Another constraint on the same selection is no change of providers.
-    let only_noted = init(&[(CRANE, "~> 1.0")], LockMode::ReadOnly).unwrap_err();
-    assert_eq!(only_noted[0].severity, Severity::Warning);
+    // Another constraint on the same selection changes nothing.
+    assert_eq!(init(&[(CRANE, "~> 1.0")], LockMode::ReadOnly), Ok(LockOutcome::Unchanged));
 }
 
 #[test]

@@ -1,10 +1,8 @@
-//! The Redis store: settings demanded, broken connections, lost writes, full memory, rate.
+//! The Redis store: settings demanded, broken connections, lost writes, full memory, many clients.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
 mod support;
-
-use std::time::Instant;
 
 use redis_server::{SAFE, Server};
 use support::*;
@@ -212,17 +210,12 @@ async fn many_claims_and_only_the_last_finished_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pipelined_steps_are_fast_enough() {
-    /// Operations (an intent and a commit, each durable and apart) a second. The rate that the whole system must reach
-    /// is measured in `tests/bench`; here other tests run beside it, so that only a step that waits alone for the disk
-    /// is noticed.
-    const DEMANDED: f64 = 1_000.0;
+async fn pipelined_steps_of_many_clients_are_all_committed() {
     const OPERATIONS: u32 = 10_000;
     let Some(server) = Server::start() else { return };
     let store = connect(&server).await;
     let all: Vec<u32> = (0..OPERATIONS).collect();
     let lease = started(&store, "run-a", OPERATIONS, &all).await;
-    let start = Instant::now();
     let mut clients = Vec::new();
     for client in 0..4 {
         let (store, lease) = (store.clone(), lease.clone());
@@ -239,7 +232,7 @@ async fn pipelined_steps_are_fast_enough() {
     for client in clients {
         client.await.unwrap();
     }
-    let rate = f64::from(OPERATIONS) / start.elapsed().as_secs_f64();
-    eprintln!("{rate:.0} operations a second through Redis");
-    assert!(rate > DEMANDED, "{rate:.0} operations a second");
+    let run = store.run(&run_id("run-a")).await.unwrap().unwrap();
+    let done = run.ops.values().filter(|op| op.status == OpStatus::Done).count();
+    assert_eq!(done, OPERATIONS as usize);
 }

@@ -39,7 +39,8 @@ fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Ve
                             Diagnostic::warning(
                                 "Object attribute is ignored",
                                 format!(
-                                    "The object type of input variable {name:?} has no attribute {:?}, so what is given \
+                                    "The object type of input variable {name:?} has no attribute {:?}, so what is \
+                                     given \
                                      here is not used.",
                                     text.as_str()
                                 ),

@@ -77,7 +77,8 @@ impl Compiling<'_> {
         if !valid {
             self.error(
                 &format!("Invalid {what} name"),
-                "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.",
+                "A name must start with a letter or underscore and may contain only letters, digits, underscores, \
+                 and dashes.",
                 &label.1,
             );
         }

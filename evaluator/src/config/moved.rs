@@ -57,7 +57,7 @@ fn endpoint(
         }
     };
     let movable = found
-        .filter(|found| !found.resource.as_ref().is_some_and(|(resource, _)| resource.mode == ResourceMode::Ephemeral));
+        .filter(|found| found.resource.as_ref().is_none_or(|(resource, _)| resource.mode != ResourceMode::Ephemeral));
     if movable.is_none() {
         compiling.error(
             "Invalid \"moved\" address",

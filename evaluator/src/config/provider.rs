@@ -86,7 +86,8 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             "Duplicate provider configuration",
             match &alias {
                 None => format!(
-                    "The default configuration of provider {local_name:?} is at {place} already. Give this one an alias."
+                    "The default configuration of provider {local_name:?} is at {place} already. Give this one an \
+                     alias."
                 ),
                 Some(alias) => {
                     format!("A configuration of provider {local_name:?} with alias {alias:?} is at {place} already.")

@@ -123,7 +123,8 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 Diagnostic::error(
                     "Missing required provider configuration",
                     format!(
-                        "The module needs a configuration of provider {} under the name {:?}: add an entry for it to the \
+                        "The module needs a configuration of provider {} under the name {:?}: add an entry for it \
+                         to the \
                          \"providers\" argument of this call.",
                         child.provider_source(&name.0).for_display(),
                         shown(name)
@@ -259,7 +260,8 @@ fn absent_configuration(what: &str, module: &CompiledModule, name: &Name) -> Dia
     Diagnostic::error(
         "Provider configuration not present",
         format!(
-            "{what} needs the provider configuration {}, which is not there: neither as a block of this module nor passed \
+            "{what} needs the provider configuration {}, which is not there: neither as a block of this module nor \
+             passed \
              by its caller.",
             address(module, name)
         ),
@@ -343,7 +345,8 @@ pub(super) fn warn_of_same(
             diagnostics.push(
                 Diagnostic::warning(
                     "Provider configuration for_each matches resource",
-                    "This resource and its provider configuration use the same for_each expression. When a key is taken \
+                    "This resource and its provider configuration use the same for_each expression. When a key is \
+                     taken \
                      out of it, other tools cannot destroy what was made with it any more.",
                 )
                 .at(own.range()),

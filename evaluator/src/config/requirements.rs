@@ -238,7 +238,8 @@ fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
             return Err((
                 "Invalid provider type",
                 format!(
-                    "{text:?} has a type that begins with {prefix:?}: that is part of the name of a repository, not of the \
+                    "{text:?} has a type that begins with {prefix:?}: that is part of the name of a repository, not \
+                     of the \
                      provider. {rest:?} may be meant."
                 ),
             ));

@@ -201,8 +201,8 @@ impl ModuleNode {
             for (name, alias) in node.wanted_providers() {
                 pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
             }
-            for block in node.config.checks.values().cloned() {
-                let node = node.clone();
+            for block in node.config.checks.values() {
+                let (node, block) = (node.clone(), block.clone());
                 pending.push(async move { node.check(&block).await }.boxed());
             }
             if node.caller.is_none() {

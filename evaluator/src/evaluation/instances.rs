@@ -130,7 +130,8 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
     if !value.is_known() {
         return Err(problem(
             SUMMARY,
-            "The count depends on values that are known only after apply, so the number of instances cannot be planned. \
+            "The count depends on values that are known only after apply, so the number of instances cannot be \
+             planned. \
              Apply what it depends on first, or compute it from values that are known.",
             at,
         ));

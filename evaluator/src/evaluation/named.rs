@@ -261,7 +261,8 @@ impl ModuleNode {
             return self.fail(
                 Diagnostic::error(
                     "Output does not allow ephemeral value",
-                    "This output holds values that must not be stored. An output of a child module may say ephemeral = true.",
+                    "This output holds values that must not be stored. An output of a child module may say \
+                     ephemeral = true.",
                 )
                 .at(output.value.range()),
             );

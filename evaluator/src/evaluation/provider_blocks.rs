@@ -336,7 +336,10 @@ fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceR
     };
     Diagnostic::error(
         "Provider configuration not present",
-        format!("There is no provider configuration {name} here: neither a block in this module nor one passed by the caller."),
+        format!(
+            "There is no provider configuration {name} here: neither a block in this module nor one passed by \
+            the caller."
+        ),
     )
     .at(at.clone())
 }

@@ -34,13 +34,11 @@ impl FunctionName<'_> {
         let parts: Vec<&str> = name.split("::").collect();
         match parts.as_slice() {
             ["provider", provider, function] => {
-                Some(FunctionName { provider: SmolStr::new(*provider), alias: None, function: *function })
+                Some(FunctionName { provider: SmolStr::new(*provider), alias: None, function })
             }
-            ["provider", provider, alias, function] => Some(FunctionName {
-                provider: SmolStr::new(*provider),
-                alias: Some(SmolStr::new(*alias)),
-                function: *function,
-            }),
+            ["provider", provider, alias, function] => {
+                Some(FunctionName { provider: SmolStr::new(*provider), alias: Some(SmolStr::new(*alias)), function })
+            }
             _ => None,
         }
     }

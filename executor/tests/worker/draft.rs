@@ -43,13 +43,13 @@ impl Draft {
         Draft { builder, provider, shard, instance }
     }
 
-    pub fn planned(action: Action, value: Value, is_final: bool) -> PlannedObject {
+    pub fn planned(action: Action, value: Value, config_known: bool) -> PlannedObject {
         PlannedObject {
             action,
             value,
             private: Vec::new(),
             legacy: false,
-            is_final,
+            config_known,
             record: StateRecord { dependencies: vec!["terraform_data.before".into()], ..StateRecord::default() },
             sensitive: Vec::new(),
             lookup: None,
@@ -76,16 +76,17 @@ impl Draft {
         self.create_as(text, input, true)
     }
 
-    pub fn create_as(&self, text: &str, input: Value, is_final: bool) -> Ref<Applied> {
-        let is_final = is_final && input.is_wholly_known();
-        let planned = Draft::planned(Action::Create, data(unknown_id(), &input, Value::unknown(input.ty())), is_final);
+    pub fn create_as(&self, text: &str, input: Value, config_known: bool) -> Ref<Applied> {
+        let config_known = config_known && input.is_wholly_known();
+        let planned =
+            Draft::planned(Action::Create, data(unknown_id(), &input, Value::unknown(input.ty())), config_known);
         self.change(text, None, configured(&input).to_formula(), planned)
     }
 
     pub fn update(&self, text: &str, before: PriorObject, input: Value) -> Ref<Applied> {
         let id = before.value.as_fields().unwrap()["id"].clone();
-        let is_final = input.is_wholly_known();
-        let planned = Draft::planned(Action::Update, data(id, &input, Value::unknown(input.ty())), is_final);
+        let config_known = input.is_wholly_known();
+        let planned = Draft::planned(Action::Update, data(id, &input, Value::unknown(input.ty())), config_known);
         self.change(text, Some(before), configured(&input).to_formula(), planned)
     }
 

@@ -116,8 +116,8 @@ pub struct PlannedObject {
     pub private: Vec<u8>,
     /// The provider has the legacy type system: its results are checked loosely.
     pub legacy: bool,
-    /// The configuration was wholly known when this was planned, so the plan is final as it stands.
-    pub is_final: bool,
+    /// The configuration was wholly known when this was planned, so the provider has said of it what there is to say.
+    pub config_known: bool,
     /// What is to be stored beside the new object.
     pub record: StateRecord,
     /// Where the schema or configuration says sensitive.

@@ -42,7 +42,7 @@ pub fn planned(action: Action, value: Value) -> PlannedObject {
         value,
         private: Vec::new(),
         legacy: false,
-        is_final: true,
+        config_known: true,
         record: StateRecord { schema_version: 1, ..StateRecord::default() },
         sensitive: Vec::new(),
         lookup: None,

@@ -72,7 +72,7 @@ impl Planning {
                     .map(|p| self.builder.prior_state(address.clone(), None, self.object(&address, p), shard.clone()))
             })
             .flatten();
-        let is_final = false;
+        let config_known = !target.full.deep().formula && target.full.is_wholly_known();
         let config = self.builder.desired(address.clone(), target.full.to_formula(), shard.clone(), waits);
         let (_, marks) = after.unmark_with_paths();
         let planned = PlannedObject {
@@ -80,7 +80,7 @@ impl Planning {
             value: without_provenance(&proposal.planned),
             private: proposal.private.clone(),
             legacy: proposal.legacy,
-            is_final,
+            config_known,
             record: target.record.clone(),
             sensitive: marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
             lookup: (action == Action::Create).then(|| lookup(&desired.schema)).flatten(),

@@ -164,7 +164,7 @@ impl Planning {
             value: Value::null(prior.value.ty()),
             private,
             legacy: false,
-            is_final: true,
+            config_known: true,
             record: prior.record.clone(),
             sensitive: Vec::new(),
             lookup: None,
