@@ -86,7 +86,7 @@ fn what_cannot_be_read_says_why() {
         ("{\"version\": 4, \"resources\": [{\"mode\": \"strange\", \"type\": \"a\", \"name\": \"b\"}]}", "mode"),
         (
             "{\"version\":4,\"resources\":[{\"mode\":\"managed\",\"type\":\"a\",\"name\":\"b\",\"instances\":[{}]}]}",
-            "no provider",
+            "missing a provider address",
         ),
     ];
     for (text, expected) in cases {
@@ -99,13 +99,17 @@ fn what_cannot_be_read_says_why() {
 }
 
 #[test]
-fn a_provider_above_the_instances_counts_for_all_without_their_own() {
+fn a_provider_above_the_instances_counts_for_all_of_them() {
     let text = r#"{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"t","name":"n",
         "provider":"provider[\"a/b/c\"]","each":"list","unknown":1,
-        "instances":[{"index_key":0,"attributes":null},{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}]}]}"#;
+        "instances":[{"index_key":0,"attributes":null},{"index_key":1.0}]}]}"#;
     let file = parse(text);
-    assert_eq!(file.instances["t.n[0]"].provider, "provider[\"a/b/c\"]");
-    assert_eq!(file.instances["t.n[1]"].provider, "provider[\"a/b/c\"].x[1]");
+    for address in ["t.n[0]", "t.n[1]"] {
+        assert_eq!(file.instances[address].provider, "provider[\"a/b/c\"]");
+    }
     let again = String::from_utf8(file.to_bytes()).unwrap();
-    assert_eq!(again.matches("\"provider\"").count(), 2, "{again}");
+    assert_eq!(again.matches("\"provider\"").count(), 1, "{again}");
+    let torn = text.replace(r#"{"index_key":1.0}"#, r#"{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}"#);
+    let error = StateFile::parse(torn.as_bytes(), "x").unwrap_err();
+    assert!(error.to_string().contains("different provider addresses"), "{error}");
 }
