@@ -59,13 +59,13 @@ pub(crate) async fn plan_again(
 ) -> Result<FinalPlan, Problems> {
     let subject = change.subject();
     let block = &change.kind.block;
-    let validated = begun.provider.validate_resource_config(&change.kind.name, &begun.config).await;
-    let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
-    if has_errors(&said) {
-        return Err(said);
-    }
-    // Of a configuration that was known when it was planned, all of this was said then.
+    // A configuration that was known when it was planned is the same now, and was validated then.
     if !change.planned.config_known {
+        let validated = begun.provider.validate_resource_config(&change.kind.name, &begun.config).await;
+        let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
+        if has_errors(&said) {
+            return Err(said);
+        }
         begun.warnings.extend(said);
     }
     let prior = change.kind.without_write_only(&begun.prior);
@@ -89,7 +89,7 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    // Of a configuration that was known when it was planned, all of this was said then.
+    // Of that, the warnings were told with the reviewed plan.
     if !change.planned.config_known {
         begun.warnings.extend(said);
     }
