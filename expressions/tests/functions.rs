@@ -69,7 +69,7 @@ impl Files for MemoryFiles {
     }
 
     fn current_directory(&self) -> io::Result<PathBuf> {
-        Ok("/work".into())
+        Ok("/base".into())
     }
 }
 
@@ -183,7 +183,7 @@ fn files_come_from_the_context() {
     assert_eq!(one("file", "missing").map_err(|e| e.argument), Err(Some(0)));
     assert_eq!(one("fileexists", "a.txt"), Ok(Value::bool(true)));
     assert_eq!(one("pathexpand", "~/x/../y"), Ok(text("/home/someone/y")));
-    assert_eq!(one("abspath", "x/../y"), Ok(text("/work/y")));
+    assert_eq!(one("abspath", "x/../y"), Ok(text("/base/y")));
     let name = Value::object([("name", text("n"))]);
     assert_eq!(call(&files, "templatefile", &[text("t.tftpl"), name]), Ok(text("<n>")));
     let missing = call(&files, "templatefile", &[text("t.tftpl"), Value::empty_object()]);
