@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use weft_simcloud::plugin::launch::{Environment, launch};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     // ^C reaches the whole process group. The host decides what it means, and tells its plugins.
     let ignored = signal(SignalKind::interrupt());
