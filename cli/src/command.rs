@@ -190,15 +190,20 @@ pub const STORE: &[Flag] = &[text(
 /// Who carries runs out.
 pub const COORDINATOR: &[Flag] =
     &[text("coordinator", "ADDR", "Let the coordinator at HOST:PORT carry it out (WEFT_COORDINATOR).")];
+/// How much at once.
+pub const PARALLELISM: &[Flag] =
+    &[Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." }];
 /// What is planned.
 pub const PLANNING: &[Flag] = &[
-    Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
     switch("refresh", "Look at real objects first (the default)."),
-    switch("refresh-only", ""),
+    switch("refresh-only", "Only look at real objects, and take into the state what they are."),
     switch("destroy", "Plan to destroy everything."),
     text("replace", "ADDRESS", "Replace this instance. May be given several times."),
-    text("target", "ADDRESS", ""),
-    text("exclude", "ADDRESS", ""),
-    text("target-file", "FILE", ""),
-    text("exclude-file", "FILE", ""),
+];
+/// Which part of the configuration.
+pub const SELECTION: &[Flag] = &[
+    text("target", "ADDRESS", "Only this and what it depends on. May be given several times."),
+    text("exclude", "ADDRESS", "All but this and what depends on it. May be given several times."),
+    text("target-file", "FILE", "Addresses for -target, one a line."),
+    text("exclude-file", "FILE", "Addresses for -exclude, one a line."),
 ];

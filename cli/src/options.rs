@@ -23,7 +23,7 @@ pub enum Takes {
     Switch,
     /// Text, called so in the help.
     Text(&'static str),
-    /// A whole number.
+    /// A whole number from zero up.
     Number,
     /// A time such as `10s` or `1m30s`.
     Time,
@@ -111,7 +111,7 @@ impl Arguments {
             let sound = match flag.takes {
                 Takes::Switch => truth(&value).is_some(),
                 Takes::Text(_) => true,
-                Takes::Number => value.parse::<i64>().is_ok(),
+                Takes::Number => value.parse::<u32>().is_ok(),
                 Takes::Time => go_duration(&value).is_some(),
             };
             if !sound {
@@ -148,9 +148,10 @@ impl Arguments {
         self.value(name).is_some()
     }
 
-    /// A number.
-    pub fn number(&self, name: &str) -> Option<i64> {
-        self.value(name)?.parse().ok()
+    /// A number of things, above zero. Zero asks for the default, as leaving the option out does.
+    pub fn count<N: TryFrom<u32>>(&self, name: &str) -> Option<N> {
+        let count = self.value(name)?.parse::<u32>().ok().filter(|count| *count > 0)?;
+        N::try_from(count).ok()
     }
 
     /// A time.

@@ -115,7 +115,7 @@ impl Wishes {
                 "Replacing instances (with -replace=ADDRESS) goes with the normal mode of planning only.",
             ));
         }
-        let parallelism = arguments.number("parallelism").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        let parallelism = arguments.count("parallelism");
         let mode = match (destroying, refresh_only) {
             (true, _) => UiMode::Destroy,
             (false, true) => UiMode::RefreshOnly,

@@ -48,6 +48,8 @@ pub const APPLY: Command = Command {
         command::STORE,
         command::COORDINATOR,
         command::PLANNING,
+        command::SELECTION,
+        command::PARALLELISM,
         OWN,
     ],
     mixed: false,
@@ -210,7 +212,7 @@ async fn apply_file(
     view.diagnostics(&said);
     packages.check(&plan.manifest)?;
     let digest = Digest::of(&bytes);
-    let parallelism = arguments.number("parallelism").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    let parallelism = arguments.count("parallelism");
     let work = Work { plan, bytes, digest, inputs };
     site.carry_out(invocation, work, &snapshot, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
 }

@@ -16,7 +16,7 @@ use super::plan::Loaded;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{file_of, refusal, writes};
 use crate::exit::Exit;
-use crate::options::{Flag, Takes, switch, text};
+use crate::options::{switch, text};
 use crate::plan::{PARALLELISM, Wishes};
 use crate::runtime::block_on;
 use crate::store::{self, Access};
@@ -35,11 +35,8 @@ pub const IMPORT: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[
-            text("config", "DIR", "The directory of the configuration."),
-            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
-            switch("ignore-remote-version", ""),
-        ],
+        command::PARALLELISM,
+        &[text("config", "DIR", "The directory of the configuration."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
@@ -161,8 +158,8 @@ async fn imported(
             ),
         )));
     }
-    let parallelism = invocation.arguments.number("parallelism").and_then(|n| usize::try_from(n).ok());
-    let wishes = Wishes { parallelism: parallelism.filter(|n| *n > 0).unwrap_or(PARALLELISM), ..Wishes::default() };
+    let parallelism = invocation.arguments.count("parallelism");
+    let wishes = Wishes { parallelism: parallelism.unwrap_or(PARALLELISM), ..Wishes::default() };
     let made = loaded.plan(invocation, snapshot.clone(), &wishes).await?;
     if has_errors(&made.diagnostics) {
         return Err(made.diagnostics);

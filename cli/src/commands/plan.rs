@@ -39,6 +39,8 @@ pub const PLAN: Command = Command {
         command::STATE,
         command::STORE,
         command::PLANNING,
+        command::SELECTION,
+        command::PARALLELISM,
         &[
             text("out", "FILE", "Save the plan."),
             switch("detailed-exitcode", "Exit with 0 for no changes, 1 for errors, 2 for changes."),

@@ -11,7 +11,6 @@ use super::plan::Loaded;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{file_of, refusal, writes};
 use crate::exit::Exit;
-use crate::options::{Flag, Takes, text};
 use crate::plan::Wishes;
 use crate::render::events;
 use crate::runtime::block_on;
@@ -33,13 +32,8 @@ pub const REFRESH: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[
-            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
-            text("target", "ADDRESS", "Look at this only. May be given several times."),
-            text("exclude", "ADDRESS", "Do not look at this. May be given several times."),
-            text("target-file", "FILE", "Such addresses, one a line."),
-            text("exclude-file", "FILE", "Such addresses, one a line."),
-        ],
+        command::SELECTION,
+        command::PARALLELISM,
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,

@@ -16,7 +16,7 @@ use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
-use crate::options::{Flag, Takes, switch, text};
+use crate::options::{Flag, switch, text};
 use crate::outline::{self, outline};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
@@ -62,12 +62,12 @@ pub const RESUME: Command = Command {
         command::LOCK,
         command::STORE,
         command::COORDINATOR,
+        command::PARALLELISM,
         PLACE,
         &[
             text("state-out", "FILE", ""),
             text("backup", "FILE", ""),
             text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
-            Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." },
             switch("detach", "With a coordinator: return at once."),
             switch("input", ""),
         ],
@@ -259,7 +259,7 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
-    let parallelism = arguments.number("parallelism").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+    let parallelism = arguments.count::<u32>("parallelism");
     if let Some(address) = apply::coordinator(arguments) {
         let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);

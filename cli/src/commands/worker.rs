@@ -86,10 +86,10 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
     options.pool = pool_options(&context.data_directory);
-    if let Some(most) = arguments.number("max-providers").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0) {
+    if let Some(most) = arguments.count("max-providers") {
         options.pool.max_open = most;
     }
-    if let Some(capacity) = arguments.number("capacity").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0) {
+    if let Some(capacity) = arguments.count("capacity") {
         options.capacity = capacity;
     }
     let worked = block_on(serve(invocation, options, address)).and_then(|worked| worked);
