@@ -5,10 +5,12 @@ mod console;
 mod coordinator;
 mod fmt;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod inspect;
 mod later;
+mod metadata;
 mod output;
 mod plan;
 mod providers;
@@ -41,7 +43,9 @@ const ALL: &[&Command] = &[
     &coordinator::COORDINATOR,
     &fmt::FMT,
     &get::GET,
+    &graph::GRAPH,
     &import::IMPORT,
+    &metadata::FUNCTIONS,
     &output::OUTPUT,
     &inspect::INSPECT,
     &providers::PROVIDERS,

@@ -13,6 +13,8 @@ pub mod events;
 pub mod plan;
 pub mod progress;
 mod quoting;
+#[cfg(test)]
+mod sample;
 pub mod schema_json;
 mod schemas;
 pub mod show_json;

@@ -51,6 +51,19 @@ struct Reader<'a> {
 
 /// Reads everything that gives values. Missing ones are asked for when there is a `prompt`, and are errors otherwise.
 pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prompt>) -> Gathered {
+    let mut reader = given(root, arguments);
+    if reader.is_whole() {
+        reader.missing(prompt);
+    }
+    reader.gathered
+}
+
+/// The same for who can do without those that are missing.
+pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
+    given(root, arguments).gathered
+}
+
+fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
     let mut reader = Reader { root, gathered: Gathered::default(), undeclared: 0 };
     reader.environment();
     for name in usual_files(Path::new(".")) {
@@ -59,12 +72,10 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     for (flag, text) in arguments.in_order(&["var", "var-file"]) {
         if flag == "var" { reader.option(text) } else { reader.file(text) }
     }
-    if has_errors(&reader.gathered.diagnostics) && reader.gathered.diagnostics.iter().any(is_about_a_whole_file) {
-        return reader.gathered;
+    if reader.is_whole() {
+        reader.summarise_undeclared();
     }
-    reader.summarise_undeclared();
-    reader.missing(prompt);
-    reader.gathered
+    reader
 }
 
 /// Who takes the values of a file: each by its name, or why there is none.
@@ -173,6 +184,11 @@ fn literal_type(variable: &Variable) -> Option<&Type> {
 }
 
 impl Reader<'_> {
+    /// Whether every file could be read: otherwise nobody knows what is missing.
+    fn is_whole(&self) -> bool {
+        !self.gathered.diagnostics.iter().any(is_about_a_whole_file)
+    }
+
     fn environment(&mut self) {
         for variable in self.root.variables.values() {
             let name = format!("TF_VAR_{}", variable.name);

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use smol_str::SmolStr;
 use weft_evaluator::config::Sources;
+use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::SourceSnippets;
 use weft_syntax::Tree;
@@ -51,9 +52,15 @@ pub struct View {
     plain: bool,
     into: Option<Mutex<File>>,
     style: Style,
+    /// Of the times in events, as it was at the start.
+    zone: jiff::tz::TimeZone,
     concise: bool,
     /// Warnings, and errors, that say the same are shown once.
     consolidate: (bool, bool),
+    /// Events that wait to be written with others; `None` while each is written at once.
+    held: Mutex<Option<String>>,
+    /// Codes of warnings that nobody wants to see.
+    unwanted: &'static [&'static str],
     /// Lines that stand below all others on the terminal for as long as something goes on.
     standing: Mutex<Vec<String>>,
     sources: Mutex<SourceTexts>,
@@ -82,8 +89,15 @@ impl View {
             plain,
             into: None,
             style,
+            held: Mutex::new(None),
+            zone: jiff::tz::TimeZone::system(),
             concise,
             consolidate,
+            unwanted: match arguments.value("deprecation").map(|level| level.trim_start_matches("module:")) {
+                Some("none") => &[LOCAL_MODULE, REMOTE_MODULE],
+                Some("local") => &[REMOTE_MODULE],
+                _ => &[],
+            },
             standing: Mutex::default(),
             sources: Mutex::default(),
         };
@@ -162,8 +176,8 @@ impl View {
 
     /// Whether lines can stand at the bottom of the terminal while others pass above them.
     pub fn has_standing_lines(&self) -> bool {
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        self.shows_progress() && self.style.colour && !dumb
+        let dumb = || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        self.shows_progress() && self.style.colour && !dumb()
     }
 
     /// Lets these lines stand at the bottom of the terminal, in place of those that stood there.
@@ -197,27 +211,59 @@ impl View {
         self.above(|| write_line(&mut std::io::stderr().lock(), text));
     }
 
+    /// Whether anybody takes events.
+    pub fn takes_events(&self) -> bool {
+        self.json || self.into.is_some()
+    }
+
     /// An event, for whoever takes events.
     pub fn event(&self, event: Json) {
-        if !self.json && self.into.is_none() {
+        if !self.takes_events() {
             return;
         }
         let mut event = event;
         if let Json::Object(fields) = &mut event {
-            let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string();
+            let now =
+                jiff::Timestamp::now().to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string();
             fields.insert("@timestamp".to_owned(), now.into());
         }
         let text = event.to_string();
         if let Some(file) = &self.into {
             write_line(&mut *file.lock(), &text);
         }
-        if self.json {
-            write_line(&mut std::io::stdout().lock(), &text);
+        if !self.json {
+            return;
         }
+        let mut held = self.held.lock();
+        match held.as_mut() {
+            None => write_line(&mut std::io::stdout().lock(), &text),
+            Some(lines) => {
+                lines.push_str(&text);
+                lines.push('\n');
+                if lines.len() >= MOST_HELD {
+                    write_all(&std::mem::take(lines));
+                }
+            }
+        }
+    }
+
+    /// Writes the events of `work` in one go: many come at once when many operations go on, and each write wakes the
+    /// reader.
+    pub fn together<T>(&self, work: impl FnOnce() -> T) -> T {
+        *self.held.lock() = Some(String::new());
+        let result = work();
+        let held = self.held.lock().take().unwrap_or_default();
+        if !held.is_empty() {
+            write_all(&held);
+        }
+        result
     }
 
     /// Problems, wherever they belong.
     pub fn diagnostics(&self, problems: &[Diagnostic]) {
+        let problems: Vec<Diagnostic> =
+            problems.iter().filter(|problem| !self.unwanted.contains(&problem.code.as_str())).cloned().collect();
+        let problems = problems.as_slice();
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {
             problems.iter().map(|problem| events::diagnostic(diagnostics::object(problem, &*sources))).collect()
@@ -248,6 +294,9 @@ impl View {
         problems.iter().map(|problem| diagnostics::object(problem, &*sources)).collect()
     }
 }
+
+/// The most bytes of events that wait for others.
+const MOST_HELD: usize = 64 * 1024;
 
 /// Takes lines away from the bottom of the terminal.
 fn erase(standing: &[String]) {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -97,6 +97,8 @@ pub struct OperationEvent {
     pub status: String,
     /// Why it is in doubt, or the number of the operation that it was skipped for.
     pub reason: String,
+    /// It is done, and an intent came before: something outside may have been changed.
+    pub intended: bool,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -136,9 +138,37 @@ impl WatchEnd {
 pub struct Watch {
     stream: Streaming<proto::RunEvent>,
     address: String,
+    /// What ended the last batch, to be said by the next.
+    after: Option<Result<Option<WatchEvent>, ClientError>>,
 }
 
+/// The most events of one batch.
+const BATCH: usize = 256;
+
 impl Watch {
+    /// The next events, in order: waits for one, and takes along those that have come with it. None after the end.
+    ///
+    /// # Errors
+    /// When the connection breaks: the run goes on without being watched.
+    pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
+        let first = match self.after.take() {
+            Some(left) => left?,
+            None => self.next().await?,
+        };
+        let mut events: Vec<WatchEvent> = first.into_iter().collect();
+        while !events.is_empty() && events.len() < BATCH {
+            match self.next().now_or_never() {
+                Some(Ok(Some(event))) => events.push(event),
+                Some(end) => {
+                    self.after = Some(end);
+                    break;
+                }
+                None => break,
+            }
+        }
+        Ok(events)
+    }
+
     /// The next event; `None` after the end.
     ///
     /// # Errors
@@ -235,7 +265,7 @@ impl Client {
     pub async fn watch(&mut self, run: Option<&str>) -> Result<Watch, ClientError> {
         let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.watch_run(request).await.map_err(|status| refused(&self.address, status))?;
-        Ok(Watch { stream: response.into_inner(), address: self.address.clone() })
+        Ok(Watch { stream: response.into_inner(), address: self.address.clone(), after: None })
     }
 
     /// All runs, newest first.
@@ -264,6 +294,7 @@ impl Client {
             attempt: operation.attempt,
             deposed: (!operation.deposed.is_empty()).then_some(operation.deposed),
             absence_unproven: operation.absence_unproven,
+            intended: operation.intended,
             operation: operation.operation,
             diagnostics: Opaque(operation.diagnostics),
         });
@@ -418,6 +449,7 @@ fn operation_event(event: proto::OperationEvent) -> OperationEvent {
         elapsed_ms: event.elapsed_ms,
         status: event.status,
         reason: event.reason,
+        intended: event.intended,
         diagnostics: decode_diagnostics(&Opaque(event.diagnostics)),
     }
 }

@@ -159,7 +159,11 @@ pub enum ProgressKind {
     /// It was given back and waits again.
     Returned,
     /// Done, durable.
-    Done,
+    Done {
+        /// Something outside may have been changed: there was an intent. Without one, a planned change turned out to be
+        /// none.
+        intended: bool,
+    },
     /// Failed, durable.
     Failed,
     /// Not done since this operation (its number) failed or is in doubt.
@@ -189,7 +193,7 @@ impl ProgressKind {
         match self {
             ProgressKind::Started => "started",
             ProgressKind::Returned => "returned",
-            ProgressKind::Done => "done",
+            ProgressKind::Done { .. } => "done",
             ProgressKind::Failed => "failed",
             ProgressKind::Skipped { .. } => "skipped",
             ProgressKind::Settling { .. } => "settling",

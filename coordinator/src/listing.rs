@@ -1,7 +1,7 @@
 //! What `weft runs list` and `weft runs show` say, with the names that scripts rely on.
 
 use serde::Serialize;
-use weft_state::{Doubt, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
+use weft_state::{Doubt, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
 
 use crate::outline::Outline;
 use crate::process::worker_name;
@@ -93,6 +93,9 @@ pub struct OperationListing {
     /// A create that failed without proof that nothing was created.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
+    /// Some attempt had an intent: something outside may have been changed.
+    #[serde(skip)]
+    pub intended: bool,
     /// Its number in the plan.
     #[serde(skip)]
     pub operation: u32,
@@ -128,7 +131,8 @@ impl RunDetails {
                 worker: record.map(|record| worker_name(&record.worker).to_owned()).unwrap_or_default(),
                 attempt: record.map(|record| record.attempt.0).unwrap_or_default(),
                 deposed: operation.deposed.clone(),
-                absence_unproven: failure.is_some_and(|failure| failure.absence_unproven),
+                absence_unproven: failure.is_some_and(|failure| failure.kind == FailureKind::AbsenceUnproven),
+                intended: record.is_some_and(|record| record.target.is_some()),
                 operation: operation.index,
                 diagnostics: failure.map(|failure| failure.diagnostics.clone()).unwrap_or_default(),
             }

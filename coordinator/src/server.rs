@@ -193,6 +193,7 @@ impl proto::runs_server::Runs for Edge {
             deposed: operation.deposed.unwrap_or_default(),
             diagnostics: operation.diagnostics.0,
             absence_unproven: operation.absence_unproven,
+            intended: operation.intended,
         });
         Ok(Response::new(proto::ShowRunResponse { summary: Some(summary(&run)), operations: operations.collect() }))
     }
@@ -279,6 +280,7 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
 
 fn operation_event(progress: Progress) -> proto::OperationEvent {
     let status = progress.what.word().to_owned();
+    let intended = matches!(progress.what, ProgressKind::Done { intended: true });
     let reason = match progress.what {
         ProgressKind::Settling { reason } | ProgressKind::InDoubt { reason } => reason,
         ProgressKind::Skipped { because } => because.to_string(),
@@ -296,6 +298,7 @@ fn operation_event(progress: Progress) -> proto::OperationEvent {
         deposed: progress.deposed.unwrap_or_default(),
         attempt: progress.attempt,
         reason,
+        intended,
     }
 }
 

@@ -364,7 +364,7 @@ async fn settled(mut watch: broadcast::Receiver<Notice>, operation: u32) -> Opti
     loop {
         match watch.recv().await {
             Ok(Notice::Progress(progress)) if progress.operation == operation => {
-                if matches!(progress.what, K::Done | K::Failed | K::InDoubt { .. } | K::Returned | K::Started) {
+                if matches!(progress.what, K::Done { .. } | K::Failed | K::InDoubt { .. } | K::Returned | K::Started) {
                     return None;
                 }
             }

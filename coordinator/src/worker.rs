@@ -169,6 +169,8 @@ pub enum ObjectChange {
     DeposeAs(String),
     /// The deposed object under this key is the current one again, unless there is one.
     RestoreFrom(String),
+    /// All deposed objects of this address belong to the written one from now on.
+    DeposedFrom(String),
 }
 
 /// What the evidence says.

@@ -4,6 +4,8 @@
 //! sources, provider requirements) is data here.
 
 mod backend;
+mod body_references;
+mod body_source;
 mod call;
 mod call_arguments;
 mod check;
@@ -24,6 +26,7 @@ mod removed;
 mod required_version;
 mod requirements;
 mod resource;
+mod static_drawing;
 mod static_graph;
 mod static_values;
 mod terraform;
@@ -38,11 +41,13 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
-use weft_syntax::{BodyId, Expression, Tree};
+use weft_syntax::Expression;
 
 pub use backend::BackendBlock;
+pub use body_source::{BodyContent, BodySource};
 pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
+pub(crate) use content::unsupported_argument;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{Installed, LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_with};
@@ -55,7 +60,8 @@ pub use removed::RemovedBlock;
 pub(crate) use removed::without_lifecycle;
 pub use required_version::LANGUAGE_VERSION;
 pub use resource::Connection;
-pub(crate) use static_graph::StaticGraph;
+pub use static_drawing::draw;
+pub(crate) use static_graph::{StaticGraph, components};
 pub use static_values::StaticInputs;
 pub use terraform::RequiredVersion;
 
@@ -104,23 +110,6 @@ pub struct CompiledModule {
     pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
 }
 
-/// A body to be decoded later, without the names that were taken out of it already.
-#[derive(Clone, Debug)]
-pub struct BodySource {
-    /// The file.
-    pub tree: Arc<Tree>,
-    /// The body.
-    pub body: BodyId,
-    /// What override files say of it, in their order.
-    pub layers: Vec<Layer>,
-    /// Arguments that are not part of it any more.
-    pub taken_attributes: &'static [&'static str],
-    /// Block types that are not part of it any more.
-    pub taken_blocks: &'static [&'static str],
-    /// What diagnostics about something missing point at.
-    pub missing: SourceRange,
-}
-
 /// A `variable` block.
 #[derive(Debug)]
 pub struct Variable {
@@ -144,8 +133,8 @@ pub struct Variable {
     pub nullable: bool,
     /// `deprecated`
     pub deprecated: Option<String>,
-    /// `const`: callers must give what is known before planning.
-    pub constant: bool,
+    /// `const`: when true, callers must give what is known before planning; when false, it is not for use so early.
+    pub constant: Option<bool>,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
     /// What the validations refer to.
@@ -314,6 +303,8 @@ pub struct ModuleCall {
     pub references: Vec<Reference>,
     /// Header of the block.
     pub range: SourceRange,
+    /// What is said of missing arguments points here.
+    pub missing: SourceRange,
 }
 
 /// An entry of a `providers` argument.

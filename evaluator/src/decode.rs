@@ -12,10 +12,10 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{BodyId, Expression, Tree};
+use weft_syntax::{Expression, Role, Syntax, Tree};
 
 use crate::attribute_blocks::written_as_blocks;
-use crate::config::{BodySource, did_you_mean};
+use crate::config::{BodySource, did_you_mean, unsupported_argument};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 
 /// Deepest nesting of blocks that is decoded; schemas of providers are far from it.
@@ -99,9 +99,17 @@ fn nested_constraint(nested: &NestedAttributes) -> Type {
     }
 }
 
-/// A body within another one. Override files never reach so deep.
-fn inner_body(tree: &Arc<Tree>, body: BodyId, missing: SourceRange) -> BodySource {
-    BodySource { tree: tree.clone(), body, layers: Vec::new(), taken_attributes: &[], taken_blocks: &[], missing }
+/// What a name stands for in a body of this schema.
+fn role(schema: &Block, name: &str) -> Role<'static> {
+    if schema.attributes.contains_key(name) {
+        return Role::Argument;
+    }
+    match schema.blocks.get(name) {
+        Some(nested) if nested.nesting == Nesting::Map => Role::Block(&["key"]),
+        Some(_) => Role::Block(&[]),
+        None if name == "dynamic" => Role::Block(&["type"]),
+        None => Role::Unknown,
+    }
 }
 
 /// One written or generated block: its content, or a formula for any number of them.
@@ -131,14 +139,21 @@ impl Decoder {
                     "Blocks nested too deeply",
                     format!("Blocks are nested more than {DEEPEST_BLOCKS} levels deep here."),
                 )
-                .at(view.missing.clone()),
+                .at(view.range.clone()),
             );
             return Value::unknown(schema.implied_type());
         }
-        let changed = written_as_blocks(view.tree.body(view.body), schema);
+        // Where the syntax does not tell blocks from attributes, attributes are what the schema says.
+        let changed = match view.tree.syntax() {
+            Syntax::Native => written_as_blocks(view.tree.body(view.body), schema),
+            Syntax::Json => None,
+        };
         let schema = changed.as_ref().unwrap_or(schema);
+        let content = view.content(&|name| role(schema, name));
+        self.diagnostics.extend(content.problems);
+        let missing = view.missing();
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
-        for (tree, attribute) in &view.attributes() {
+        for (tree, attribute) in &content.attributes {
             let name = attribute.name.text.as_str();
             let expression = tree.expression(attribute.expression);
             match schema.attributes.get(name) {
@@ -147,31 +162,22 @@ impl Decoder {
                     fields.insert(attribute.name.text.clone(), value);
                 }
                 None => {
-                    let hint = if schema.blocks.contains_key(name) {
-                        format!(" Did you mean to define a block of type {name:?}?")
-                    } else {
-                        did_you_mean(name, schema.attributes.keys().map(|n| n.as_str()))
-                    };
-                    self.diagnostics.push(
-                        Diagnostic::error(
-                            "Unsupported argument",
-                            format!("An argument named {name:?} is not expected here.{hint}"),
-                        )
-                        .at(tree.range(attribute.name.span)),
-                    );
+                    let arguments = schema.attributes.keys().map(|n| n.as_str());
+                    let blocks = schema.blocks.keys().map(|n| n.as_str());
+                    self.diagnostics.push(unsupported_argument(tree, attribute, arguments, blocks));
                 }
             }
         }
         for (name, rule) in &schema.attributes {
             if !fields.contains_key(name) {
                 if rule.required {
-                    self.diagnostics.push(missing_argument(name, &view.missing));
+                    self.diagnostics.push(missing_argument(name, &missing));
                 }
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
             }
         }
         let mut items: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
-        for (tree, block) in &view.blocks() {
+        for (tree, block) in &content.blocks {
             let block_type = block.block_type.text.as_str();
             let header = tree.range(block.header_span);
             if block_type == "dynamic" && !schema.blocks.contains_key("dynamic") {
@@ -206,13 +212,13 @@ impl Decoder {
                 );
                 continue;
             }
-            let inner = inner_body(tree, block.body, header.clone());
+            let inner = BodySource::inner(tree, block.body, header.clone());
             let value = self.block(&inner, &nested.block, scope, depth - 1);
             items.entry(name).or_default().push(Item::Known { labels, value, range: header });
         }
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
-            let value = self.nested(name, nested, found, &view.missing);
+            let value = self.nested(name, nested, found, &missing);
             fields.insert(name.clone(), value);
         }
         Value::object(fields)
@@ -260,7 +266,7 @@ impl Decoder {
     ) -> Vec<Item> {
         let Some(collection) = self.evaluate(&dynamic.for_each, scope) else { return Vec::new() };
         let content = |decoder: &mut Self, iteration: &Iteration| {
-            let view = inner_body(tree, dynamic.content, dynamic.content_range.clone());
+            let view = BodySource::inner(tree, dynamic.content, dynamic.content_range.clone());
             decoder.variables.push(iteration.variable(&dynamic.iterator));
             let value = decoder.block(&view, &nested.block, scope, depth - 1);
             let labels: Vec<SmolStr> = dynamic

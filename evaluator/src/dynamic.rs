@@ -11,7 +11,7 @@ use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Block, BodyId, Expression, Tree};
+use weft_syntax::{Block, BodyId, Expression, Role, Syntax, Tree};
 
 /// A `dynamic` block as written.
 pub(crate) struct DynamicBlock {
@@ -31,9 +31,21 @@ pub(crate) struct DynamicBlock {
     pub(crate) content_range: SourceRange,
 }
 
+/// What names stand for in a `dynamic` block.
+fn role(name: &str) -> Role<'static> {
+    match name {
+        "for_each" | "iterator" | "labels" => Role::Argument,
+        "content" => Role::Block(&[]),
+        _ => Role::Unknown,
+    }
+}
+
 /// Reads the arguments of a `dynamic` block.
 pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Vec<Diagnostic>) -> Option<DynamicBlock> {
     let header = tree.range(block.header_span);
+    let content = tree.content(block.body, &role);
+    diagnostics.extend(content.problems);
+    let body = content.body;
     let mut error = |summary: &str, detail: &str, at: SourceRange| {
         diagnostics.push(Diagnostic::error(summary, detail).at(at));
         None
@@ -45,11 +57,13 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
             header,
         );
     };
-    let body = tree.body(block.body);
     for attribute in &body.attributes {
         if !matches!(attribute.name.text.as_str(), "for_each" | "iterator" | "labels") {
             return error(
-                "Unsupported argument",
+                match tree.syntax() {
+                    Syntax::Native => "Unsupported argument",
+                    Syntax::Json => "Extraneous JSON object property",
+                },
                 "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it makes \
                  go into content.",
                 tree.range(attribute.name.span),
@@ -60,7 +74,7 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
         return error(
             "Missing required argument",
             "A dynamic block needs for_each: the collection to make blocks from.",
-            header,
+            tree.missing_span(block.body).map_or(header, |span| tree.range(span)),
         );
     };
     let iterator = match body.attribute("iterator") {

@@ -8,6 +8,7 @@ mod calls;
 mod cell;
 mod checks;
 mod conditions;
+mod deprecated;
 mod imports;
 mod instances;
 mod named;
@@ -17,23 +18,30 @@ mod provisioners;
 mod references;
 mod resources;
 mod scope;
+mod session;
 mod statements;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
+use parking_lot::Mutex;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, ModuleInstance, ProviderConfig};
+use weft_graph_format::address::{ConfigResource, Module, ModuleInstance, ProviderConfig};
 use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::marks::Deprecation;
+use weft_graph_format::source::SourceRange;
 
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 use crate::selection::{Selected, Selection};
 
 pub(crate) use calls::ModuleNode;
+pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use scope::Environment;
+pub use session::{Answer, Said, Session};
 
 /// One evaluation of a configuration.
 pub(crate) struct Evaluation {
@@ -45,6 +53,12 @@ pub(crate) struct Evaluation {
     pub(crate) create_first: BTreeSet<SmolStr>,
     /// Resources as configured that import blocks are about.
     pub(crate) imported: BTreeSet<SmolStr>,
+    /// Outputs of called modules that nothing needs.
+    pub(crate) unused_outputs: BTreeSet<(Module, SmolStr)>,
+    /// Deprecated outputs of modules that come from elsewhere.
+    pub(crate) remote_deprecations: Mutex<BTreeSet<SmolStr>>,
+    /// Warnings about what is deprecated, and where they were given.
+    pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, Deprecation)>>,
     /// The part that is evaluated; none for all.
     pub(crate) selected: Option<Selected>,
     pub(crate) selection: Selection,
@@ -60,6 +74,10 @@ impl Evaluation {
     pub(crate) fn is_validation(&self) -> bool {
         self.glue.purpose() == Purpose::Validate
     }
+
+    pub(crate) fn is_inspection(&self) -> bool {
+        self.glue.purpose() == Purpose::Inspect
+    }
 }
 
 /// Evaluates everything that a configuration declares. All problems go to `glue`; `Failed` when one was an error.
@@ -71,6 +89,24 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
+    let node = begin(root.clone(), glue, environment, given)?;
+    // Planning comes after validating, which has said all this.
+    let referred = match node.evaluation.is_validation() {
+        true => references::check_references(&node.evaluation, &root).await,
+        false => Ok(()),
+    };
+    let outcome = node.everything().await;
+    node.release();
+    outcome.and(referred)
+}
+
+/// The root module's instance, with nothing evaluated yet. What can be said of the configuration as a whole is said.
+fn begin(
+    root: Arc<CompiledModule>,
+    glue: Arc<dyn Glue>,
+    environment: Environment,
+    given: GivenVariables,
+) -> Result<Arc<ModuleNode>, Failed> {
     let mut arguments = argument_problems(&root);
     arguments.extend(provider_functions::unknown_providers(&root));
     let unfit = has_errors(&arguments);
@@ -94,6 +130,9 @@ pub async fn evaluate_configuration(
     let selection = glue.selection();
     let evaluation = Arc::new(Evaluation {
         selected: graph.selected(&selection),
+        remote_deprecations: Mutex::default(),
+        told_deprecations: Mutex::default(),
+        unused_outputs: graph.unused_outputs(&root),
         selection,
         create_first: create_first(&root, &dependencies),
         imported: root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
@@ -106,15 +145,7 @@ pub async fn evaluate_configuration(
         parameters: AtomicU32::new(0),
     });
     drop(graph);
-    // Planning comes after validating, which has said all this.
-    let referred = match evaluation.is_validation() {
-        true => references::check_references(&evaluation, &root).await,
-        false => Ok(()),
-    };
-    let node = Arc::new(ModuleNode::root(evaluation, root));
-    let outcome = node.everything().await;
-    node.release();
-    outcome.and(referred)
+    Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
 /// `create_before_destroy` spreads to everything that a resource depends on, data sources aside.

@@ -33,6 +33,9 @@ pub enum Purpose {
     Validate,
     /// To plan.
     Plan,
+    /// To answer questions about what there is: objects are what state has of them, variables without a value are
+    /// unknown, and impure functions are run.
+    Inspect,
 }
 
 /// An instance that the configuration wants to be there.
@@ -218,6 +221,13 @@ pub trait Glue: Send + Sync + 'static {
     /// That of a check block (`desired.block.check`) must not stop anything: what goes wrong is reported as warnings,
     /// and by [`Glue::checked`] as a failure of the check, before `Failed` is returned.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
+
+    /// The objects that state has of a resource, where this is for inspecting.
+    ///
+    /// An object that cannot be read is reported, and unknown.
+    async fn stored(&self, _: &AbsResource, _: &ProviderSource, _: &Schema) -> Vec<(InstanceKey, Value)> {
+        Vec::new()
+    }
 
     /// Opens an ephemeral resource, or plans to open it at apply.
     async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {

@@ -2,15 +2,17 @@
 //!
 //! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name; [`glue`] is what
 //! evaluation asks of whoever uses it, [`selection`] which part of it all; [`evaluate_configuration`] evaluates
-//! everything; [`decode`] reads bodies by the schemas of providers.
+//! everything, a [`Session`] stays open for questions; [`decode`] reads bodies by the schemas of providers; a
+//! [`drawing`] shows people what waits for what.
 
 mod attribute_blocks;
 pub mod config;
 pub mod decode;
+pub mod drawing;
 mod dynamic;
 mod evaluation;
 pub mod glue;
 pub mod reference;
 pub mod selection;
 
-pub use evaluation::{Environment, evaluate_configuration};
+pub use evaluation::{Answer, Environment, LOCAL_MODULE, REMOTE_MODULE, Said, Session, evaluate_configuration};

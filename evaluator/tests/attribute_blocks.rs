@@ -25,9 +25,10 @@ fn decoded(text: &str, schema: &Block) -> (Value, Vec<Diagnostic>) {
         tree: tree.clone(),
         body: block.body,
         layers: Vec::new(),
+        escaped: Vec::new(),
         taken_attributes: &[],
         taken_blocks: &[],
-        missing: tree.range(block.header_span),
+        range: tree.range(block.header_span),
     };
     decode(&source, schema, &BareScope::new())
 }

@@ -164,7 +164,8 @@ fn override_files_replace_what_they_name() {
     assert_eq!(root.variables["v"].default.as_ref().map(|default| default.text().to_owned()), Some("\"y\"".to_owned()));
     assert!(root.variables["v"].typed);
     let block = root.resources.values().next().expect("the resource");
-    let names: Vec<_> = block.body.attributes().into_iter().map(|(_, attribute)| attribute.name.text).collect();
+    let names: Vec<_> =
+        block.body.arguments().attributes.into_iter().map(|(_, attribute)| attribute.name.text).collect();
     assert_eq!(names, ["x", "y"]);
     assert_eq!(block.lifecycle.create_before_destroy, Some(true));
     assert!(block.lifecycle.prevent_destroy.is_some());

@@ -299,14 +299,15 @@ impl Desk {
             permission: Permission { events: events.clone(), granted: Some(granted) },
         };
         let (room, id) = (self.room.clone(), key.0.clone());
-        let working = tokio::spawn(async move {
+        // Boxed, since a task is copied a few times on its way into the runtime, and these are large.
+        let working = tokio::spawn(Box::pin(async move {
             let Ok(_room) = room.acquire_owned().await else { return };
             let event = match AssertUnwindSafe(carry_out(context)).catch_unwind().await {
                 Ok(result) => Event::Finished { run: id, task, result },
                 Err(_) => Event::Broken { run: id, task },
             };
             let _ = events.send(event).await;
-        });
+        }));
         self.running.insert(key, Running { abort: working.abort_handle(), grant: Some(grant), number, shard });
     }
 

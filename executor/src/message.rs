@@ -181,6 +181,8 @@ pub(crate) enum ObjectChange {
     DeposeAs(String),
     /// The deposed object under this key is the current one again.
     RestoreFrom(String),
+    /// All deposed objects of this address belong to the written one from now on.
+    DeposedFrom(String),
 }
 
 /// An object as state keeps it.

@@ -178,6 +178,8 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
             };
             let mut writes = write(address, provider.to_string(), None, change);
             if let Some(previous) = previous {
+                let along = ObjectChange::DeposedFrom(previous.to_string());
+                writes.objects.extend(write(address, provider.to_string(), None, along).objects);
                 let gone = write(previous, provider.to_string(), None, ObjectChange::Remove);
                 writes.objects.splice(0..0, gone.objects);
             }

@@ -237,6 +237,7 @@ fn object_write(write: &ObjectWrite) -> proto::ObjectWrite {
         ObjectChange::Remove => Change::Remove(true),
         ObjectChange::DeposeAs(key) => Change::DeposeAs(key.clone()),
         ObjectChange::RestoreFrom(key) => Change::RestoreFrom(key.clone()),
+        ObjectChange::DeposedFrom(address) => Change::DeposedFrom(address.clone()),
     };
     proto::ObjectWrite {
         address: write.address.clone(),

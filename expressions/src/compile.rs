@@ -9,6 +9,7 @@ mod run;
 mod strict;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
@@ -69,8 +70,6 @@ enum Action {
     Conditional {
         /// The type of the result, as the plan could tell it.
         ty: Type,
-        /// The types of yes and no where these put something together: a part that fails takes nothing from that.
-        made: [Option<Type>; 2],
     },
     /// The first operand without an error.
     Try,
@@ -104,10 +103,28 @@ struct ForAction {
     grouping: bool,
 }
 
+/// A node that puts its operands together, which has a type even if one of them fails.
+enum Constructor {
+    Tuple,
+    /// The names of the attributes, in the order of the operands.
+    Object(Box<[SmolStr]>),
+}
+
+impl Constructor {
+    fn of(formula: &Formula) -> Option<Constructor> {
+        match formula.op() {
+            FormulaOp::Tuple(_) => Some(Constructor::Tuple),
+            FormulaOp::Object(parts) => Some(Constructor::Object(parts.iter().map(|(name, _)| name.clone()).collect())),
+            _ => None,
+        }
+    }
+}
+
 struct Node {
     action: Action,
     operands: Box<[NodeId]>,
     range: Option<SourceRange>,
+    constructor: Option<Constructor>,
 }
 
 /// Compiled formulas. Can be run any number of times, also at once.
@@ -211,17 +228,12 @@ impl Compiler {
                     return *known;
                 }
                 let facts = Facts { parameters: [*parameter].into(), impure: false };
-                let node = Node { action: Action::Parameter, operands: Box::default(), range: None };
+                let node = Node { action: Action::Parameter, operands: Box::default(), range: None, constructor: None };
                 let id = self.push(node, facts);
                 self.parameters.insert(*parameter, id);
                 return id;
             }
-            FormulaOp::Conditional { yes, no, .. } => {
-                let made = |branch: &Formula| {
-                    matches!(branch.op(), FormulaOp::Tuple(_) | FormulaOp::Object(_)).then(|| branch.ty().clone())
-                };
-                Action::Conditional { ty: formula.ty().clone(), made: [made(yes), made(no)] }
-            }
+            FormulaOp::Conditional { .. } => Action::Conditional { ty: formula.ty().clone() },
             FormulaOp::Try(_) => Action::Try,
             FormulaOp::Can(_) => Action::Can,
             FormulaOp::Binary(operator, _, _)
@@ -263,7 +275,8 @@ impl Compiler {
             _ => Action::Strict(strict::compute(formula)),
         };
         let facts = self.facts_of(formula, &operands, &bound);
-        self.push(Node { action, operands: operands.into(), range: formula.range().cloned() }, facts)
+        let (range, constructor) = (formula.range().cloned(), Constructor::of(formula));
+        self.push(Node { action, operands: operands.into(), range, constructor }, facts)
     }
 
     fn facts_of(&self, formula: &Formula, operands: &[NodeId], bound: &[Parameter]) -> Facts {

@@ -49,8 +49,10 @@ impl Scope for ConstantScope {
 }
 
 /// Evaluates an expression that may neither refer to anything nor call functions.
+///
+/// In the JSON syntax strings are taken as they stand: where nothing can be referred to they are no templates.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
-    evaluate(expression, &ConstantScope::default())
+    evaluate(&expression.without_templates(), &ConstantScope::default())
 }
 
 /// Evaluates an expression that may call built-in functions and refer to nothing. Relative names of files are relative

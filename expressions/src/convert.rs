@@ -48,8 +48,11 @@ impl ConvertError {
 /// by the conversion. Attributes that the type does not have are left out, optional ones that are missing become
 /// null. Errors: no conversion between the types, or this value does not fit.
 pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
-    if *want == Type::Dynamic || fits(value, want) {
+    if *want == Type::Dynamic {
         return Ok(value.clone());
+    }
+    if fits(value, want) {
+        return Ok(kept_at_type(value, want));
     }
     let have = value.ty();
     if !can_convert(&have, want, Safety::Unsafe) {
@@ -81,9 +84,25 @@ fn fits(value: &Value, want: &Type) -> bool {
     }
 }
 
+/// A value that is of the type already. At apply it may be of another one where its formula leaves the type open, and
+/// is converted then.
+fn kept_at_type(value: &Value, want: &Type) -> Value {
+    match value.formula() {
+        Some(formula) if formula.ty() != want && formula.ty().has_dynamic() => {
+            let op = FormulaOp::Convert(formula.clone(), want.clone());
+            let converted = Formula::new(op, want.clone(), formula.range().cloned());
+            value.with_formula(Some(converted))
+        }
+        _ => value.clone(),
+    }
+}
+
 fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
-    if *want == Type::Dynamic || fits(value, want) {
+    if *want == Type::Dynamic {
         return Ok(value.clone());
+    }
+    if fits(value, want) {
+        return Ok(kept_at_type(value, want));
     }
     let result = stack::guarded(|| convert_content(value, want, path))?;
     // What is of the same content and type, as after leaving out optional markers, needs no conversion.
@@ -115,7 +134,8 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
 
 /// Whether only apply can tell the type of the value or of something in it.
 pub(crate) fn is_open(value: &Value) -> bool {
-    value.deep().unknown && value.ty().has_dynamic()
+    let deep = value.deep();
+    deep.unknown && value.ty().has_dynamic() || deep.live && value.to_formula().ty().has_dynamic()
 }
 
 /// The conversion without regard to the outermost marks, formula and origin.

@@ -153,11 +153,14 @@ struct Evaluator<'s> {
     /// Elements of the splats around the present node, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
+    /// How many errors so far come of types or values that are not known yet, and may be none at apply: `try` and `can`
+    /// decide nothing by these. An error over live values is not among them, as these count as known in a plan.
+    reopened: u64,
 }
 
 impl<'s> Evaluator<'s> {
     fn new(tree: &'s Arc<Tree>, scope: &'s dyn Scope) -> Evaluator<'s> {
-        Evaluator { tree, scope, variables: Vec::new(), elements: Vec::new(), diagnostics: Vec::new() }
+        Evaluator { tree, scope, variables: Vec::new(), elements: Vec::new(), diagnostics: Vec::new(), reopened: 0 }
     }
 
     fn range(&self, id: ExprId) -> SourceRange {
@@ -193,6 +196,13 @@ impl<'s> Evaluator<'s> {
         let failure = self.fail(problem, subject, id);
         let open = operands.iter().any(|operand| operand.deep().live || crate::convert::is_open(operand));
         if open && !operands.iter().any(fails_for_certain) { self.open_failure(id, operands, op) } else { failure }
+    }
+
+    /// Notes an error over these operands that may be none at apply.
+    fn note_reopened(&mut self, operands: &[Value]) {
+        if !operands.iter().any(|operand| operand.deep().live) {
+            self.reopened = self.reopened.saturating_add(1);
+        }
     }
 
     /// What stands for an operation one of whose operands has failed.
@@ -296,8 +306,12 @@ impl<'s> Evaluator<'s> {
             }
             ExprKind::Error => {
                 let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
-                let problem = problem.at(self.range(id));
-                // The parser has said what is wrong.
+                let mut problem = problem.at(self.range(id));
+                // The parser has said what is wrong, but for strings of the JSON syntax that need not be templates.
+                for found in self.tree.expression(id).template_problems() {
+                    problem = found;
+                    self.diagnostics.push(problem.clone());
+                }
                 failed_value(&problem)
             }
         }

@@ -66,7 +66,7 @@ fn reached(
         end = step.span.end;
     }
     let span = weft_syntax::Span::new(traversal.root.span.start, end);
-    Some((expression.tree.text(span).to_owned(), value))
+    Some((expression.tree.native_text(span).into_owned(), value))
 }
 
 /// What a value is, in words that follow its name; nothing for what says nothing.

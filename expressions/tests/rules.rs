@@ -299,3 +299,72 @@ fn errors_show_the_values_involved() {
     assert_eq!(problems[0].values[0].traversal, "n");
     assert_eq!(problems[0].values[0].statement, "is \"a\"");
 }
+
+/// What fails or is chosen at plan by a type that is still open says nothing of apply.
+#[test]
+fn open_types_leave_open_what_try_and_can_give() {
+    let world = || {
+        World::default()
+            .unknown("text", Type::String, Value::string("a"))
+            .unknown("yes", Type::Bool, Value::bool(true))
+            .unknown("no", Type::Bool, Value::bool(false))
+            .unknown("words", Type::list(Type::String), strings(&[]))
+            .unknown("any", Type::Dynamic, Value::tuple(vec![Value::bool(true)]))
+            .live("flag", Value::bool(true), Value::bool(false))
+    };
+    let text = |text: &str| Value::string(text);
+    let one = || Value::object([("a", Value::int(1))]);
+    let cases = [
+        // A list whose elements turn out to be tuples shares no type with a list of texts.
+        ("try(no ? tolist(regexall(\"(a)(-)?\", text)) : tolist([text]), \"f\")", text("f")),
+        // The branch that is not taken turns out to fail, so its type does not matter.
+        ("try(yes ? { a = 1 } : cidrcontains(text, text), \"f\")", one()),
+        ("can(yes ? { a = 1 } : cidrcontains(text, text))", Value::bool(true)),
+        // It does not fail, so its type does matter.
+        ("try(yes ? { a = 1 } : startswith(text, text), \"f\")", text("f")),
+        // Of what is put together the parts that do not fail have types.
+        ("try(no ? [{ b = text }, tonumber(text)] : any, \"f\")", text("f")),
+        (
+            "try(no ? [text == text, tonumber(text)] : [true, 2], \"f\")",
+            Value::tuple(vec![Value::bool(true), Value::int(2)]),
+        ),
+        // A comparison that is known fails with its operand; what comes then is of another type.
+        ("try([true] == transpose({ a = [for w in [text] : no ? w : null] }), \"f\")", text("f")),
+        (
+            "[for x in [\"u\"] : try([true] == transpose({ a = [for w in [text] : no ? w : null] }), x)]",
+            Value::tuple(vec![text("u")]),
+        ),
+        (
+            "try([for x in [text] : x if (yes ? { a = 1 } : range(2, no ? 1 : null, 2)) == null], \"f\")",
+            Value::tuple(vec![]),
+        ),
+        ("try(tolist([text, no ? 1 : any]), \"f\")", text("f")),
+    ];
+    for (expression, wanted) in cases {
+        let world = world();
+        let planned = world.planned(expression);
+        assert!(!planned.deep().unexplained, "{expression}");
+        assert_eq!(world.applied(expression), Ok(wanted), "{expression}");
+    }
+}
+
+/// Live values count as known in a plan: what is tried over them shows what they give now.
+#[test]
+fn what_fails_over_live_values_shows_what_comes_then() {
+    let world = World::default().live("names", strings(&[]), strings(&["a"]));
+    let planned = world.planned("try(names[0], \"none\")");
+    assert!(planned.same_unmarked(&Value::string("none")) && planned.formula().is_some(), "{planned:?}");
+    assert_eq!(world.applied("try(names[0], \"none\")"), Ok(Value::string("a")));
+    assert!(world.planned("can(names[0])").same_unmarked(&Value::bool(false)));
+    assert_eq!(world.applied("can(names[0])"), Ok(Value::bool(true)));
+}
+
+/// A formula may leave a type open that the value shows: a conversion to the type that it shows is kept then.
+#[test]
+fn a_conversion_to_the_type_that_is_shown_stays_in_the_formula() {
+    let world = World::default().unknown("text", Type::String, Value::string("a"));
+    let lists = "try([true] == transpose({ a = [for w in [text] : w == \"b\" ? w : null] }), \"12\")";
+    assert_eq!(world.planned(lists).to_formula().ty(), &Type::Dynamic);
+    let shown = format!("tostring({lists})");
+    assert_eq!(world.applied(&shown), Ok(Value::string("12")));
+}

@@ -2,6 +2,7 @@
 
 mod absent;
 mod changing;
+mod checking;
 mod data;
 mod deleting;
 mod drafts;
@@ -17,6 +18,7 @@ mod proposal;
 mod protection;
 mod records;
 mod refreshing;
+mod rehearsal;
 mod selecting;
 mod triggers;
 
@@ -44,6 +46,8 @@ use weft_state::Snapshot;
 
 use crate::providers::ProviderSet;
 use crate::watch::Watch;
+
+pub use rehearsal::rehearse;
 
 /// What planning is to do.
 #[derive(Clone, Debug)]
@@ -232,17 +236,43 @@ type Problems = Vec<Diagnostic>;
 /// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
 /// providers that state needs.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
-    let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
-    let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
+    let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
+    let providers = inputs.providers.clone();
+    let planning = match prepare(inputs).await {
+        Ok(planning) => planning,
+        Err(outcome) => return *outcome,
+    };
+    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
+    let failed = evaluated.is_err();
+    if failed && !planning.began.load(Ordered::Relaxed) {
+        // The configuration was refused as a whole.
+        return planning.nothing();
+    }
+    // A plan to destroy begins with looking at everything, and only then decides.
+    if !(failed && planning.options.destroy) {
+        planning.clone().orphans(failed).await;
+    }
+    if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
+        return planning.nothing();
+    }
+    planning.check_moves();
+    planning.plan_outputs();
+    finish(&planning, &providers, failed)
+}
+
+/// A planning that is about to begin, or what keeps it from beginning.
+async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> {
+    let PlanInputs { root, environment, snapshot, providers, options, watch, .. } = inputs;
+    let mut said = crate::validate(root.clone(), environment, providers.clone()).await;
     if has_errors(&said) {
-        return PlanOutcome { planned: None, diagnostics: said };
+        return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
     let moved = match moved::carry_out_moves(&root, &snapshot) {
         Ok(moved) => moved,
         Err(mut problems) => {
             said.append(&mut problems);
             sort(&mut said);
-            return PlanOutcome { planned: None, diagnostics: said };
+            return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
         }
     };
     let planning = Arc::new(Planning {
@@ -252,11 +282,11 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         },
         blocks: blocks(&root),
         removed: root.all().iter().flat_map(|module| module.removed.iter().cloned()).collect(),
-        root: root.clone(),
+        root,
         snapshot: moved.snapshot,
         original: snapshot,
         moved: moved.moved,
-        providers: providers.clone(),
+        providers,
         replace: options.replace.iter().cloned().collect(),
         options,
         builder: Builder::new(),
@@ -294,24 +324,9 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     let absent = planning.absent_providers();
     if !absent.is_empty() {
         planning.report_all(absent);
-        return planning.nothing();
+        return Err(Box::new(planning.nothing()));
     }
-    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
-    let failed = evaluated.is_err();
-    if failed && !planning.began.load(Ordered::Relaxed) {
-        // The configuration was refused as a whole.
-        return planning.nothing();
-    }
-    // A plan to destroy begins with looking at everything, and only then decides.
-    if !(failed && planning.options.destroy) {
-        planning.clone().orphans(failed).await;
-    }
-    if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
-        return planning.nothing();
-    }
-    planning.check_moves();
-    planning.plan_outputs();
-    finish(&planning, &providers, failed)
+    Ok(planning)
 }
 
 /// The blocks of all resources of a tree of modules.
@@ -376,7 +391,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         read,
         imported: std::mem::take(&mut *planning.imported.lock()),
         warnings,
-        checks: std::mem::take(&mut *planning.checks.lock()).into_values().collect(),
+        checks: planning.check_results(),
         applyable,
     };
     PlanOutcome { planned: Some(planned), diagnostics }

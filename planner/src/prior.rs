@@ -65,7 +65,7 @@ pub async fn read_prior(
     if has_errors(&said) {
         return Err(said);
     }
-    let marks = marks_of(object, schema);
+    let marks = marks_of(object);
     let mut prior = Prior {
         stored: upgraded.value.mark_paths(&sensitive_in(&upgraded.value, &marks, &schema.block)),
         value: Value::null(upgraded.value.ty()),
@@ -141,7 +141,7 @@ fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
     }
 }
 
-fn marks_of(object: &InstanceObject, _: &Schema) -> Vec<(Path, Marks)> {
+pub(crate) fn marks_of(object: &InstanceObject) -> Vec<(Path, Marks)> {
     object
         .sensitive_paths
         .iter()

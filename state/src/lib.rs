@@ -50,7 +50,7 @@ pub use run::{
 pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
 pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, Ending, Evidence, Failure,
-    Fenced, Held, InstanceWrite, Intent, Outcome, OutputWrite, ReleaseAnswer, RenewAnswer, Resolution, Stale,
-    StoreAnswer, StoreStep, Writes,
+    FailureKind, Fenced, Held, InstanceWrite, Intent, Outcome, OutputWrite, ReleaseAnswer, RenewAnswer, Resolution,
+    Stale, StoreAnswer, StoreStep, Writes,
 };
 pub use store::{RunStore, StoreError};

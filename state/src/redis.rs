@@ -47,7 +47,7 @@ use address::Address;
 use codec::Words;
 use connection::Connection;
 use keys::Keys;
-use reading::{journal_line, link_digest};
+use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use steps::Calls;
 
@@ -199,7 +199,7 @@ impl RunStore for RedisStore {
         }
         let core = &self.core;
         let id = &run.id;
-        let keys = [core.keys.meta(), core.keys.run(id), core.keys.plan(id), core.keys.runs(), core.keys.ops(id)];
+        let keys = [core.keys.meta(), core.keys.run(id), core.keys.plan(id), core.keys.runs(), core.keys.journal(id)];
         let mut command = core.connection.scripts.call(Script::CreateRun, &keys);
         command
             .arg(core.incarnation.to_string())
@@ -295,7 +295,7 @@ impl RunStore for RedisStore {
         for (value, step) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(&steps) {
             let words = core.connection.words(value)?;
             let answer = steps::answer(&words).ok_or_else(|| {
-                core.damaged(&core.keys.ops(&lease.run), &format!("the answer to {}", step_words(step).0))
+                core.damaged(&core.keys.run(&lease.run), &format!("the answer to {}", step_words(step).0))
             })?;
             if answer.is_ok() {
                 core.acknowledge(&lease.run, &words, 2);
@@ -348,21 +348,11 @@ impl RunStore for RedisStore {
     async fn run(&self, run: &RunId) -> Result<Option<RunView>, StoreError> {
         let core = &self.core;
         let Some(header) = core.read_header(run).await? else { return Ok(None) };
-        let bad = |key: &str| core.damaged(key, "an entry cannot be read");
-        let ops = core.read_ops(run).await?;
-        let key = core.keys.written(run);
-        let written = core.texts(&key).await?;
-        let written = written.iter().map(|(name, number)| steps::revision_of(name, number)).collect::<Option<_>>();
-        let written = written.ok_or_else(|| bad(&key))?;
-        let key = core.keys.own_claims(run);
-        let claims = core.texts(&key).await?;
-        let claims =
-            claims.iter().map(|(name, mode)| Some((codec::subject(name)?, mode == "x"))).collect::<Option<_>>();
-        let claims = claims.ok_or_else(|| bad(&key))?;
+        let RunContents { ops, claims, written } = core.contents_of(run).await?;
         let key = core.keys.strays(run);
         let strays = core.hash(&key).await?;
         let strays = strays.values().map(|value| codec::record(value)).collect::<Option<Vec<Stray>>>();
-        let mut strays = strays.ok_or_else(|| bad(&key))?;
+        let mut strays = strays.ok_or_else(|| core.damaged(&key, "an entry cannot be read"))?;
         strays.sort_by(|left, right| (left.op, left.attempt, &left.key).cmp(&(right.op, right.attempt, &right.key)));
         Ok(Some(RunView { header, ops, written, claims, strays }))
     }

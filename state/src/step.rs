@@ -195,8 +195,21 @@ pub struct Failure {
     pub writes: Writes,
     /// The diagnostics in the coordinator's own encoding.
     pub diagnostics: Opaque,
-    /// Whether it was a create that returned neither object nor proof of absence; `weft runs show` says so.
-    pub absence_unproven: bool,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+}
+
+/// Kinds of failures. On disk they are the numbers 0, 1, 2: none may come before another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// An error was returned.
+    #[default]
+    Error,
+    /// So it was, by a create that gave neither object nor proof of absence; `weft runs show` says so.
+    AbsenceUnproven,
+    /// The user gave the operation up (`weft runs resolve -forget`): nothing went wrong, and it is not tried again in this
+    /// run.
+    GivenUp,
 }
 
 /// Where the knowledge that settles a doubt comes from, strongest first.

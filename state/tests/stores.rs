@@ -172,7 +172,9 @@ impl Script {
             }
             60..70 => {
                 let writes = if self.dice.chance(30) { self.writes(index) } else { Writes::default() };
-                StoreStep::Fail(Failure { writes, ..failure_record(op, attempt) })
+                let kinds = [FailureKind::Error, FailureKind::AbsenceUnproven, FailureKind::GivenUp];
+                let kind = kinds[self.dice.roll(3) as usize];
+                StoreStep::Fail(Failure { writes, kind, ..failure_record(op, attempt) })
             }
             70..78 => StoreStep::Doubt { op: OpIndex(op), attempt: Attempt(attempt), reason: "gone away".to_owned() },
             78..87 => {

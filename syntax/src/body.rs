@@ -16,6 +16,19 @@ impl BodyId {
     }
 }
 
+/// What a name in a body stands for. The native syntax says it by itself; of the JSON syntax the reader must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role<'role> {
+    /// An argument.
+    Argument,
+    /// Blocks whose labels are called so.
+    Block(&'role [&'role str]),
+    /// The reader knows no such name.
+    Unknown,
+    /// It is none of the reader's business.
+    Hidden,
+}
+
 /// What stands in a file or between the braces of a block. Blocks inside of it stand before it in the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {

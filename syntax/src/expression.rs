@@ -282,6 +282,9 @@ pub enum KeyForm {
     Ambiguous,
     /// Anything else, such as a template: the expression is evaluated.
     Expression,
+    /// A property of the JSON syntax, and its name as it is written. The key is that name as a template; equal keys are
+    /// an error.
+    Property(SmolStr),
 }
 
 /// A `for` expression.

@@ -12,12 +12,15 @@
 //! writes a file in the canonical style.
 //!
 //! What is not here: values (numbers and strings stay text; escapes and indentation of strings are resolved,
-//! normalisation is left to whoever makes values), schemas, and any knowledge of what a block means. The JSON syntax
-//! will produce the same trees.
+//! normalisation is left to whoever makes values), schemas, and any knowledge of what a block means.
+//!
+//! The JSON syntax ([`parse_json_file`]) gives the same trees. What a property of a body stands for only its reader can
+//! tell: both syntaxes are read by [`Tree::content`], with a [`Role`] for each name.
 
 pub mod body;
 pub mod expression;
 mod format;
+mod json;
 mod lexer;
 mod lexical;
 mod parse;
@@ -28,14 +31,16 @@ pub mod token;
 pub mod tree;
 mod views;
 
-pub use body::{Attribute, Block, Body, BodyId, Label};
+pub use body::{Attribute, Block, Body, BodyId, Label, Role};
 pub use expression::{
     BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, Step,
     StepKind, Template, TemplateForm, TemplatePart, Traversal, UnaryOperator,
 };
 pub use format::format;
 pub use lexer::is_identifier;
-pub use parse::{parse_bytes, parse_expression, parse_file, parse_template, parse_traversal};
+pub use parse::{
+    parse_bytes, parse_expression, parse_file, parse_json_bytes, parse_json_file, parse_template, parse_traversal,
+};
 pub use references::references;
 pub use source::{SourceFile, Span};
 pub use token::{Token, TokenKind};
@@ -45,4 +50,4 @@ pub use token::{Token, TokenKind};
 /// OpenTofu takes more than a thousand; what walks trees may take stack in proportion to this.
 pub const MAX_NESTING: usize = 2_048;
 
-pub use tree::{Expression, Root, Tree};
+pub use tree::{Content, Expression, Root, Syntax, Tree};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::Position;
 
+use crate::json;
 use crate::parser::{Goal, parse};
 use crate::source::{MAX_SOURCE_BYTES, SourceFile, Span, offset};
 use crate::tree::{Expression, Root, Tree};
@@ -17,12 +18,19 @@ pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
 
 /// The same from bytes. A file that is not UTF-8 has that one error, and a tree of what could be read of it.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
+    decoded(name, bytes, parse_file)
+}
+
+/// How the text of a file is parsed.
+type Parse = fn(&str, Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>);
+
+fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic>) {
     let valid = match std::str::from_utf8(bytes) {
-        Ok(text) => return parse_file(name, Arc::from(text)),
+        Ok(text) => return parse(name, Arc::from(text)),
         Err(error) => error.valid_up_to(),
     };
     let text = String::from_utf8_lossy(bytes);
-    let (tree, _) = parse_file(name, Arc::from(text.as_ref()));
+    let (tree, _) = parse(name, Arc::from(text.as_ref()));
     let replaced = offset(valid)..offset(valid + char::REPLACEMENT_CHARACTER.len_utf8());
     let range = tree.range(Span::new(replaced.start, replaced.end));
     let error = Diagnostic::error(
@@ -30,6 +38,23 @@ pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
         "This is not UTF-8, the encoding that all configuration files have. Save the file with that encoding.",
     );
     (tree, vec![error.at(range)])
+}
+
+/// Parses a configuration file in JSON syntax. The tree is whole whatever is wrong with the text; all errors come back
+/// at once. That a string is no proper template is not among them: [`Expression::template_problems`] says it.
+pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
+    if text.len() > MAX_SOURCE_BYTES {
+        let detail = format!("A text to be parsed has {MAX_SOURCE_BYTES} bytes at most.");
+        let (tree, _) = json::parse(SourceFile::new(name, "{}"));
+        return (Arc::new(tree), vec![Diagnostic::error("Text too long", detail)]);
+    }
+    let (tree, diagnostics) = json::parse(SourceFile::new(name, text));
+    (Arc::new(tree), diagnostics)
+}
+
+/// The same from bytes. A file that is not UTF-8 has that one error, and a tree of what could be read of it.
+pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
+    decoded(name, bytes, parse_json_file)
 }
 
 /// Parses a text that is one expression, as if it stood between parentheses: line ends mean nothing. The errors are

@@ -30,7 +30,7 @@ use crate::lexer::{self, Start};
 use crate::lexical;
 use crate::source::{SourceFile, Span, offset};
 use crate::token::{Token, TokenKind};
-use crate::tree::{Root, Tree};
+use crate::tree::{Root, Syntax, Tree};
 use frame::Frame;
 
 /// What is known while a text is being parsed.
@@ -75,6 +75,11 @@ pub(crate) enum Goal {
 
 /// Parses a text.
 pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
+    parse_within(source, goal, 0)
+}
+
+/// Parses a text that stands `depth` levels deep in another.
+pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tree, Vec<Diagnostic>) {
     let start = match goal {
         Goal::File => Start::File,
         Goal::Expression | Goal::Traversal => Start::Expression,
@@ -91,7 +96,7 @@ pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
         recovery: false,
         recovered: false,
         mark: 0,
-        depth: 0,
+        depth,
         diagnostics: lexical::check(&source, &tokens),
         pairs: None,
         expressions: Vec::new(),
@@ -106,7 +111,7 @@ pub(crate) fn parse(source: SourceFile, goal: Goal) -> (Tree, Vec<Diagnostic>) {
         Goal::Traversal => Root::Expression(parser.whole_traversal()),
     };
     let Parser { diagnostics, expressions, bodies, .. } = parser;
-    (Tree { source, tokens, expressions, bodies, root }, diagnostics)
+    (Tree { source, tokens, expressions, bodies, root, syntax: Syntax::Native }, diagnostics)
 }
 
 impl Parser<'_> {

@@ -1,11 +1,13 @@
 //! Parsed text: source, tokens and nodes, owned together.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::body::{Body, BodyId};
+use crate::body::{Attribute, Body, BodyId, Role};
 use crate::expression::{ExprId, ExprKind, ExprNode};
 use crate::source::{SourceFile, Span};
 use crate::token::Token;
@@ -19,6 +21,23 @@ pub enum Root {
     Expression(ExprId),
 }
 
+/// The syntax that a text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// The native syntax.
+    Native,
+    /// The JSON syntax.
+    Json,
+}
+
+/// A body as its reader takes it.
+pub struct Content<'tree> {
+    /// What is in it. Of the JSON syntax, names that the reader gave no role are among the attributes.
+    pub body: Cow<'tree, Body>,
+    /// What is wrong with its shape; nothing in the native syntax, where parsing has said it.
+    pub problems: Vec<Diagnostic>,
+}
+
 /// One parsed text. Immutable, shared; dropping it never recurses.
 pub struct Tree {
     pub(crate) source: Arc<SourceFile>,
@@ -26,6 +45,7 @@ pub struct Tree {
     pub(crate) expressions: Vec<ExprNode>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) root: Root,
+    pub(crate) syntax: Syntax,
 }
 
 /// What a number that is not of the tree is answered with.
@@ -53,7 +73,59 @@ impl Tree {
         self.root
     }
 
-    /// The body of a file; that of an expression is empty.
+    /// The syntax that the text is in.
+    pub fn syntax(&self) -> Syntax {
+        self.syntax
+    }
+
+    /// The number of the body of a file; that of an expression is none of the tree.
+    pub fn root_id(&self) -> BodyId {
+        match self.root {
+            Root::Body(id) => id,
+            Root::Expression(_) => BodyId(u32::MAX),
+        }
+    }
+
+    /// What is in a body, where `role` says what its names stand for. In the native syntax the text says that, and the
+    /// body comes as it is.
+    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> Content<'tree> {
+        match self.syntax {
+            Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Json => {
+                let (body, problems) = crate::json::content(self, id, role);
+                Content { body: Cow::Owned(body), problems }
+            }
+        }
+    }
+
+    /// The same where every name is an argument, but for those that are `hidden`.
+    pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> Content<'_> {
+        match self.syntax {
+            Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Json => {
+                let (body, problems) = crate::json::arguments(self, id, hidden);
+                Content { body: Cow::Owned(body), problems }
+            }
+        }
+    }
+
+    /// One argument of a body, whatever else is in it.
+    pub fn argument(&self, id: BodyId, name: &str) -> Option<Attribute> {
+        let role = |found: &str| if found == name { Role::Argument } else { Role::Hidden };
+        self.content(id, &role).body.attribute(name).cloned()
+    }
+
+    /// A body as an expression; there is one in the JSON syntax only.
+    pub fn body_value(self: &Arc<Self>, id: BodyId) -> Option<Expression> {
+        (self.syntax == Syntax::Json).then(|| self.expression(ExprId(id.0)))
+    }
+
+    /// Where something is missing that should be in a body, where the syntax has a place for that.
+    pub fn missing_span(&self, id: BodyId) -> Option<Span> {
+        (self.syntax == Syntax::Json).then(|| crate::json::missing_of(self, id))
+    }
+
+    /// The body of a file; that of an expression is empty, and so is that of a file in JSON syntax.
     pub fn root_body(&self) -> &Body {
         match self.root {
             Root::Body(id) => self.body(id),
@@ -61,7 +133,7 @@ impl Tree {
         }
     }
 
-    /// A body by its number.
+    /// A body of the native syntax by its number; [`Tree::content`] reads those of either.
     pub fn body(&self, id: BodyId) -> &Body {
         self.bodies.get(id.index()).unwrap_or(&NOTHING)
     }
@@ -84,6 +156,15 @@ impl Tree {
     /// The text of a span.
     pub fn text(&self, span: Span) -> &str {
         self.source.slice(span)
+    }
+
+    /// The text of a span as it would stand in native syntax: within strings of the JSON syntax, escapes of JSON are
+    /// resolved.
+    pub fn native_text(&self, span: Span) -> Cow<'_, str> {
+        match self.syntax {
+            Syntax::Native => Cow::Borrowed(self.text(span)),
+            Syntax::Json => crate::json::unescaped(self.text(span)),
+        }
     }
 
     /// A handle on one expression of this tree.

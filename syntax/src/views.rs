@@ -6,13 +6,20 @@
 use smol_str::SmolStr;
 
 use crate::expression::{Call, ExprKind, KeyForm, Literal, Name, TemplatePart, Traversal};
+use crate::lexer::is_identifier;
 use crate::tree::Expression;
 
 impl Expression {
     /// The traversal that the expression is.
     ///
-    /// `true`, `false` and `null` are names here, as in `null.x`.
+    /// `true`, `false` and `null` are names here, as in `null.x`. A string of the JSON syntax is the traversal that is
+    /// its text.
     pub fn as_traversal(&self) -> Option<Traversal> {
+        if self.is_json_string()
+            && let Some(inner) = self.json_traversal()
+        {
+            return inner.as_traversal();
+        }
         let mut tails = Vec::new();
         let mut node = self.node();
         let mut found = loop {
@@ -62,11 +69,16 @@ impl Expression {
         }
     }
 
-    /// The bare identifier that the expression is, `true`, `false` and `null` included.
+    /// The bare identifier that the expression is, `true`, `false` and `null` included; in the JSON syntax a string
+    /// whose text is one.
     pub fn as_keyword(&self) -> Option<&str> {
         match self.kind() {
             ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(&traversal.root.text),
             ExprKind::Literal(literal) => literal.word(),
+            ExprKind::Template(template) if self.is_json_string() => match template.parts.as_slice() {
+                [TemplatePart::Literal { text, .. }] if is_identifier(text) => Some(text),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -117,7 +129,7 @@ impl KeyForm {
     pub fn as_bare(&self) -> Option<&str> {
         match self {
             KeyForm::Bare(name) => Some(name),
-            KeyForm::Parenthesised | KeyForm::Ambiguous | KeyForm::Expression => None,
+            KeyForm::Parenthesised | KeyForm::Ambiguous | KeyForm::Expression | KeyForm::Property(_) => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, PlanFile, UiMode};
 use weft_state::{CheckObject, CheckRecord, Edit, EditAnswer, RunStore, StoreError, Writes};
 
-use crate::render::show_json::checks::{by_config, worst};
+use crate::render::show_json::checks::{by_config, is_unreached, worst};
 
 /// What a plan knows of conditions.
 #[derive(Clone, Debug)]
@@ -41,7 +41,8 @@ pub fn records(known: &Known) -> Option<Vec<CheckRecord>> {
             object_kind: word(kind).to_owned(),
             config_addr,
             status: if destroys { CheckStatus::Unknown } else { worst(&instances) }.word().to_owned(),
-            objects: (!destroys).then(|| instances.iter().map(|result| object(result)).collect()),
+            objects: (!destroys && !is_unreached(&instances))
+                .then(|| instances.iter().map(|result| object(result)).collect()),
         })
         .collect();
     records.sort_by(|a, b| (&a.object_kind, &a.config_addr).cmp(&(&b.object_kind, &b.config_addr)));
@@ -74,7 +75,7 @@ pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError
 fn word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Resource => "resource",
-        CheckedKind::Output => "output",
+        CheckedKind::Output | CheckedKind::UnusedOutput => "output",
         CheckedKind::Check => "check",
         CheckedKind::Variable => "var",
     }
@@ -90,10 +91,13 @@ fn object(result: &CheckResult) -> CheckObject {
 
 fn settled(planned: &CheckResult, known: &Known) -> CheckResult {
     let mut result = planned.clone();
-    // A data source that was read when the plan was made is not looked at again, so nothing is known of it now.
+    // A data source that was read when the plan was made is not looked at again, so nothing is known of it now; nor is
+    // an output that nothing needs.
     let address = result.address.parse::<ResourceInstance>().ok();
     let data = address.is_some_and(|address| address.resource.mode == ResourceMode::Data);
-    if data && !known.read.contains(&result.address) {
+    let reached = result.status != CheckStatus::Unreached;
+    let passed_by = data && reached && !known.read.contains(&result.address);
+    if passed_by || result.kind == CheckedKind::UnusedOutput {
         result.status = CheckStatus::Unknown;
         result.messages.clear();
     }

@@ -157,19 +157,15 @@ pub async fn follow(
     let mut broken = 0;
     let end = loop {
         tokio::select! {
-            event = watch.next() => match event {
-                Ok(Some(WatchEvent::End(end))) if is_taken_over_later(&end) && broken < TRIES => {
-                    broken += 1;
-                    watch = again(client, run, view).await?;
-                }
-                Ok(Some(WatchEvent::Operation(event))) => progress.happened(event),
-                Ok(Some(WatchEvent::Notice(text))) => view.aside(&text),
-                Ok(Some(WatchEvent::Summary(_))) => {}
-                Ok(Some(WatchEvent::End(end))) => break end,
-                Ok(None) => {
-                    broken += 1;
-                    watch = again(client, run, view).await?;
-                }
+            events = watch.batch() => match events {
+                Ok(events) => match view.together(|| show(&mut progress, view, events)) {
+                    Shown::End(end) if !is_taken_over_later(&end) || broken >= TRIES => break *end,
+                    Shown::End(_) | Shown::Nothing => {
+                        broken += 1;
+                        watch = again(client, run, view).await?;
+                    }
+                    Shown::Events => {}
+                },
                 Err(error) => {
                     broken += 1;
                     view.aside(&format!("{error}. Trying again."));
@@ -192,6 +188,30 @@ pub async fn follow(
     Ok(ending)
 }
 
+/// What a batch of events came to.
+enum Shown {
+    /// There are no more.
+    Nothing,
+    /// It goes on.
+    Events,
+    /// The run's term ended.
+    End(Box<WatchEnd>),
+}
+
+fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Shown {
+    let mut shown = Shown::Nothing;
+    for event in events {
+        shown = Shown::Events;
+        match event {
+            WatchEvent::Operation(event) => progress.happened(event),
+            WatchEvent::Notice(text) => view.aside(&text),
+            WatchEvent::Summary(_) => {}
+            WatchEvent::End(end) => return Shown::End(Box::new(end)),
+        }
+    }
+    shown
+}
+
 /// A coordinator that has just come says of a run that its predecessor held that it is not carried out there: it will
 /// be, once the lease has not moved for long enough.
 fn is_taken_over_later(end: &WatchEnd) -> bool {
@@ -208,7 +228,7 @@ pub(super) fn counts(details: &RunDetails) -> Counts {
     for operation in done.filter(|operation| managed(&operation.address)) {
         match operation.action.as_str() {
             "create" => counts.add += 1,
-            "update" => counts.change += 1,
+            "update" if operation.intended => counts.change += 1,
             "delete" => counts.remove += 1,
             "forget" => counts.forget += 1,
             _ => {}

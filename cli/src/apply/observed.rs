@@ -1,5 +1,4 @@
-//! A store that also remembers what progress lines want to say: the id of each object, and which updates turned out to
-//! be none.
+//! A store that also remembers what progress lines want to say: the id of each object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +12,8 @@ use weft_state::{
     RunStore, RunView, Snapshot, StoreAnswer, StoreError, StoreStep, Writes,
 };
 
-/// What was committed for one operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Committed {
-    /// `id` or `name` of the object, where it has one that is not sensitive.
-    pub id: Option<(String, String)>,
-    /// An intent came before it: something was called.
-    pub intended: bool,
-}
-
-/// By operation.
-pub type Commits = Arc<Mutex<BTreeMap<u32, Committed>>>;
+/// By operation `id` or `name` of the object that was committed, where it has one that is not sensitive.
+pub type Commits = Arc<Mutex<BTreeMap<u32, Option<(String, String)>>>>;
 
 /// The store.
 pub struct ObservedStore {
@@ -101,15 +91,15 @@ impl RunStore for ObservedStore {
         {
             let mut commits = self.commits.lock();
             for step in &steps {
-                let (op, writes, intended) = match step {
-                    StoreStep::Commit(commit) => (commit.op, &commit.writes, commit.intended),
-                    StoreStep::Fail(failure) => (failure.op, &failure.writes, failure.intended),
+                let (op, writes) = match step {
+                    StoreStep::Commit(commit) => (commit.op, &commit.writes),
+                    StoreStep::Fail(failure) => (failure.op, &failure.writes),
                     StoreStep::Resolve(Resolution { outcome: Outcome::Done(commit), .. }) => {
-                        (commit.op, &commit.writes, commit.intended)
+                        (commit.op, &commit.writes)
                     }
                     _ => continue,
                 };
-                commits.insert(op.0, Committed { id: id_of(writes), intended });
+                commits.insert(op.0, id_of(writes));
             }
         }
         self.inner.step_batch(lease, steps).await

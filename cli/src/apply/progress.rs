@@ -38,12 +38,15 @@ pub struct Happening {
     /// `started done failed skipped in-doubt ...`
     status: String,
     reason: String,
+    /// It is done, and an intent came before.
+    intended: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl From<Step> for Happening {
     fn from(step: Step) -> Happening {
         let status = step.what.word().to_owned();
+        let intended = matches!(step.what, ProgressKind::Done { intended: true });
         let reason = match step.what {
             ProgressKind::Settling { reason } | ProgressKind::InDoubt { reason } => reason,
             ProgressKind::Skipped { because } => because.to_string(),
@@ -59,6 +62,7 @@ impl From<Step> for Happening {
             elapsed_ms: step.elapsed_ms,
             status,
             reason,
+            intended,
             diagnostics: decode_diagnostics(&step.diagnostics),
         }
     }
@@ -76,6 +80,7 @@ impl From<OperationEvent> for Happening {
             elapsed_ms: event.elapsed_ms,
             status: event.status,
             reason: event.reason,
+            intended: event.intended,
             diagnostics: event.diagnostics,
         }
     }
@@ -189,7 +194,7 @@ impl<'a> Progress<'a> {
                     if hook.action != "forget" {
                         self.view.event(events::apply_start(&hook));
                     }
-                    self.say(&lines::started_line(&hook));
+                    self.say(|| lines::started_line(&hook));
                     let running = Running { hook, since: Instant::now(), told: 0 };
                     self.running.insert(happening.operation, running);
                 }
@@ -201,13 +206,15 @@ impl<'a> Progress<'a> {
                 if !happening.diagnostics.is_empty() {
                     self.warnings.insert(happening.operation, happening.diagnostics.clone());
                 }
-                if let Some(hook) = hook.filter(|_| !self.was_nothing(&happening)) {
+                // An update that turned out to be none called nothing.
+                let was_nothing = happening.action == "update" && !happening.intended;
+                if let Some(hook) = hook.filter(|_| !was_nothing) {
                     self.count(&hook);
                     // Scripts hear of calls of providers only.
                     if hook.action != "forget" {
                         self.view.event(events::apply_complete(&hook));
                     }
-                    self.say(&lines::done_line(&hook));
+                    self.say(|| lines::done_line(&hook));
                 }
             }
             "failed" => {
@@ -224,7 +231,7 @@ impl<'a> Progress<'a> {
                 self.running.remove(&happening.operation);
                 self.doubts.insert(subject(&happening), happening.reason);
             }
-            "settling" => self.say(&format!("{}: Looking for what became of it...", happening.address)),
+            "settling" => self.say(|| format!("{}: Looking for what became of it...", happening.address)),
             "waiting" if !self.waiting => {
                 self.waiting = true;
                 self.view.aside(&format!(
@@ -317,17 +324,10 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, line: impl FnOnce() -> String) {
         if self.view.shows_progress() {
-            self.view.line(line);
+            self.view.line(&line());
         }
-    }
-
-    /// An update that turned out to be none: nothing was called.
-    fn was_nothing(&self, happening: &Happening) -> bool {
-        let commits = self.commits.as_ref().map(|commits| commits.lock());
-        let committed = commits.as_ref().and_then(|commits| commits.get(&happening.operation));
-        happening.action == "update" && committed.is_some_and(|committed| !committed.intended)
     }
 
     /// Operations that people are told about are those on objects.
@@ -336,7 +336,7 @@ impl<'a> Progress<'a> {
             return None;
         }
         let address: ResourceInstance = happening.address.parse().ok()?;
-        let committed = self.commits.as_ref().and_then(|commits| commits.lock().get(&happening.operation)?.id.clone());
+        let committed = self.commits.as_ref().and_then(|commits| commits.lock().get(&happening.operation)?.clone());
         let before = || self.known.get(&happening.address).cloned();
         let id = match (happening.action.as_str(), happening.status.as_str()) {
             ("delete", "done") | ("create", "started" | "failed") => None,

@@ -1,28 +1,53 @@
-//! `weft console -eval-json FILE`: expressions as text in, values as JSON out.
+//! `weft console`: expressions as text in, their values out. On a terminal with editing ([`typed`]), otherwise one
+//! question a line ([`lines`]) of the standard input; `-eval-json FILE` for scripts.
+
+mod lines;
+mod typed;
+
+use std::io::{BufRead, IsTerminal};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use weft_evaluator::selection::Selection;
+use weft_evaluator::{Said, Session};
 use weft_expressions::console::{BareScope, evaluate_text};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_planner::planning::PlanInputs;
+use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, rehearse};
+use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::now;
 use crate::exit::Exit;
-use crate::options::text;
+use crate::options::{switch, text};
+use crate::packages::{Installed, pool_options};
+use crate::plan::PARALLELISM;
+use crate::project::Project;
+use crate::render::values;
+use crate::runtime::block_on;
+use crate::store::Place;
+use crate::variables::{self, Gathered};
+use lines::Lines;
+use typed::{Typed, Typist};
 
 /// The command.
 pub const CONSOLE: Command = Command {
     words: &["console"],
     alias: None,
     operands: "",
-    about: "Evaluate expressions",
+    about: "Try expressions over the state",
     main: false,
     flags: &[
         command::VIEW,
         command::INPUT,
+        command::SENSITIVE,
         command::VARIABLES,
         command::LOCK,
+        command::STORE,
         &[
             text("eval-json", "FILE", "Evaluate each {\"expr\": ...} of a JSON array; print one object a line."),
-            text("state", "FILE", ""),
+            switch("plan", "Plan first, and look at what would be instead of what is."),
+            text("state", "FILE", "Take objects from this state file."),
         ],
     ],
     mixed: false,
@@ -31,18 +56,34 @@ pub const CONSOLE: Command = Command {
     run,
 };
 
+/// What is said to `help`.
+const HELP: &str = "\
+Type an expression of the language, and its value is printed. What the state
+has can be named as in the configuration: \"aws_instance.foo.id\" is the ID of
+\"aws_instance.foo\" if the state has that object.
+
+An expression with open brackets goes on in the next line. type(...) around an
+expression gives its type.
+
+To leave, type \"exit\", or press Control-C or Control-D.";
+
+/// What follows problems that leave questions possible.
+const DOUBTFUL: &str = "Due to the problems above, some expressions may produce unexpected results.";
+
 #[derive(Deserialize)]
 struct Entry {
     expr: String,
 }
 
 fn run(invocation: &Invocation<'_>) -> Exit {
-    let Some(path) = invocation.arguments.value("eval-json") else {
-        return invocation.fail(&[Diagnostic::error(
-            "Interactive console not supported yet",
-            "This version of Weft evaluates expressions from a file only: weft console -eval-json FILE.",
-        )]);
-    };
+    match invocation.arguments.value("eval-json") {
+        Some(path) => of_file(invocation, path),
+        None => console(invocation).unwrap_or_else(|exit| exit),
+    }
+}
+
+/// `-eval-json`: expressions of their own, without configuration or state.
+fn of_file(invocation: &Invocation<'_>, path: &str) -> Exit {
     let failed =
         |what: String| invocation.fail(&[Diagnostic::error("Cannot read expressions", format!("{path}: {what}."))]);
     let bytes = match std::fs::read(path) {
@@ -58,4 +99,154 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         invocation.view.document(&(outcome.to_json().to_string() + "\n"));
     }
     Exit::DONE
+}
+
+fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    invocation.at_most(
+        0,
+        "Too many command line arguments",
+        "The console takes no positional arguments. For another directory, use the global option -chdir.",
+    )?;
+    let project = Project::load(invocation).map_err(fail)?;
+    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let gathered = variables::gather_given(&project.root, arguments);
+    view.know(&gathered.sources);
+    if has_errors(&gathered.diagnostics) {
+        return Err(fail(gathered.diagnostics));
+    }
+    view.diagnostics(&gathered.diagnostics);
+    block_on(asked(invocation, &project, &place, &gathered)).unwrap_or_else(|problem| Err(fail(vec![problem])))
+}
+
+/// Opens a session and answers until nothing more is asked.
+async fn asked(
+    invocation: &Invocation<'_>,
+    project: &Project,
+    place: &Place,
+    gathered: &Gathered,
+) -> Result<Exit, Exit> {
+    let Invocation { arguments, context, view, .. } = invocation;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let snapshot = Arc::new(place.snapshot().await.map_err(|problem| fail(vec![problem]))?);
+    let configured = project.requirements(None).map_err(fail)?;
+    let all = project.requirements(Some(&snapshot)).map_err(fail)?;
+    let (packages, said) = Installed::find_with(context, &configured, &all, false).map_err(fail)?;
+    view.diagnostics(&said);
+    let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
+    let pool = ProviderPool::new(pool_options(&context.data_directory));
+    let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
+    let (root, given) = (project.root.clone(), gathered.given.clone());
+    let (session, mut problems) = if arguments.switch("plan", false) {
+        let timestamp = now();
+        let options = PlanOptions {
+            destroy: false,
+            refresh: true,
+            refresh_only: false,
+            selection: Selection::All,
+            replace: Vec::new(),
+            timestamp: timestamp.clone(),
+        };
+        let environment = context.environment(workspace, timestamp);
+        let providers = providers.clone();
+        rehearse(PlanInputs { root, environment, given, snapshot, providers, options, watch: Watch::none() }).await
+    } else {
+        let environment = context.environment(workspace, String::new());
+        inspect(Inspected { root, environment, given, snapshot, providers: providers.clone() }).await
+    };
+    if session.is_some() && has_errors(&problems) {
+        problems.push(Diagnostic::warning(DOUBTFUL, ""));
+    }
+    view.diagnostics(&problems);
+    let exit = match session {
+        None => Exit::FAILED,
+        Some(session) if std::io::stdin().is_terminal() => typed(invocation, project, &session).await,
+        Some(session) => piped(invocation, &session).await,
+    };
+    providers.close().await;
+    Ok(exit)
+}
+
+/// What becomes of a question.
+enum Reply {
+    /// It was answered, or there was nothing to answer.
+    Answered,
+    /// Something is wrong with it; that was said.
+    Refused,
+    /// It was a farewell.
+    Leave,
+}
+
+async fn reply(invocation: &Invocation<'_>, session: &Session, question: &str) -> Reply {
+    let view = &invocation.view;
+    match question.trim() {
+        "" => view.line(""),
+        "exit" => return Reply::Leave,
+        "help" => view.line(HELP),
+        text => {
+            let answer = session.ask(text).await;
+            view.know(&answer.sources);
+            view.diagnostics(&answer.problems);
+            match answer.said {
+                None => return Reply::Refused,
+                Some(Said::Type(text)) => view.line(&text),
+                Some(Said::Value(value)) => view.line(&values::shown(&value, view.style().reveal)),
+            }
+        }
+    }
+    Reply::Answered
+}
+
+/// Lines of the standard input. The first one that is wrong is the last.
+async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
+    let mut lines = Lines::default();
+    let mut input = std::io::stdin().lock().lines();
+    loop {
+        let line = match input.next() {
+            None => None,
+            Some(Ok(line)) => Some(line),
+            Some(Err(error)) => {
+                return invocation.fail(&[Diagnostic::error("Cannot read the standard input", format!("{error}."))]);
+            }
+        };
+        let ended = line.is_none();
+        let question = match line {
+            Some(line) => lines.push(&line),
+            None => lines.rest(),
+        };
+        if let Some(question) = question {
+            match reply(invocation, session, &question).await {
+                Reply::Answered => {}
+                Reply::Refused => return Exit::FAILED,
+                Reply::Leave => return Exit::DONE,
+            }
+        }
+        if ended {
+            return Exit::DONE;
+        }
+    }
+}
+
+/// Questions typed on a terminal. What is wrong with one is said, and the next may come.
+async fn typed(invocation: &Invocation<'_>, project: &Project, session: &Session) -> Exit {
+    let unusable = |error: rustyline::error::ReadlineError| {
+        invocation.fail(&[Diagnostic::error("Cannot use the terminal", format!("{error}."))])
+    };
+    let mut typist = match Typist::begin(&project.root) {
+        Ok(typist) => typist,
+        Err(error) => return unusable(error),
+    };
+    loop {
+        match typist.next() {
+            Ok(Typed::Question(text)) if text.trim().is_empty() => {}
+            Ok(Typed::Question(text)) => {
+                if matches!(reply(invocation, session, &text).await, Reply::Leave) {
+                    return Exit::DONE;
+                }
+            }
+            Ok(Typed::Leave) => return Exit::DONE,
+            Err(error) => return unusable(error),
+        }
+    }
 }

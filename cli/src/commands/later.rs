@@ -53,10 +53,8 @@ const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&
 
 /// The commands.
 pub const LATER: &[Command] = &[
-    later(&["graph"], "", |i| with(i, 0, 0)),
     later(&["login"], "HOST", |i| with(i, 1, 1)),
     later(&["logout"], "[HOST]", |i| with(i, 0, 1)),
-    later(&["metadata", "functions"], "", json_only),
     later(&["test"], "", |i| with(i, 0, 0)),
 ];
 
@@ -67,16 +65,6 @@ fn with(invocation: &Invocation<'_>, least: usize, most: usize) -> Exit {
         return invocation.mistake(&Diagnostic::error(
             "Wrong number of arguments",
             format!("Expected {wanted} positional arguments, and found {given}. Did you mean to use -chdir?"),
-        ));
-    }
-    refuse(invocation)
-}
-
-fn json_only(invocation: &Invocation<'_>) -> Exit {
-    if !invocation.arguments.switch("json", false) {
-        return invocation.mistake(&Diagnostic::error(
-            "Output only in json is allowed",
-            format!("The command `weft {}` requires the `-json` flag.", invocation.command.name()),
         ));
     }
     refuse(invocation)

@@ -80,6 +80,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         loaded.plan(invocation, Arc::new(snapshot), &wishes).await
     });
     let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
+    // The process ends with the command: giving a large plan back piece by piece would only take time.
+    let made = std::mem::ManuallyDrop::new(made);
     if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
         save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
     }
@@ -203,6 +205,9 @@ pub fn show(view: &View, plan: &PlanFile) {
 
 /// The changes of a plan as events, those of `state` alone only where asked for.
 pub fn announce(view: &View, plan: &PlanFile, state: bool) {
+    if !view.takes_events() {
+        return;
+    }
     for change in &plan.changes.resources {
         let in_state = change.previous_address.is_some() || change.importing.is_some();
         if !change.action.is_no_op() || state && in_state {

@@ -122,7 +122,18 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, address: Str
             Ok(end) => {
                 view.line(&format!("worker {name} works for the coordinator at {address}"));
                 told = false;
-                match worker.run(Channel { incoming: end.incoming, outgoing: end.outgoing }).await {
+                // Among the tasks that it talks to: from the main thread each word would wake another thread.
+                let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
+                let working = tokio::spawn(async move {
+                    let ended = worker.run(channel).await;
+                    (worker, ended)
+                });
+                let (back, ended) = match working.await {
+                    Ok(worked) => worked,
+                    Err(error) => return Err(Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))),
+                };
+                worker = back;
+                match ended {
                     Ended::Drained => break,
                     Ended::Refused(reason) => {
                         return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));

@@ -55,13 +55,13 @@ impl Counts {
     }
 }
 
-fn event(kind: &str, level: &str, message: String, rest: &[(&str, Json)]) -> Json {
+fn event<const N: usize>(kind: &str, level: &str, message: String, rest: [(&str, Json); N]) -> Json {
     let mut object = Map::new();
     object.insert("@level".into(), level.into());
     object.insert("@message".into(), message.into());
     object.insert("@module".into(), "tofu.ui".into());
     for (name, value) in rest {
-        object.insert((*name).to_owned(), value.clone());
+        object.insert(name.to_owned(), value);
     }
     object.insert("type".into(), kind.into());
     Json::Object(object)
@@ -70,12 +70,12 @@ fn event(kind: &str, level: &str, message: String, rest: &[(&str, Json)]) -> Jso
 /// The first event.
 pub fn version() -> Json {
     let message = format!("Weft {}", env!("CARGO_PKG_VERSION"));
-    event("version", "info", message, &[("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
+    event("version", "info", message, [("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
 }
 
 /// Something to tell, without a type of its own.
 pub fn log(message: &str) -> Json {
-    event("log", "info", message.to_owned(), &[])
+    event("log", "info", message.to_owned(), [])
 }
 
 /// A problem; `object` is what [`super::diagnostics::object`] gives.
@@ -83,7 +83,7 @@ pub fn diagnostic(object: Json) -> Json {
     let severity = object.get("severity").and_then(Json::as_str).unwrap_or("error").to_owned();
     let summary = object.get("summary").and_then(Json::as_str).unwrap_or_default();
     let (level, title) = if severity == "warning" { ("warn", "Warning") } else { ("error", "Error") };
-    event("diagnostic", level, format!("{title}: {summary}"), &[("diagnostic", object)])
+    event("diagnostic", level, format!("{title}: {summary}"), [("diagnostic", object)])
 }
 
 /// A resource instance as events name it.
@@ -138,13 +138,13 @@ fn change_object(change: &ResourceChange) -> Json {
 /// A change of a plan.
 pub fn planned_change(change: &ResourceChange) -> Json {
     let message = format!("{}: Plan to {}", change.address, change_word(change));
-    event("planned_change", "info", message, &[("change", change_object(change))])
+    event("planned_change", "info", message, [("change", change_object(change))])
 }
 
 /// Something found to be other than state has it.
 pub fn resource_drift(change: &ResourceChange) -> Json {
     let message = format!("{}: Drift detected ({})", change.address, change_word(change));
-    event("resource_drift", "info", message, &[("change", change_object(change))])
+    event("resource_drift", "info", message, [("change", change_object(change))])
 }
 
 /// The sums at the end of a plan (`plan`), an apply (`apply`) or a destruction (`destroy`).
@@ -158,7 +158,7 @@ pub fn change_summary(counts: &Counts, operation: &str) -> Json {
     let changes = json!({
         "add": add, "change": change, "import": import, "remove": remove, "forget": forget, "operation": operation,
     });
-    event("change_summary", "info", message, &[("changes", changes)])
+    event("change_summary", "info", message, [("changes", changes)])
 }
 
 /// What a plan does to outputs.
@@ -170,7 +170,7 @@ pub fn planned_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Outpu
         object.insert(name.to_owned(), json!({"sensitive": sensitive, "action": action}));
     }
     let message = format!("Outputs: {}", object.len());
-    event("outputs", "info", message, &[("outputs", Json::Object(object))])
+    event("outputs", "info", message, [("outputs", Json::Object(object))])
 }
 
 /// Outputs as stored.
@@ -187,7 +187,7 @@ pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Output
         object.insert(name.to_owned(), Json::Object(one));
     }
     let message = format!("Outputs: {}", object.len());
-    event("outputs", "info", message, &[("outputs", Json::Object(object))])
+    event("outputs", "info", message, [("outputs", Json::Object(object))])
 }
 
 /// What an operation of an apply is about.
@@ -230,27 +230,27 @@ impl Hook {
 
 /// An object is about to be looked at.
 pub fn refresh_start(hook: &Hook) -> Json {
-    event("refresh_start", "info", super::plan::started_line(hook), &[("hook", hook.look())])
+    event("refresh_start", "info", super::plan::started_line(hook), [("hook", hook.look())])
 }
 
 /// An object was looked at.
 pub fn refresh_complete(hook: &Hook) -> Json {
-    event("refresh_complete", "info", super::plan::done_line(hook), &[("hook", hook.look())])
+    event("refresh_complete", "info", super::plan::done_line(hook), [("hook", hook.look())])
 }
 
 /// An operation begins.
 pub fn apply_start(hook: &Hook) -> Json {
-    event("apply_start", "info", super::plan::started_line(hook), &[("hook", hook.object(false))])
+    event("apply_start", "info", super::plan::started_line(hook), [("hook", hook.object(false))])
 }
 
 /// An operation takes long.
 pub fn apply_progress(hook: &Hook) -> Json {
-    event("apply_progress", "info", super::plan::progress_line(hook), &[("hook", hook.object(true))])
+    event("apply_progress", "info", super::plan::progress_line(hook), [("hook", hook.object(true))])
 }
 
 /// An operation is done.
 pub fn apply_complete(hook: &Hook) -> Json {
-    event("apply_complete", "info", super::plan::done_line(hook), &[("hook", hook.object(true))])
+    event("apply_complete", "info", super::plan::done_line(hook), [("hook", hook.object(true))])
 }
 
 /// An operation failed.
@@ -259,7 +259,7 @@ pub fn apply_errored(hook: &Hook) -> Json {
         "apply_errored",
         "info",
         super::plan::failed_line(hook),
-        &[("hook", Hook { id: None, ..hook.clone() }.object(true))],
+        [("hook", Hook { id: None, ..hook.clone() }.object(true))],
     )
 }
 

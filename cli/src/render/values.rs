@@ -1,4 +1,4 @@
-//! Values as `output` writes them: in the language's own syntax, two columns a level.
+//! Values as `output` and `console` write them: in the language's own syntax, two columns a level.
 
 use weft_graph_format::codec;
 use weft_graph_format::types::Type;
@@ -10,12 +10,26 @@ use super::quoting::quoted;
 /// One value with everything in it, also what is sensitive; lines after the first are indented by `indent` columns.
 fn revealed(value: &Value, indent: usize) -> String {
     let mut text = String::new();
-    write(value, indent, &mut text);
+    write(value, indent, false, &mut text);
     text
 }
 
-fn write(value: &Value, indent: usize, out: &mut String) {
-    match value.open().1 {
+/// One value; what is sensitive or ephemeral in it is named as such, and shown with `reveal` only.
+pub fn shown(value: &Value, reveal: bool) -> String {
+    let mut text = String::new();
+    write(value, 0, !reveal, &mut text);
+    text
+}
+
+fn write(value: &Value, indent: usize, hide: bool, out: &mut String) {
+    let (marks, kind) = value.open();
+    if hide && marks.is_sensitive() {
+        return out.push_str("(sensitive value)");
+    }
+    if hide && marks.is_ephemeral() {
+        return out.push_str("(ephemeral value)");
+    }
+    match kind {
         Kind::Null(ty) => null(ty, out),
         Kind::Unknown(_) => out.push_str("(known after apply)"),
         Kind::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
@@ -24,11 +38,11 @@ fn write(value: &Value, indent: usize, out: &mut String) {
             Some(text) => out.push_str(&text),
             None => out.push_str(&quoted(s)),
         },
-        Kind::List(s) => items(("tolist([", "])"), s.items(), indent, out),
-        Kind::Tuple(s) => items(("[", "]"), s.items(), indent, out),
-        Kind::Set(s) => items(("toset([", "])"), s.items(), indent, out),
-        Kind::Map(f) => fields(("tomap({", "})"), f.iter(), indent, out),
-        Kind::Object(f) => fields(("{", "}"), f.iter(), indent, out),
+        Kind::List(s) => items(("tolist([", "])"), s.items(), (indent, hide), out),
+        Kind::Tuple(s) => items(("[", "]"), s.items(), (indent, hide), out),
+        Kind::Set(s) => items(("toset([", "])"), s.items(), (indent, hide), out),
+        Kind::Map(f) => fields(("tomap({", "})"), f.iter(), (indent, hide), out),
+        Kind::Object(f) => fields(("{", "}"), f.iter(), (indent, hide), out),
     }
 }
 
@@ -69,13 +83,13 @@ fn heredoc(text: &str, indent: usize) -> Option<String> {
     Some(out)
 }
 
-fn items((open, close): (&str, &str), items: &[Value], indent: usize, out: &mut String) {
+fn items((open, close): (&str, &str), items: &[Value], (indent, hide): (usize, bool), out: &mut String) {
     out.push_str(open);
     if !items.is_empty() {
         out.push('\n');
         for item in items {
             out.push_str(&" ".repeat(indent + 2));
-            write(item, indent + 2, out);
+            write(item, indent + 2, hide, out);
             out.push_str(",\n");
         }
         out.push_str(&" ".repeat(indent));
@@ -86,7 +100,7 @@ fn items((open, close): (&str, &str), items: &[Value], indent: usize, out: &mut 
 fn fields<'a>(
     (open, close): (&str, &str),
     fields: impl ExactSizeIterator<Item = (&'a smol_str::SmolStr, &'a Value)>,
-    indent: usize,
+    (indent, hide): (usize, bool),
     out: &mut String,
 ) {
     out.push_str(open);
@@ -96,7 +110,7 @@ fn fields<'a>(
             out.push_str(&" ".repeat(indent + 2));
             out.push_str(&quoted(name));
             out.push_str(" = ");
-            write(value, indent + 2, out);
+            write(value, indent + 2, hide, out);
             out.push('\n');
         }
         out.push_str(&" ".repeat(indent));
@@ -160,6 +174,20 @@ mod tests {
         let secret = OutputRecord { sensitive: true, ..output("\"hush\"", "\"string\"") };
         assert_eq!(stored(&secret, false), "<sensitive>");
         assert_eq!(stored(&secret, true), "\"hush\"");
+    }
+
+    /// As the console shows them.
+    #[test]
+    fn parts_that_are_not_shown() {
+        use weft_graph_format::marks::Marks;
+        let secret = Value::string("s").mark(&Marks::SENSITIVE);
+        let passing = Value::string("e").mark(&Marks::EPHEMERAL);
+        let value = Value::object([("p", secret), ("q", Value::tuple(vec![passing, Value::unknown(Type::Dynamic)]))]);
+        let hidden =
+            "{\n  \"p\" = (sensitive value)\n  \"q\" = [\n    (ephemeral value),\n    (known after apply),\n  ]\n}";
+        assert_eq!(shown(&value, false), hidden);
+        assert!(shown(&value, true).contains("\"s\""));
+        assert_eq!(shown(&Value::null(Type::list(Type::String)), false), "tolist(null) /* of string */");
     }
 
     #[test]

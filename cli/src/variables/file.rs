@@ -1,14 +1,15 @@
-//! Files of variables: `name = value` in the language's syntax without references, or a JSON object.
+//! Files of variables: `name = value` in the language's syntax without references, or an object of the JSON syntax.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::Sources;
 use weft_expressions::constant::evaluate_constant;
-use weft_graph_format::codec;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
+use weft_syntax::{Role, Tree};
 
 /// Largest file of variables in bytes; larger ones are no settings any more.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
@@ -56,14 +57,41 @@ pub fn read(path: &str) -> VariablesFile {
         Ok(bytes) => bytes,
         Err(error) => return failed("Failed to read variables file", format!("Error while reading {path}: {error}.")),
     };
-    if Path::new(path).extension().is_some_and(|end| end == "json") { json(path, &bytes) } else { native(path, &bytes) }
+    let is_json = Path::new(path).extension().is_some_and(|end| end == "json");
+    parsed(
+        path,
+        if is_json { weft_syntax::parse_json_bytes(path, &bytes) } else { weft_syntax::parse_bytes(path, &bytes) },
+    )
 }
 
-fn native(path: &str, bytes: &[u8]) -> VariablesFile {
-    let (tree, diagnostics) = weft_syntax::parse_bytes(path, bytes);
+/// Declarations of variables: they belong elsewhere, and other messages about them would say less.
+fn declarations(tree: &Tree) -> Vec<Diagnostic> {
+    let role = |name: &str| if name == "variable" { Role::Block(&["name"]) } else { Role::Hidden };
+    let body = tree.content(tree.root_id(), &role).body;
+    let found = body.blocks_of("variable").filter_map(|block| match block.labels.as_slice() {
+        [label] => Some((label, block)),
+        _ => None,
+    });
+    let declared = found.map(|(label, block)| {
+        let detail = format!(
+            "A file of variables gives values to variables that are declared elsewhere: NAME = VALUE. The block that \
+             declares {:?} belongs into a .tf file.",
+            label.text.as_str()
+        );
+        Diagnostic::error("Variable declaration in .tfvars file", detail).at(tree.range(block.block_type.span))
+    });
+    declared.collect()
+}
+
+fn parsed(path: &str, (tree, diagnostics): (Arc<Tree>, Vec<Diagnostic>)) -> VariablesFile {
     let mut file = VariablesFile { diagnostics, ..VariablesFile::default() };
     file.sources.insert(path.into(), tree.clone());
-    let body = tree.root_body();
+    file.diagnostics.extend(declarations(&tree));
+    if has_errors(&file.diagnostics) {
+        return file;
+    }
+    let weft_syntax::Content { body, problems } = tree.arguments(tree.root_id(), &|_| false);
+    file.diagnostics.extend(problems);
     for block in &body.blocks {
         let mut name_range = tree.range(block.header_span);
         name_range = SourceRange { end: name_range.end, ..name_range };
@@ -84,29 +112,6 @@ fn native(path: &str, bytes: &[u8]) -> VariablesFile {
         let value = if has_errors(&problems) { Err(problems) } else { Ok(value) };
         let range = Some(tree.range(attribute.span));
         file.entries.push(Entry { name: attribute.name.text.clone(), value, range });
-    }
-    file
-}
-
-fn json(path: &str, bytes: &[u8]) -> VariablesFile {
-    let mut file = VariablesFile::default();
-    match codec::json::decode_implied(bytes) {
-        Ok(value) => match value.as_fields() {
-            Some(fields) => {
-                let entries = fields.iter();
-                file.entries = entries
-                    .map(|(name, value)| Entry { name: name.clone(), value: Ok(value.clone()), range: None })
-                    .collect();
-            }
-            None => file.diagnostics.push(Diagnostic::error(
-                "Root value must be object",
-                format!("The file {path} must hold a JSON object with a property for each variable."),
-            )),
-        },
-        Err(error) => {
-            file.diagnostics
-                .push(Diagnostic::error("Invalid JSON syntax", format!("The file {path} is not valid JSON: {error}.")));
-        }
     }
     file
 }

@@ -14,6 +14,8 @@ use crate::worker::{Order, Task};
 pub(super) struct Kept {
     pub(super) result: JournalledResult,
     pub(super) diagnostics: Opaque,
+    /// An intent came before it.
+    pub(super) intended: bool,
     /// The worker that brought it about and has the values already.
     pub(super) by: Option<WorkerIndex>,
 }
@@ -182,9 +184,10 @@ impl Coordinator {
 
     /// Done, in one way or another: what waits for it may go on.
     pub(super) fn finished_well(&mut self, position: Position, kept: Kept) {
+        self.note_check(position, &kept.diagnostics);
         self.let_go(position);
         self.acknowledge(position);
-        self.tell(position, ProgressKind::Done, kept.diagnostics);
+        self.tell(position, ProgressKind::Done { intended: kept.intended }, kept.diagnostics);
         self.keep_result(position, kept.result, kept.by);
         for freed in self.nodes.done(position) {
             self.ready_if_free(freed);

@@ -1,7 +1,8 @@
 //! What came of checks: written to the state as a whole when a term ends, since each write replaces all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{CheckRecord, Opaque, StoreStep, Writes};
 
 use super::answers::Step;
@@ -10,6 +11,9 @@ use crate::event::FinishReason;
 use crate::outline::OperationKind;
 use crate::result::decode_diagnostics;
 use crate::status::Status;
+
+/// The summary of an assertion that does not hold.
+const ASSERTION_FAILED: &str = "Check block assertion failed";
 
 /// What the operations of one object say.
 #[derive(Default)]
@@ -27,14 +31,17 @@ pub(super) struct CheckFailure {
 }
 
 impl Coordinator {
-    /// Remembers why a check failed.
+    /// Remembers why a check failed. An assertion that does not hold is a warning, and its operation done.
     pub(super) fn note_check(&mut self, position: Position, diagnostics: &Opaque) {
         if self.operation(position).kind != OperationKind::Check {
             return;
         }
-        let failure = decode_diagnostics(diagnostics).into_iter().find(|diagnostic| diagnostic.is_error());
-        let Some(failure) = failure else { return };
-        let holds_not = failure.summary.ends_with("condition failed") || failure.summary.starts_with("Invalid value");
+        let asserted = |diagnostic: &Diagnostic| diagnostic.summary == ASSERTION_FAILED;
+        let mut told = decode_diagnostics(diagnostics).into_iter();
+        let Some(failure) = told.find(|told| told.is_error() || asserted(told)) else { return };
+        let holds_not = failure.summary.ends_with("condition failed")
+            || failure.summary.starts_with("Invalid value")
+            || asserted(&failure);
         self.check_failures.insert(position, CheckFailure { holds_not, message: failure.detail });
     }
 
@@ -57,15 +64,23 @@ impl Coordinator {
 
     /// The plan's results with what the run has found.
     fn check_results(&self) -> Vec<CheckRecord> {
+        let objects: BTreeSet<&str> = self
+            .outline
+            .checks
+            .iter()
+            .flat_map(|r| r.objects.iter().flatten())
+            .map(|o| o.object_addr.as_str())
+            .collect();
         let mut found: BTreeMap<&str, Checked<'_>> = BTreeMap::new();
         for (position, operation) in self.outline.operations.iter().enumerate() {
             if operation.kind != OperationKind::Check {
                 continue;
             }
-            let checked = found.entry(&operation.address).or_default();
+            let checked = found.entry(object_of(&operation.address, &objects)).or_default();
             match self.ops[position].status {
-                Status::Done => {}
-                Status::Failed => checked.failures.extend(self.check_failures.get(&(position as Position))),
+                Status::Done | Status::Failed => {
+                    checked.failures.extend(self.check_failures.get(&(position as Position)))
+                }
                 _ => checked.open = true,
             }
         }
@@ -91,6 +106,14 @@ impl Coordinator {
         }
         records
     }
+}
+
+/// The object that a condition belongs to: assertions are told apart by an index behind the name of their block.
+fn object_of<'a>(address: &'a str, objects: &BTreeSet<&str>) -> &'a str {
+    if objects.contains(address) {
+        return address;
+    }
+    address.rsplit_once('[').map_or(address, |(block, _)| block)
 }
 
 /// Each hides those before it.

@@ -2,9 +2,10 @@
 //! run protocol: the worker's own late word, the object read by its known id, the look-up by its planned identity, the
 //! user.
 
-use weft_state::{Attempt, Evidence, OpIndex, Opaque, Outcome, Resolution, StoreStep};
+use weft_state::{Attempt, Evidence, FailureKind, OpIndex, Opaque, Outcome, Resolution, StoreStep};
 
 use super::answers::{Doubted, Kept, Resolved, Step};
+use super::reports::failure_kind;
 use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::event::{Decision, ProgressKind, UserResolution};
 use crate::result::JournalledResult;
@@ -207,7 +208,8 @@ impl Coordinator {
             }
             TaskResult::Failed { writes, diagnostics, absence_unproven } => match self.records.write(writes) {
                 Ok(writes) => {
-                    let failure = self.failure(position, writes, diagnostics.clone(), absence_unproven, true);
+                    let kind = failure_kind(absence_unproven);
+                    let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
                     let resolved = Resolved::Failed(diagnostics);
                     self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);
                 }
@@ -239,7 +241,7 @@ impl Coordinator {
         let TaskDone { writes, local, exports, diagnostics } = done;
         match self.records.write(writes) {
             Ok(writes) => {
-                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, by };
+                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended: true, by };
                 let commit = self.commit_record(position, writes, &kept, true);
                 self.resolve(position, evidence, Outcome::Done(commit), Resolved::Done(Box::new(kept)));
             }
@@ -282,7 +284,8 @@ impl Coordinator {
             Decision::Forget => {
                 self.decisions.remove(&position);
                 let diagnostics = Opaque::default();
-                let failure = self.failure(position, Default::default(), diagnostics.clone(), false, true);
+                let failure =
+                    self.failure(position, Default::default(), diagnostics.clone(), FailureKind::GivenUp, true);
                 self.resolve(position, evidence, Outcome::Failed(failure), Resolved::Failed(diagnostics));
             }
         }

@@ -49,15 +49,25 @@ impl Records {
     /// Whole records for changes of objects. On an error nothing is changed.
     pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
         let mut changed: BTreeMap<String, InstanceRecord> = BTreeMap::new();
-        for write in writes.objects {
-            if !changed.contains_key(&write.address) {
-                let record = match self.instances.get(&write.address) {
+        let load = |changed: &mut BTreeMap<String, InstanceRecord>, address: &str| -> Result<(), RecordError> {
+            if !changed.contains_key(address) {
+                let record = match self.instances.get(address) {
                     Some(record) => record.clone(),
-                    None => new_record(&write.address)?,
+                    None => new_record(address)?,
                 };
-                changed.insert(write.address.clone(), record);
+                changed.insert(address.to_owned(), record);
+            }
+            Ok(())
+        };
+        for write in writes.objects {
+            load(&mut changed, &write.address)?;
+            let mut along = BTreeMap::new();
+            if let ObjectChange::DeposedFrom(previous) = &write.change {
+                load(&mut changed, previous)?;
+                along = changed.get_mut(previous).map(|record| std::mem::take(&mut record.deposed)).unwrap_or_default();
             }
             if let Some(record) = changed.get_mut(&write.address) {
+                record.deposed.append(&mut along);
                 change(record, write)?;
             }
         }
@@ -87,7 +97,7 @@ impl Records {
             let reported = match &write.change {
                 ObjectChange::Put(object) => Some(object.as_ref()),
                 ObjectChange::Remove => None,
-                ObjectChange::DeposeAs(_) | ObjectChange::RestoreFrom(_) => continue,
+                ObjectChange::DeposeAs(_) | ObjectChange::RestoreFrom(_) | ObjectChange::DeposedFrom(_) => continue,
             };
             if recorded != reported {
                 strays.push((DoubtKey { address: write.address.clone(), deposed }, reported.cloned()));
@@ -128,6 +138,8 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             };
             record.deposed.insert(key, object);
         }
+        // They have come already.
+        (ObjectChange::DeposedFrom(_), _) => {}
         (ObjectChange::RestoreFrom(deposed), _) => {
             if record.current.is_none() {
                 let Some(object) = record.deposed.remove(&key(&deposed)?) else {

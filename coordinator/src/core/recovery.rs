@@ -4,17 +4,16 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_state::{OpRecord, RunView};
+use weft_state::{FailureKind, OpRecord, RunView};
 
 use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::worker::Order;
 
-/// Whether the user gave the operation up (`-forget`): nothing went wrong, so nothing is said about it. It is not tried
-/// again in this run.
+/// Whether the user gave the operation up: it is not tried again in this run.
 fn is_given_up(record: &OpRecord) -> bool {
-    record.failure.as_ref().is_some_and(|failure| failure.intended && failure.diagnostics.0.is_empty())
+    record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::GivenUp)
 }
 
 impl Coordinator {

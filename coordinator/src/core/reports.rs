@@ -1,8 +1,8 @@
 //! What workers say, and what follows from it.
 
 use weft_state::{
-    Attempt, CommitRecord, DeposedKey, Digest, DoubtKey, Failure, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
-    Writes,
+    Attempt, CommitRecord, DeposedKey, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep,
+    Stray, WorkerId, Writes,
 };
 
 use super::answers::{Kept, Step};
@@ -119,7 +119,8 @@ impl Coordinator {
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
-                self.take_failed(position, writes, diagnostics, absence_unproven, intended);
+                let kind = failure_kind(absence_unproven);
+                self.take_failed(position, writes, diagnostics, kind, intended);
             }
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
                 self.ops[position as usize].reported = true;
@@ -132,7 +133,7 @@ impl Coordinator {
             TaskResult::InDoubt { reason, diagnostics, .. } => {
                 let words = Diagnostic::error("The provider did not answer", reason);
                 let words = if diagnostics.0.is_empty() { encode_diagnostics(&[words]) } else { diagnostics };
-                self.take_failed(position, TaskWrites::default(), words, false, false);
+                self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
             }
             TaskResult::NotCalled { reason } if intended => {
                 self.acknowledge(position);
@@ -148,7 +149,7 @@ impl Coordinator {
     fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
         let TaskDone { writes, local, exports, diagnostics } = done;
         let by = self.maker(position);
-        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, by };
+        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended, by };
         if self.ops[position as usize].live {
             self.done(position, kept);
             return;
@@ -163,7 +164,7 @@ impl Coordinator {
             Err(error) => {
                 let words = Diagnostic::error("The result cannot be recorded", error.to_string());
                 let words = encode_diagnostics(&[words.about(self.operation(position).address.clone())]);
-                self.take_failed(position, TaskWrites::default(), words, false, false);
+                self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
             }
         }
     }
@@ -201,7 +202,7 @@ impl Coordinator {
 
     /// A failure without intent and without an object.
     pub(super) fn fail_unintended(&mut self, position: Position, diagnostics: Opaque) {
-        self.take_failed(position, TaskWrites::default(), diagnostics, false, false);
+        self.take_failed(position, TaskWrites::default(), diagnostics, FailureKind::Error, false);
     }
 
     fn take_failed(
@@ -209,7 +210,7 @@ impl Coordinator {
         position: Position,
         writes: TaskWrites,
         diagnostics: Opaque,
-        absence_unproven: bool,
+        kind: FailureKind,
         intended: bool,
     ) {
         if self.ops[position as usize].live {
@@ -224,7 +225,7 @@ impl Coordinator {
             }
             Err(_) => Writes::default(),
         };
-        let failure = self.failure(position, writes, diagnostics.clone(), absence_unproven, intended);
+        let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
         self.ops[position as usize].phase = Phase::ResultInStore;
         self.store(Step::Fail(position, diagnostics), StoreStep::Fail(failure));
     }
@@ -234,7 +235,7 @@ impl Coordinator {
         position: Position,
         writes: Writes,
         diagnostics: Opaque,
-        absence_unproven: bool,
+        kind: FailureKind,
         intended: bool,
     ) -> Failure {
         Failure {
@@ -244,7 +245,7 @@ impl Coordinator {
             intended,
             writes,
             diagnostics,
-            absence_unproven,
+            kind,
         }
     }
 
@@ -279,4 +280,9 @@ impl Coordinator {
         }
         self.order(worker, Order::Acknowledged(task));
     }
+}
+
+/// The kind of a failure that a worker reports.
+pub(super) fn failure_kind(absence_unproven: bool) -> FailureKind {
+    if absence_unproven { FailureKind::AbsenceUnproven } else { FailureKind::Error }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, Digest, Ending, OpRecord, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView, StoreAnswer, StoreStep,
+    Attempt, Digest, Ending, Failure, FailureKind, OpRecord, OpStatus, Opaque, Outcome, RunHeader, RunId, RunStatus,
+    RunView, StoreAnswer, StoreStep, Writes,
 };
 
 use super::*;
-use crate::event::Finish;
+use crate::event::{Finish, UserResolution};
 use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
 use crate::worker::{FromWorker, Hello, Task, TaskDone};
 
@@ -339,4 +340,61 @@ fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
     core.step(12, ok(1));
     core.step(13, said("b", done(again[0])));
     assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
+}
+
+#[test]
+fn only_what_the_user_gave_up_is_not_tried_again() {
+    let failed = |kind| OpRecord {
+        status: OpStatus::Failed,
+        attempt: Attempt(1),
+        failure: Some(Failure {
+            op: OpIndex(0),
+            attempt: Attempt(1),
+            worker: WorkerId("w/1".to_owned()),
+            intended: true,
+            writes: Writes::default(),
+            diagnostics: Opaque::default(),
+            kind,
+        }),
+        ..OpRecord::default()
+    };
+    for (kind, attempts) in [(FailureKind::Error, 1), (FailureKind::AbsenceUnproven, 1), (FailureKind::GivenUp, 0)] {
+        let plan = outline(OperationKind::Update, &[&[], &[0]], 1);
+        let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, failed(kind))]);
+        assert_eq!(started(&core.step(0, hello("w"))).len(), attempts, "{kind:?}");
+    }
+}
+
+#[test]
+fn giving_up_is_recorded_as_such() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let unsure =
+        TaskResult::InDoubt { reason: "lost".to_owned(), provider_dead: false, diagnostics: Opaque::default() };
+    core.step(0, said("w", FromWorker::Result { task, result: unsure }));
+    core.step(0, ok(1));
+    let resolution = UserResolution { operation: 0, decision: Decision::Forget };
+    let told = steps(&core.step(1, Event::Resolve(resolution)));
+    let [StoreStep::Resolve(resolution)] = &told[..] else { panic!("{told:?}") };
+    let Outcome::Failed(failure) = &resolution.outcome else { panic!("{resolution:?}") };
+    assert_eq!(failure.kind, FailureKind::GivenUp);
+}
+
+#[test]
+fn what_was_done_without_an_intent_is_told_apart() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
+    let tasks = started(&core.step(0, hello("w")));
+    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, ok(1));
+    let mut told = Vec::new();
+    for task in tasks {
+        core.step(0, said("w", done(task)));
+        told.extend(core.step(0, ok(1)).into_iter().filter_map(|command| match command {
+            Command::Progress(progress) => Some((progress.operation, progress.what)),
+            _ => None,
+        }));
+    }
+    assert_eq!(told, [(0, ProgressKind::Done { intended: true }), (1, ProgressKind::Done { intended: false })]);
 }

@@ -83,7 +83,8 @@ async fn one_process_carries_a_plan_out() {
     assert_eq!((outcome.reason, outcome.status), (FinishReason::Complete, Some(RunStatus::Done)));
     assert_eq!((outcome.counts.done, outcome.exit_code()), (40, 0));
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 40);
-    let done = |notice: &&Notice| matches!(notice, Notice::Progress(progress) if progress.what == ProgressKind::Done);
+    let is_done = |what: &ProgressKind| matches!(what, ProgressKind::Done { .. });
+    let done = |notice: &&Notice| matches!(notice, Notice::Progress(progress) if is_done(&progress.what));
     assert_eq!(notices.iter().filter(done).count(), 40);
     assert!(matches!(notices.last(), Some(Notice::Ended(_))));
 }

@@ -9,9 +9,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
+use weft_syntax::Role;
 
 use super::compile::Compiling;
-use super::content::{FoundBlock, did_you_mean};
+use super::content::{FoundBlock, unsupported_argument};
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, CompiledModule};
 
@@ -39,7 +40,13 @@ impl BackendBlock {
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
         let mut problems = self.problems.clone();
         let tree = &self.body.tree;
-        let body = tree.body(self.body.body);
+        let role = |name: &str| match schema.attributes.contains_key(name) {
+            true => Role::Argument,
+            false => Role::Unknown,
+        };
+        let content = tree.content(self.body.body, &role);
+        problems.extend(content.problems);
+        let body = content.body;
         for block in &body.blocks {
             problems.push(
                 Diagnostic::error(
@@ -52,14 +59,8 @@ impl BackendBlock {
         for attribute in &body.attributes {
             let name = attribute.name.text.as_str();
             if !schema.attributes.contains_key(name) {
-                let hint = did_you_mean(name, schema.attributes.keys().map(|n| n.as_str()));
-                problems.push(
-                    Diagnostic::error(
-                        "Unsupported argument",
-                        format!("An argument named {name:?} is not expected here.{hint}"),
-                    )
-                    .at(tree.range(attribute.name.span)),
-                );
+                let known = schema.attributes.keys().map(|n| n.as_str());
+                problems.push(unsupported_argument(tree, attribute, known, []));
             }
         }
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
@@ -82,7 +83,8 @@ impl BackendBlock {
     pub(super) fn computed(&self, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
         let tree = &self.body.tree;
-        for attribute in &tree.body(self.body.body).attributes {
+        let content = tree.arguments(self.body.body, &|_| false);
+        for attribute in &content.body.attributes {
             let expression = tree.expression(attribute.expression);
             let name = &attribute.name.text;
             let needing = Needing { text: format!("backend.{}.{name}", self.kind), range: expression.range() };

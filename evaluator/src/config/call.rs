@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_syntax::{ExprKind, Expression};
 
-use super::compile::Compiling;
+use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
 use super::meta::provider_name;
@@ -45,16 +45,13 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         return;
     }
     let content = compiling.content(block, &MODULE);
-    let source_body = compiling.body_source(block, MODULE_ARGUMENTS, MODULE_BLOCKS);
+    let mut source_body = compiling.body_source(block, MODULE_ARGUMENTS, MODULE_BLOCKS);
+    source_body.escaped = compiling.escaped(&content.blocks);
     let mut enabled = None;
     for inner in &content.blocks {
         match inner.block_type {
             "lifecycle" => enabled = compiling.module_lifecycle(inner),
-            "_" => compiling.error(
-                "Block not supported yet",
-                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
-                &inner.range,
-            ),
+            ESCAPE => {}
             other => compiling.error(
                 "Reserved block type name in module block",
                 format!("The block type name {other:?} is kept for use by the language."),
@@ -63,13 +60,14 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         }
     }
     let mut arguments = BTreeMap::new();
-    for (tree, attribute) in source_body.attributes() {
+    let read = source_body.arguments();
+    compiling.diagnostics.extend(read.problems);
+    for (tree, attribute) in read.attributes {
         let value = tree.expression(attribute.expression);
         arguments.insert(attribute.name.text.clone(), (value, tree.range(attribute.name.span)));
     }
-    let unexpected = source_body.blocks();
     let unexpected =
-        unexpected.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
+        read.blocks.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
     let unexpected = unexpected.collect();
     let repetition = compiling.repetition(&content, enabled);
     let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
@@ -98,6 +96,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         unexpected_blocks: unexpected,
         references,
         range: block.range.clone(),
+        missing: block.missing(),
     };
     compiling.module.calls.insert(name, Arc::new(call));
 }

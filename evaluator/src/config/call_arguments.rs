@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
-use weft_syntax::Expression;
+use weft_syntax::{Expression, Syntax};
 
 use super::call::MODULE_ARGUMENTS;
 use super::content::did_you_mean;
@@ -71,9 +71,13 @@ fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut 
         }
         if !child.variables.contains_key(name) {
             let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
+            let summary = match value.tree.syntax() {
+                Syntax::Native => "Unsupported argument",
+                Syntax::Json => "Extraneous JSON object property",
+            };
             diagnostics.push(
                 Diagnostic::error(
-                    "Unsupported argument",
+                    summary,
                     format!(
                         "An argument named {:?} is not expected here: the module has no such variable.{hint}",
                         name.as_str()
@@ -100,7 +104,7 @@ fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut 
                     "Missing required argument",
                     format!("The argument {:?} is required, but it is not there.", variable.name.as_str()),
                 )
-                .at(call.range.clone()),
+                .at(call.missing.clone()),
             );
         }
     }

@@ -1,14 +1,15 @@
 //! From the files of one module to what it declares.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Expression, Tree};
+use weft_syntax::{Body, BodyId, Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, read_block, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_content};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -46,13 +47,16 @@ pub(super) struct Compiling<'a> {
     pub(super) requirements: Option<SourceRange>,
 }
 
+/// The type of blocks whose content is never read as meta-arguments.
+pub(super) const ESCAPE: &str = "_";
+
 impl Compiling<'_> {
     pub(super) fn error(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
 
     pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
-        read_block(block, rules, &block.range, self.diagnostics)
+        read_block(block, rules, &block.missing(), self.diagnostics)
     }
 
     pub(super) fn body_source(
@@ -65,10 +69,29 @@ impl Compiling<'_> {
             tree: block.tree.clone(),
             body: block.body,
             layers: block.layers.clone(),
+            escaped: Vec::new(),
             taken_attributes,
             taken_blocks,
-            missing: block.range.clone(),
+            range: block.range.clone(),
         }
+    }
+
+    /// The body of the escaping block among these blocks; there may be one.
+    pub(super) fn escaped(&mut self, blocks: &[FoundBlock]) -> Vec<Layer> {
+        let mut escaping = blocks.iter().filter(|block| block.block_type == ESCAPE);
+        let Some(first) = escaping.next() else { return Vec::new() };
+        for second in escaping {
+            let place = format!("{}:{}", first.range.file, first.range.start.line);
+            self.error(
+                "Duplicate escaping block",
+                format!(
+                    "A block of type \"_\" holds arguments whose names mean something else outside of it. There can be \
+                     one, and the first is at {place}."
+                ),
+                &second.range,
+            );
+        }
+        vec![Layer { tree: first.tree.clone(), body: first.body }]
     }
 
     /// A name that must be an identifier.
@@ -129,7 +152,7 @@ pub(super) fn compile_module(
 impl Compiling<'_> {
     fn top_level(&mut self, tree: &Arc<Tree>) -> Vec<FoundBlock> {
         let start = tree.range(weft_syntax::Span { start: 0, end: 0 });
-        read_content(tree, tree.root_body(), &TOP_LEVEL, &start, self.diagnostics).blocks
+        read_content(tree, tree.root_id(), &TOP_LEVEL, &start, self.diagnostics).blocks
     }
 
     pub(super) fn block(&mut self, block: &FoundBlock) {
@@ -152,7 +175,7 @@ impl Compiling<'_> {
 
     fn locals(&mut self, block: &FoundBlock) {
         let tree = &block.tree;
-        let body = tree.body(block.body);
+        let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
             self.error(
                 &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
@@ -165,10 +188,22 @@ impl Compiling<'_> {
         }
     }
 
+    /// A body in which every name is an argument.
+    pub(super) fn arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId) -> Cow<'tree, Body> {
+        let weft_syntax::Content { body, problems } = tree.arguments(body, &|_| false);
+        self.diagnostics.extend(problems);
+        body
+    }
+
     /// One local value.
     pub(super) fn local(&mut self, tree: &Arc<Tree>, attribute: &weft_syntax::Attribute) {
         let name = attribute.name.text.clone();
         let range = tree.range(attribute.span);
+        if !weft_syntax::is_identifier(&name) {
+            let place = (name, tree.range(attribute.name.span));
+            self.identifier(&place, "local value");
+            return;
+        }
         if let Some(first) = self.module.locals.get(&name) {
             let first = first.range.clone();
             self.duplicate("local value definition", &name, &first, &range);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Block, Body, BodyId, Expression, Tree};
+use weft_syntax::{Attribute, Block, BodyId, Expression, Role, Syntax, Tree};
 
 /// An argument that a body may have.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,20 @@ pub struct ContentRules {
     pub open: bool,
 }
 
+impl ContentRules {
+    /// What a name stands for in a body by these rules.
+    pub fn role(&self, name: &str) -> Role<'static> {
+        if self.attributes.iter().any(|rule| rule.name == name) {
+            return Role::Argument;
+        }
+        match self.blocks.iter().find(|rule| rule.name == name) {
+            Some(rule) => Role::Block(rule.labels),
+            None if self.open => Role::Hidden,
+            None => Role::Unknown,
+        }
+    }
+}
+
 /// A body of an override file: what it says replaces what is said below it.
 #[derive(Clone, Debug)]
 pub struct Layer {
@@ -61,6 +75,19 @@ pub struct FoundBlock {
     pub body: BodyId,
     /// Type and labels.
     pub range: SourceRange,
+}
+
+impl FoundBlock {
+    /// What a diagnostic about a missing argument points at.
+    pub fn missing(&self) -> SourceRange {
+        missing_place(&self.tree, self.body, &self.range)
+    }
+}
+
+/// What a diagnostic about a missing argument of a body points at: the header of its block where the syntax has no
+/// better place.
+pub(crate) fn missing_place(tree: &Tree, body: BodyId, header: &SourceRange) -> SourceRange {
+    tree.missing_span(body).map_or_else(|| header.clone(), |span| tree.range(span))
 }
 
 /// What was found in a body.
@@ -138,9 +165,9 @@ pub fn read_block(
     missing: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Content {
-    let mut found = read_body(&block.tree, block.tree.body(block.body), rules, diagnostics);
+    let mut found = read_body(&block.tree, block.body, rules, diagnostics);
     for layer in &block.layers {
-        let over = read_body(&layer.tree, layer.tree.body(layer.body), rules, diagnostics);
+        let over = read_body(&layer.tree, layer.body, rules, diagnostics);
         found.attributes.extend(over.attributes);
         for inner in over.blocks {
             // Of lifecycle blocks each argument is overridden for itself, of all others the whole.
@@ -164,7 +191,7 @@ pub fn read_block(
 /// Reads a body by rules. `missing` is what a diagnostic about a missing argument points at.
 pub fn read_content(
     tree: &Arc<Tree>,
-    body: &Body,
+    body: BodyId,
     rules: &ContentRules,
     missing: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
@@ -189,8 +216,34 @@ fn require(found: &Content, rules: &ContentRules, missing: &SourceRange, diagnos
     }
 }
 
-fn read_body(tree: &Arc<Tree>, body: &Body, rules: &ContentRules, diagnostics: &mut Vec<Diagnostic>) -> Content {
+/// An argument that a body cannot have. In the JSON syntax it may as well have been meant for blocks.
+pub(crate) fn unsupported_argument<'n>(
+    tree: &Tree,
+    attribute: &Attribute,
+    arguments: impl IntoIterator<Item = &'n str>,
+    blocks: impl IntoIterator<Item = &'n str>,
+) -> Diagnostic {
+    let name = attribute.name.text.as_str();
+    let place = tree.range(attribute.name.span);
+    if tree.syntax() == Syntax::Json {
+        let hint = did_you_mean(name, arguments.into_iter().chain(blocks));
+        let detail = format!("There is no argument and no block type {name:?} here.{hint}");
+        let problem = Diagnostic::error("Extraneous JSON object property", detail).at(place);
+        return problem.within(tree.range(attribute.span));
+    }
+    let hint = if blocks.into_iter().any(|block| block == name) {
+        format!(" Did you mean to define a block of type {name:?}?")
+    } else {
+        did_you_mean(name, arguments)
+    };
+    Diagnostic::error("Unsupported argument", format!("An argument named {name:?} is not expected here.{hint}"))
+        .at(place)
+}
+
+fn read_body(tree: &Arc<Tree>, body: BodyId, rules: &ContentRules, diagnostics: &mut Vec<Diagnostic>) -> Content {
     let mut found = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
+    let weft_syntax::Content { body, problems } = tree.content(body, &|name| rules.role(name));
+    diagnostics.extend(problems);
     for attribute in &body.attributes {
         let name = attribute.name.text.as_str();
         if rules.attributes.iter().any(|rule| rule.name == name) {
@@ -203,18 +256,8 @@ fn read_body(tree: &Arc<Tree>, body: &Body, rules: &ContentRules, diagnostics: &
                 },
             );
         } else if !rules.open {
-            let hint = if rules.blocks.iter().any(|b| b.name == name) {
-                format!(" Did you mean to define a block of type {name:?}?")
-            } else {
-                did_you_mean(name, rules.attributes.iter().map(|a| a.name))
-            };
-            diagnostics.push(
-                Diagnostic::error(
-                    "Unsupported argument",
-                    format!("An argument named {name:?} is not expected here.{hint}"),
-                )
-                .at(tree.range(attribute.name.span)),
-            );
+            let arguments = rules.attributes.iter().map(|a| a.name);
+            diagnostics.push(unsupported_argument(tree, attribute, arguments, rules.blocks.iter().map(|b| b.name)));
         }
     }
     for block in &body.blocks {

@@ -96,9 +96,9 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
     let Some(expression) = content.get("to") else { return };
-    let to = match target(expression) {
+    let to = match expression.unquoted().and_then(|inner| target(&inner).map_err(|problem| vec![problem])) {
         Ok(to) => to,
-        Err(problem) => return compiling.diagnostics.push(problem),
+        Err(problems) => return compiling.diagnostics.extend(problems),
     };
     let for_each = content.get("for_each").cloned();
     let mut references = Vec::new();

@@ -6,7 +6,7 @@ use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::Expression;
+use weft_syntax::{Expression, Syntax};
 
 use super::compile::Compiling;
 use super::content::AttributeRule;
@@ -69,7 +69,8 @@ impl Compiling<'_> {
         expression: &Expression,
         words: [&'static str; 2],
     ) -> Option<&'static str> {
-        let quoted = expression.as_string_literal();
+        // In the JSON syntax every keyword stands in quotes.
+        let quoted = expression.as_string_literal().filter(|_| expression.tree.syntax() == Syntax::Native);
         let found = words
             .into_iter()
             .find(|word| expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word));

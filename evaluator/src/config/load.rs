@@ -234,7 +234,7 @@ impl Loader<'_> {
             warn_of_same(module, block, expression, &mut self.diagnostics);
         }
         let Some(call) = caller else { return };
-        for variable in module.variables.values().filter(|variable| variable.constant) {
+        for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
             if !call.arguments.contains_key(&variable.name) {
                 continue;
             }
@@ -292,13 +292,6 @@ impl Loader<'_> {
             loader.diagnostics.push(Diagnostic::error(summary, detail));
             None
         };
-        if kind_of(name) == Some(FileKind::Json) {
-            return refuse(
-                self,
-                "JSON syntax not supported yet",
-                format!("The file {shown} is in JSON syntax, which this version of Weft does not read yet."),
-            );
-        }
         match std::fs::metadata(&path) {
             Ok(found) if found.len() > LARGEST_FILE => {
                 return refuse(
@@ -315,7 +308,10 @@ impl Loader<'_> {
                 return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}."));
             }
         };
-        let (tree, problems) = weft_syntax::parse_bytes(&shown, &bytes);
+        let (tree, problems) = match kind_of(name) {
+            Some(FileKind::Json) => weft_syntax::parse_json_bytes(&shown, &bytes),
+            _ => weft_syntax::parse_bytes(&shown, &bytes),
+        };
         self.diagnostics.extend(problems);
         self.sources.insert(shown.into(), tree.clone());
         Some(tree)

@@ -1,17 +1,15 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
-use std::sync::Arc;
-
 use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Block, ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
+use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, references};
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-use super::{BodySource, Condition, Lifecycle, ProviderReference, Repetition};
+use super::{Condition, Lifecycle, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
@@ -47,7 +45,7 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
 }
 
 /// Calls of providers' functions in an expression.
-fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
+pub(super) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
     // Most files have none.
     if !expression.text().contains("provider::") {
         return;
@@ -74,59 +72,6 @@ fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
         }
         kind.for_each_child(|child| pending.push(child));
     }
-}
-
-/// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
-pub(super) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
-    let mut found = Vec::new();
-    let mut note = |expression: &Expression, bound: &[SmolStr]| {
-        provider_calls(expression, &mut found);
-        for traversal in references(expression) {
-            if bound.contains(&traversal.root.text) {
-                continue;
-            }
-            match resolve(&expression.tree, traversal) {
-                Ok(reference) => found.push(reference),
-                Err(problem) => diagnostics.push(problem),
-            }
-        }
-    };
-    for (tree, attribute) in source.attributes() {
-        note(&tree.expression(attribute.expression), &[]);
-    }
-    let mut pending: Vec<(Arc<Tree>, Block, Vec<SmolStr>)> =
-        source.blocks().into_iter().map(|(tree, block)| (tree, block, Vec::new())).collect();
-    while let Some((tree, block, bound)) = pending.pop() {
-        let inside = tree.body(block.body);
-        if block.block_type.text != "dynamic" {
-            for attribute in &inside.attributes {
-                note(&tree.expression(attribute.expression), &bound);
-            }
-            pending.extend(inside.blocks.iter().map(|inner| (tree.clone(), inner.clone(), bound.clone())));
-            continue;
-        }
-        let named = inside.attribute("iterator").map(|a| tree.expression(a.expression));
-        let iterator = named.as_ref().and_then(|named| named.as_keyword().map(SmolStr::new));
-        let label = block.labels.first().map(|label| label.text.clone());
-        let mut inner_bound = bound.clone();
-        inner_bound.extend(iterator.clone().or(label));
-        for attribute in &inside.attributes {
-            match attribute.name.text.as_str() {
-                // It belongs to the outer scope.
-                "for_each" => note(&tree.expression(attribute.expression), &bound),
-                "labels" => note(&tree.expression(attribute.expression), &inner_bound),
-                _ => {}
-            }
-        }
-        // Without a name for the elements nobody can tell what the content refers to.
-        if named.is_some() && iterator.is_none() {
-            continue;
-        }
-        for content in inside.blocks_of("content") {
-            pending.push((tree.clone(), content.clone(), inner_bound.clone()));
-        }
-    }
-    found
 }
 
 const LIFECYCLE: ContentRules = ContentRules {
@@ -184,6 +129,13 @@ impl Compiling<'_> {
     /// The `provider` argument.
     pub(super) fn provider_reference(&mut self, expression: &Expression) -> Option<ProviderReference> {
         let range = expression.range();
+        let expression = match expression.unquoted() {
+            Ok(expression) => expression,
+            Err(problems) => {
+                self.diagnostics.extend(problems);
+                return None;
+            }
+        };
         let found = match expression.as_string_literal() {
             Some(text) => {
                 let mut parts = text.splitn(2, '.');
@@ -200,7 +152,7 @@ impl Compiling<'_> {
                     }
                     _ => None,
                 },
-                None => provider_name(expression),
+                None => provider_name(&expression),
             },
         };
         match found {
@@ -307,7 +259,14 @@ impl Compiling<'_> {
         }
         if let Some(expression) = content.get("replace_triggered_by") {
             match expression.as_list() {
-                Some(items) => lifecycle.replace_triggered_by = items,
+                Some(items) => {
+                    for item in items {
+                        match item.unquoted() {
+                            Ok(item) => lifecycle.replace_triggered_by.push(item),
+                            Err(problems) => self.diagnostics.extend(problems),
+                        }
+                    }
+                }
                 None => {
                     self.error(
                         "Invalid expression",

@@ -1,15 +1,13 @@
 //! Override files: what they say replaces what the other files of the module say.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_syntax::{Attribute, Block, Tree};
 
-use super::BodySource;
 use super::compile::Compiling;
 use super::content::{FoundBlock, Layer};
 use super::literal::literal_string;
+use super::terraform;
 
 /// What an override must find below it, and how the lack of it is called.
 fn missing_base(block_type: &str) -> Option<&'static str> {
@@ -27,7 +25,7 @@ fn missing_base(block_type: &str) -> Option<&'static str> {
 
 /// The alias of a provider block.
 fn alias_of(block: &FoundBlock) -> Option<SmolStr> {
-    let attribute = block.tree.body(block.body).attribute("alias")?;
+    let attribute = block.tree.argument(block.body, "alias")?;
     literal_string(&block.tree.expression(attribute.expression))
 }
 
@@ -49,7 +47,7 @@ impl Compiling<'_> {
             let key = name(&block);
             match places.get(&key).and_then(|at| base.get_mut(*at)) {
                 Some(below) => {
-                    if let Some(found) = block.tree.body(block.body).attribute("depends_on")
+                    if let Some(found) = block.tree.argument(block.body, "depends_on")
                         && block.block_type != "output"
                     {
                         let at = block.tree.range(found.name.span);
@@ -79,7 +77,8 @@ impl Compiling<'_> {
             match block.block_type {
                 "locals" => self.override_locals(block),
                 "terraform" => {
-                    let body = block.tree.body(block.body);
+                    let content = block.tree.content(block.body, &|name| terraform::RULES.role(name));
+                    let body = &content.body;
                     if body.attribute("required_version").is_some() {
                         self.module.required_versions.clear();
                     }
@@ -101,7 +100,7 @@ impl Compiling<'_> {
 
     fn override_locals(&mut self, block: &FoundBlock) {
         let tree = &block.tree;
-        for attribute in &tree.body(block.body).attributes {
+        for attribute in &self.arguments(tree, block.body).attributes {
             let name = &attribute.name.text;
             if self.module.locals.remove(name).is_none() {
                 self.error(
@@ -113,55 +112,5 @@ impl Compiling<'_> {
             }
             self.local(tree, attribute);
         }
-    }
-}
-
-impl BodySource {
-    /// The arguments that count, those of override files in place of what they override.
-    pub fn attributes(&self) -> Vec<(Arc<Tree>, Attribute)> {
-        let mut found: Vec<(Arc<Tree>, Attribute)> = Vec::new();
-        for (tree, body) in self.bodies() {
-            for attribute in &tree.body(body).attributes {
-                if self.taken_attributes.contains(&attribute.name.text.as_str()) {
-                    continue;
-                }
-                let below = match self.layers.is_empty() {
-                    true => None,
-                    false => found.iter_mut().find(|(_, below)| below.name.text == attribute.name.text),
-                };
-                match below {
-                    Some(below) => *below = (tree.clone(), attribute.clone()),
-                    None => found.push((tree.clone(), attribute.clone())),
-                }
-            }
-        }
-        found
-    }
-
-    /// The blocks that count. Blocks of a type in an override file take the place of all blocks of this type.
-    pub fn blocks(&self) -> Vec<(Arc<Tree>, Block)> {
-        let made = |block: &Block| match block.labels.first() {
-            Some(label) if block.block_type.text == "dynamic" => label.text.clone(),
-            _ => block.block_type.text.clone(),
-        };
-        let mut found: Vec<(Arc<Tree>, Block)> = Vec::new();
-        for (tree, body) in self.bodies() {
-            let here: Vec<&Block> = tree
-                .body(body)
-                .blocks
-                .iter()
-                .filter(|block| !self.taken_blocks.contains(&block.block_type.text.as_str()))
-                .collect();
-            if !found.is_empty() {
-                found.retain(|(_, below)| !here.iter().any(|above| made(above) == made(below)));
-            }
-            found.extend(here.into_iter().map(|block| (tree.clone(), block.clone())));
-        }
-        found
-    }
-
-    fn bodies(&self) -> impl Iterator<Item = (Arc<Tree>, weft_syntax::BodyId)> {
-        let base = std::iter::once((self.tree.clone(), self.body));
-        base.chain(self.layers.iter().map(|layer| (layer.tree.clone(), layer.body)))
     }
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_syntax::Role;
 
 use super::ProviderBlock;
-use super::compile::Compiling;
+use super::body_references::references_of_body;
+use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional};
-use super::meta::references_of_body;
 
 const PROVIDER: ContentRules = ContentRules {
     attributes: &[
@@ -46,13 +47,10 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             );
         }
     }
-    for inner in &content.blocks {
+    for inner in content.blocks.iter().filter(|inner| inner.block_type != ESCAPE) {
         compiling.error(
             "Reserved block type name in provider block",
-            format!(
-                "The block type name {:?} is kept for use by the language, or not supported yet.",
-                inner.block_type
-            ),
+            format!("The block type name {:?} is kept for use by the language.", inner.block_type),
             &inner.range,
         );
     }
@@ -97,9 +95,11 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
         return;
     }
-    let source = compiling.body_source(block, ARGUMENTS, BLOCKS);
-    let (attributes, blocks) = (source.attributes(), source.blocks());
-    let is_empty = blocks.is_empty() && attributes.is_empty();
+    let mut source = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    source.escaped = compiling.escaped(&content.blocks);
+    // Without a schema any name may be an argument.
+    let left = source.content(&|_| Role::Unknown);
+    let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
     let mut references = compiling.body_references(&source);
     if let Some(expression) = &for_each {
         references.extend(compiling.references(expression));

@@ -71,14 +71,11 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
                 "The block type name \"lifecycle\" is kept for later use by the language.",
                 &inner.range,
             ),
-            _ => compiling.error(
-                "Block not supported yet",
-                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
-                &inner.range,
-            ),
+            _ => {}
         }
     }
-    let body = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    body.escaped = compiling.escaped(&content.blocks);
     let mut references = compiling.body_references(&body);
     let connection = connection.map(|inner| compiling.body_source(&inner, &[], &[]));
     if let Some(inner) = &connection {

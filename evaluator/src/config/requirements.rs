@@ -31,7 +31,7 @@ impl Compiling<'_> {
         }
         self.requirements = Some(block.range.clone());
         let tree = &block.tree;
-        let body = tree.body(block.body);
+        let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
             self.error(
                 &format!("Unexpected {:?} block", inner.block_type.text.as_str()),

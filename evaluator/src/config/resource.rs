@@ -97,7 +97,8 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
     let taken = if managed { BLOCKS } else { BLOCKS_WITHOUT_PROVISIONERS };
-    let body = compiling.body_source(block, ARGUMENTS, taken);
+    let mut body = compiling.body_source(block, ARGUMENTS, taken);
+    body.escaped = compiling.escaped(&content.blocks);
     let mut references = compiling.body_references(&body);
     if let Some(expression) = repetition.expression() {
         references.extend(compiling.references(expression));
@@ -205,11 +206,7 @@ fn inner_blocks(
                 "The block type name \"locals\" is kept for use by the language.",
                 &inner.range,
             ),
-            _ => compiling.error(
-                "Block not supported yet",
-                "Escaping blocks (\"_\") are part of the language, but this version of Weft does not read them yet.",
-                &inner.range,
-            ),
+            _ => {}
         }
     }
     let destroys = read.provisioners.iter().any(|found| found.on_destroy);

@@ -16,7 +16,7 @@ use crate::selection::{Selected, SelectedAddress, Selection};
 
 /// Something whose value or object comes from others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Node {
+pub(super) enum Node {
     Variable(Module, SmolStr),
     Local(Module, SmolStr),
     Output(Module, SmolStr),
@@ -70,6 +70,16 @@ impl StaticGraph {
             graph.add_module(&module);
         }
         graph
+    }
+
+    /// All nodes, and by the same indices what each leads to.
+    pub(super) fn parts(&self) -> (&[Node], &[Vec<usize>]) {
+        (&self.nodes, &self.next)
+    }
+
+    /// The index of a node.
+    pub(super) fn position(&self, node: &Node) -> Option<usize> {
+        self.index.get(node).copied()
     }
 
     fn node(&mut self, node: Node) -> usize {
@@ -270,6 +280,31 @@ impl StaticGraph {
         })
     }
 
+    /// Outputs of called modules that neither a resource, a provider, a check nor an output of the root module needs.
+    pub(crate) fn unused_outputs(&self, root: &Arc<CompiledModule>) -> BTreeSet<(Module, SmolStr)> {
+        let is_needed = |node: &Node| match node {
+            Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,
+            Node::Output(module, _) => module.is_root(),
+            Node::Variable(..) | Node::Local(..) | Node::Close(_) => false,
+        };
+        let mut pending: Vec<usize> = (0..self.nodes.len()).filter(|index| is_needed(&self.nodes[*index])).collect();
+        for module in root.all() {
+            let named = module.checks.values().flat_map(|check| targets(&module, &check.references));
+            pending.extend(named.filter_map(|node| self.index.get(&node).copied()));
+        }
+        let mut needed = vec![false; self.nodes.len()];
+        while let Some(index) = pending.pop() {
+            if !std::mem::replace(&mut needed[index], true) {
+                pending.extend(self.next[index].iter().copied());
+            }
+        }
+        let outputs = self.nodes.iter().zip(needed).filter_map(|(node, needed)| match node {
+            Node::Output(module, name) if !needed => Some((module.clone(), name.clone())),
+            _ => None,
+        });
+        outputs.collect()
+    }
+
     /// For each resource, the configurations of all resources that it needs, directly or not, sorted by text.
     ///
     /// The graph must be without circles. What several need is shared.
@@ -381,8 +416,8 @@ fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
         .collect()
 }
 
-/// Strongly connected components, without recursion.
-fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
+/// Strongly connected components, without recursion; those first that lead to no other.
+pub(crate) fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let count = next.len();
     let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);

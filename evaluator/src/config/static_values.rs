@@ -291,6 +291,12 @@ impl StaticValues {
             problems.push(error(&format!("Undefined {kind}"), format!("{what} is not declared.")));
             return None;
         }
+        if let Subject::Variable(name) = &reference.subject
+            && frame.variables.get(name).is_some_and(|variable| variable.constant == Some(false))
+        {
+            problems.push(dynamic(format!("{what}, which is declared with const = false,")));
+            return None;
+        }
         let value = self.value(&(module.clone(), reference.subject.clone()), problems);
         if value.is_none() {
             problems.push(

@@ -9,7 +9,8 @@ use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 
-const TERRAFORM: ContentRules = ContentRules {
+/// What a `terraform` block may have.
+pub(super) const RULES: ContentRules = ContentRules {
     attributes: &[optional("required_version"), optional("experiments"), optional("language")],
     blocks: &[
         BlockRule { name: "required_providers", labels: &[] },
@@ -38,7 +39,7 @@ pub struct RequiredVersion {
 
 /// A `terraform` block.
 pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
-    let content = compiling.content(block, &TERRAFORM);
+    let content = compiling.content(block, &RULES);
     for inner in &content.blocks {
         match inner.block_type {
             "required_providers" => compiling.required_providers(inner),
@@ -51,6 +52,13 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
                      elsewhere, so this is allowed, but it does nothing here.",
                 )
                 .at(inner.range.clone()),
+            ),
+            "cloud" => compiling.error(
+                "Cloud block not supported",
+                "State in HCP Terraform or something like it is out of reach for this version of Weft. Take the block \
+                 out: state is in a file then, or in Redis (option -store). \"state pull\" of the former tool gives the \
+                 state, \"weft state push\" takes it.",
+                &inner.range,
             ),
             other => compiling.error(
                 "Block not supported yet",
@@ -92,7 +100,7 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     for inner in &content.blocks {
         let tree = &inner.tree;
-        if let Some(found) = tree.body(inner.body).attribute("opentofu") {
+        if let Some(found) = tree.argument(inner.body, "opentofu") {
             let constraint = tree.expression(found.expression);
             let range = tree.range(found.span);
             compiling.module.required_versions.push(RequiredVersion { constraint, range });

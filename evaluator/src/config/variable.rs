@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;
-use weft_expressions::type_constraint::variable_type;
-use weft_graph_format::diagnostic::has_errors;
+use weft_expressions::type_constraint::{TypeConstraint, variable_type};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::types::Type;
 use weft_syntax::Expression;
@@ -51,7 +51,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let content = compiling.content(block, &VARIABLE);
     let (ty, defaults, typed) = match content.get("type") {
-        Some(expression) => match variable_type(expression) {
+        Some(expression) => match constraint(expression) {
             Ok(constraint) => (constraint.ty, constraint.defaults, true),
             Err(problems) => {
                 compiling.diagnostics.extend(problems);
@@ -75,13 +75,13 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         ty,
         typed,
         defaults,
-        default: content.get("default").cloned(),
+        default: content.get("default").map(Expression::without_templates),
         description: compiling.text(content.get("description")),
         sensitive: compiling.flag(content.get("sensitive"), false),
         ephemeral: compiling.flag(content.get("ephemeral"), false),
         nullable,
         deprecated: compiling.text(content.get("deprecated")),
-        constant: compiling.flag(content.get("const"), false),
+        constant: content.get("const").map(|given| compiling.flag(Some(given), false)),
         validations,
         references,
         range: block.range.clone(),
@@ -89,6 +89,12 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if valid {
         compiling.module.variables.insert(name, Arc::new(variable));
     }
+}
+
+/// A type constraint; in the JSON syntax it stands in a string.
+fn constraint(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    // What is no expression is no type either, and that is said of the whole string.
+    variable_type(&expression.unquoted().unwrap_or_else(|_| expression.clone()))
 }
 
 /// A default is written out and fits its type.

@@ -167,6 +167,10 @@ impl ModuleNode {
             if node.evaluation.is_validation() {
                 // Names that are no outputs are found missing when references are checked.
                 let named = named.into_iter().flatten().chain(names);
+                let alone = matches!(instances.kind, ExpansionKind::Single | ExpansionKind::Enabled);
+                if let Some(instance) = instances.nodes.values().next().filter(|_| alone) {
+                    return Ok(instance.anything_of(named));
+                }
                 let object = Type::object(named.map(|name| (name, Type::Dynamic)));
                 return Ok(Value::unknown(match instances.kind {
                     ExpansionKind::Single | ExpansionKind::Enabled => object,
@@ -179,12 +183,29 @@ impl ModuleNode {
         .boxed()
     }
 
+    /// What validation knows of the outputs of a module that is there once: only what is deprecated.
+    fn anything_of(&self, names: impl Iterator<Item = SmolStr>) -> Value {
+        let anything = Value::unknown(Type::Dynamic);
+        let deprecation = |name: &SmolStr| self.config.outputs.get(name).and_then(|output| self.deprecation(output));
+        let names: BTreeSet<SmolStr> = names.collect();
+        if names.iter().all(|name| deprecation(name).is_none()) {
+            return Value::unknown(Type::object(names.into_iter().map(|name| (name, Type::Dynamic))));
+        }
+        Value::object(names.into_iter().map(|name| {
+            let value = deprecation(&name).map_or_else(|| anything.clone(), |marks| anything.mark(&marks));
+            (name, value)
+        }))
+    }
+
     /// Evaluates everything in this module and below.
     pub(crate) fn everything(self: &Arc<Self>) -> BoxFuture<'static, Result<(), Failed>> {
         let node = self.clone();
         async move {
             if node.evaluation.selected.is_some() {
                 return node.selected_part().await;
+            }
+            if node.evaluation.is_inspection() {
+                return node.named_values().await;
             }
             let mut failed = false;
             let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();

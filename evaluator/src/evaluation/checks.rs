@@ -33,7 +33,7 @@ impl Tally {
     pub(crate) fn note(&mut self, status: CheckStatus, message: Option<String>) {
         let rank = |status: CheckStatus| match status {
             CheckStatus::Pass => 0,
-            CheckStatus::Unknown => 1,
+            CheckStatus::Unknown | CheckStatus::Unreached => 1,
             CheckStatus::Fail => 2,
             CheckStatus::Error => 3,
         };

@@ -166,6 +166,8 @@ impl ModuleNode {
         if problems.iter().any(Diagnostic::is_error) {
             return self.report_all(problems);
         }
+        let value = self.tell_deprecated(value, &|_| block.condition.range());
+        let message = self.tell_deprecated(message, &|_| block.error_message.range());
         let at = block.condition.range();
         const SUMMARY: &str = "Invalid condition result";
         let value = match convert(&value, &Type::Bool) {

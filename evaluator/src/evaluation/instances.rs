@@ -18,7 +18,7 @@ use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
 
 /// Largest `count`: more instances of one block than any plan could hold.
-const MOST_INSTANCES: u64 = 10_000_000;
+pub(super) const MOST_INSTANCES: u64 = 10_000_000;
 
 /// The planned instances of a resource.
 pub(crate) struct Instances {

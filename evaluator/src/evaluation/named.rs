@@ -9,7 +9,7 @@ use weft_expressions::symbolic::replace_formulas;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
-use weft_graph_format::marks::{Deprecation, Marks};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
@@ -40,6 +40,7 @@ impl ModuleNode {
                 return node.report_all(problems);
             }
             problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
+            let value = node.tell_deprecated(value, &|_| local.value.range());
             Ok(node.evaluation.glue.named(&node.name_of(&format!("local.{key}")), value))
         })
     }
@@ -84,6 +85,7 @@ impl ModuleNode {
                 None => Err(Failed),
             };
         };
+        self.warn_of_variable(variable, expression.range());
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
         if value.is_null() && !variable.nullable {
             if let Some(default) = self.default_of(variable).await? {
@@ -122,6 +124,7 @@ impl ModuleNode {
             }
             return match self.default_of(variable).await? {
                 Some(value) => Ok(value),
+                None if self.evaluation.is_inspection() => Ok(Value::unknown(variable.ty.without_optional())),
                 None => self.fail(
                     Diagnostic::error(
                         "No value for required variable",
@@ -206,7 +209,9 @@ impl ModuleNode {
         self.outputs.get(name.clone(), move || async move {
             let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
             let address = SmolStr::from(node.name_of(&format!("output.{key}")));
-            let mut tally = Tally::new(CheckedKind::Output, address);
+            let place = (node.config.path.clone(), key.clone());
+            let unused = node.evaluation.unused_outputs.contains(&place);
+            let mut tally = Tally::new(if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output }, address);
             let outcome = node.output_value(&output, &mut tally).await;
             if !output.preconditions.is_empty() && !node.evaluation.is_validation() {
                 node.evaluation.glue.checked(tally.result());
@@ -236,6 +241,7 @@ impl ModuleNode {
             return self.report_all(problems);
         }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        let value = self.tell_deprecated(value, &|_| output.value.range());
         let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
         self.finished_output(output, value, waits)
     }
@@ -275,14 +281,11 @@ impl ModuleNode {
             return Ok(value);
         }
         let value = value.add_origin(waits.as_ref());
-        let value = match &output.deprecated {
-            Some(message) => value.mark(&Marks::deprecated(Deprecation {
-                source: SmolStr::from(self.name_of(&format!("output.{}", output.name))),
-                message: SmolStr::from(message.as_str()),
-            })),
+        let value = self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value);
+        Ok(match self.deprecation(output) {
+            Some(marks) => value.mark(&marks),
             None => value,
-        };
-        Ok(self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value))
+        })
     }
 
     /// Checks the `validation` blocks of a variable. They see the variable itself although its cell is still being

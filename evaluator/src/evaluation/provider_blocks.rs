@@ -296,6 +296,7 @@ impl ModuleNode {
             Some(block) => {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);
+                let config = self.tell_deprecated(config, &|path| block.body.locate(path));
                 (config, problems, block.range.clone())
             }
             None => {

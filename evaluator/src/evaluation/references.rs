@@ -40,6 +40,18 @@ pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<Compile
     if failed { Err(Failed) } else { Ok(()) }
 }
 
+/// What is wrong with the references of an expression that stands in no block, as those of a module are checked.
+pub(super) async fn check_loose(
+    evaluation: &Evaluation,
+    module: &Arc<CompiledModule>,
+    references: &[Reference],
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
+    Checking { module, schemas, found: &mut found }.all(references, NOTHING);
+    found
+}
+
 /// The blocks of all resources of a module that are referred to with an attribute.
 struct Schemas {
     blocks: BTreeMap<Resource, Arc<Block>>,
@@ -47,14 +59,30 @@ struct Schemas {
 
 impl Schemas {
     async fn of(evaluation: &Evaluation, module: &CompiledModule) -> Schemas {
-        let mut wanted: BTreeSet<&Resource> = BTreeSet::new();
-        for reference in all_references(module) {
+        let ignoring = module.resources.values().filter(|r| !r.lifecycle.ignore_changes.is_empty());
+        Schemas::read(evaluation, module, all_references(module), ignoring.map(|r| &r.resource)).await
+    }
+
+    async fn of_references<'a>(
+        evaluation: &Evaluation,
+        module: &CompiledModule,
+        references: impl Iterator<Item = &'a Reference>,
+    ) -> Schemas {
+        Schemas::read(evaluation, module, references, std::iter::empty()).await
+    }
+
+    async fn read<'a>(
+        evaluation: &Evaluation,
+        module: &CompiledModule,
+        references: impl Iterator<Item = &'a Reference>,
+        more: impl Iterator<Item = &'a Resource>,
+    ) -> Schemas {
+        let mut wanted: BTreeSet<&Resource> = more.collect();
+        for reference in references {
             if let (Subject::Resource(resource), Some(_)) = (&reference.subject, &reference.attribute) {
                 wanted.insert(resource);
             }
         }
-        wanted
-            .extend(module.resources.values().filter(|r| !r.lifecycle.ignore_changes.is_empty()).map(|r| &r.resource));
         let mut blocks = BTreeMap::new();
         for resource in wanted {
             let Some(block) = module.resources.get(resource) else { continue };

@@ -35,6 +35,9 @@ impl ModuleNode {
         let (node, key) = (self.clone(), resource.clone());
         self.resources.get(resource.clone(), move || async move {
             let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
+            if node.evaluation.is_inspection() {
+                return node.stored(&block).await;
+            }
             let expanded = expand(&node, &block.repetition).await?;
             let absolute = node.absolute(&key);
             let protection = match &block.lifecycle.prevent_destroy {
@@ -75,7 +78,7 @@ impl ModuleNode {
         })
     }
 
-    async fn schema_of(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Schema>, Failed> {
+    pub(super) async fn schema_of(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Schema>, Failed> {
         let source = self.config.provider_source(&block.provider_local_name());
         let schema = match self.evaluation.glue.provider_schema(&source).await {
             Ok(schema) => schema,
@@ -177,6 +180,7 @@ impl ModuleNode {
         if failed {
             return Err(Failed);
         }
+        let config = self.tell_deprecated(config, &|path| block.body.locate(path));
         if let Some(problem) = ephemeral_problem(&config, &common.schema, block) {
             return self.fail(problem);
         }

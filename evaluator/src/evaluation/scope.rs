@@ -120,11 +120,13 @@ impl ReadyScope {
             Subject::Terraform(_, name) if name == "workspace" => {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
-            Subject::Terraform(_, name) if self.evaluation.is_validation() => Some(match name.as_str() {
-                "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
-                // That there is no such thing is said when references are checked.
-                _ => Value::unknown(Type::Dynamic),
-            }),
+            Subject::Terraform(_, name) if self.evaluation.is_validation() || self.evaluation.is_inspection() => {
+                Some(match name.as_str() {
+                    "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
+                    // That there is no such thing is said when references are checked.
+                    _ => Value::unknown(Type::Dynamic),
+                })
+            }
             Subject::Module(name, _) => self.values.get(&Subject::Module(name.clone(), None)).cloned(),
             subject => self.values.get(subject).cloned(),
         }
@@ -145,7 +147,7 @@ impl Scope for ReadyScope {
         CallContext {
             base_directory: &environment.root_dir,
             plan_timestamp: (!environment.timestamp.is_empty()).then_some(environment.timestamp.as_str()),
-            impure: Impure::Defer,
+            impure: if self.evaluation.is_inspection() { Impure::Run } else { Impure::Defer },
             ..CallContext::new(&self.evaluation.occurrences, &self.evaluation.parameters)
         }
     }
@@ -228,6 +230,10 @@ impl ModuleNode {
                 Ok(value) => {
                     values.insert(subject.clone(), value);
                 }
+                // Whoever asks wants to see what there is all the same.
+                Err(Failed) if self.evaluation.is_inspection() => {
+                    values.insert(subject.clone(), Value::unknown(Type::Dynamic));
+                }
                 Err(Failed) => failed = true,
             }
         }
@@ -235,6 +241,9 @@ impl ModuleNode {
             match value.await {
                 Ok(value) => {
                     values.insert(Subject::Module(name, None), value);
+                }
+                Err(Failed) if self.evaluation.is_inspection() => {
+                    values.insert(Subject::Module(name, None), Value::unknown(Type::Dynamic));
                 }
                 Err(Failed) => failed = true,
             }
@@ -285,7 +294,7 @@ impl ModuleNode {
         let (value, problems) = weft_expressions::evaluate::evaluate(expression, &scope);
         let failed = problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        if failed { Err(Failed) } else { Ok(value) }
+        if failed { Err(Failed) } else { Ok(self.tell_deprecated(value, &|_| expression.range())) }
     }
 
     /// Reports all and fails.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::BinaryOperator;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 
-use super::{Action, Fault, ForAction, LoopBody, Node, NodeId, Program, Results};
+use super::{Action, Constructor, Fault, ForAction, LoopBody, Node, NodeId, Program, Results};
 use crate::access::Problem;
 use crate::conditional;
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
@@ -99,7 +100,7 @@ impl<'p> Run<'p> {
                 Step::Done(outcome.map_err(Arc::new))
             }
             Action::Logical(operator) => self.logical(*operator, node),
-            Action::Conditional { ty, made } => self.conditional(ty, made, node),
+            Action::Conditional { ty } => self.conditional(ty, node),
             Action::Try => self.first_success(node),
             Action::Can => {
                 let Some(operand) = node.operands.first().copied() else {
@@ -144,7 +145,29 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn conditional(&self, ty: &Type, [yes_made, no_made]: &[Option<Type>; 2], node: &Node) -> Step {
+    /// The type of a node that has run: of its value; where it failed, of what it puts together of parts, and of those
+    /// that failed nothing is known, as in evaluation. Each node is looked at once; `known` has those that were.
+    fn type_of(&self, id: NodeId, known: &mut FxHashMap<NodeId, Type>) -> Type {
+        if let Some(ty) = known.get(&id) {
+            return ty.clone();
+        }
+        let ty = stack::guarded(|| {
+            if let Some(Ok(value)) = self.slot(id) {
+                return value.ty();
+            }
+            let Some(node) = self.program.nodes.get(id as usize) else { return Type::Dynamic };
+            let Some(constructor) = &node.constructor else { return Type::Dynamic };
+            let parts: Vec<Type> = node.operands.iter().map(|part| self.type_of(*part, known)).collect();
+            match constructor {
+                Constructor::Tuple => Type::tuple(parts),
+                Constructor::Object(names) => Type::object(names.iter().cloned().zip(parts)),
+            }
+        });
+        known.insert(id, ty.clone());
+        ty
+    }
+
+    fn conditional(&self, ty: &Type, node: &Node) -> Step {
         let [condition_id, yes, no] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
         let condition = match self.slot(condition_id) {
             None => return Step::Need(condition_id),
@@ -159,8 +182,7 @@ impl<'p> Run<'p> {
             let open = Value::unknown(ty.clone()).mark(condition.marks());
             return Step::Done(Ok(open));
         };
-        let (chosen, other, other_made, which) =
-            if truth { (yes, no, no_made, "true") } else { (no, yes, yes_made, "false") };
+        let (chosen, other, which) = if truth { (yes, no, "true") } else { (no, yes, "false") };
         let value = match self.slot(chosen) {
             None => return Step::Need(chosen),
             Some(Err(fault)) => return Step::Done(Err(fault.clone())),
@@ -172,12 +194,11 @@ impl<'p> Run<'p> {
             found.map_err(|problem| Step::Done(Err(fault_at(node, problem.diagnostic()))))
         };
         // Where the plan could not tell the type, it is found as evaluation does: from both results.
-        let found = match (self.slot(other), other_made) {
+        let found = match self.slot(other) {
             _ if !ty.has_dynamic() => Ok(ty.clone()),
-            (None, _) => return Step::Need(other),
-            (Some(Ok(other)), _) => shared(other),
-            (Some(Err(_)), Some(made)) => shared(&Value::unknown(made.clone())),
-            (Some(Err(_)), None) => Ok(ty.clone()),
+            None => return Step::Need(other),
+            Some(Ok(other)) => shared(other),
+            Some(Err(_)) => shared(&Value::unknown(self.type_of(other, &mut FxHashMap::default()))),
         };
         let ty = match found {
             Ok(ty) => ty,

@@ -162,6 +162,9 @@ impl Evaluator<'_> {
             FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence }
         };
         if let Some(failure) = failure {
+            if values.iter().any(crate::convert::is_open) {
+                self.note_reopened(&values);
+            }
             return self.failed_arguments(failure, &values, id, op);
         }
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
@@ -341,11 +344,13 @@ impl Evaluator<'_> {
 
     fn can(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let Some(argument) = arguments.first() else { return Value::bool(false) };
+        let before = self.reopened;
         let (value, problems) = self.argument_apart(argument);
         let deep = value.deep();
         if failed(&problems) && !fails_for_certain(&value) {
             let formula = Formula::new(FormulaOp::Can(value.to_formula()), Type::Bool, Some(self.range(id)));
-            return Value::bool(false).with_formula(Some(formula)).add_origin(value.deep_origin().as_ref());
+            let result = if self.reopened > before { Value::unknown(Type::Bool) } else { Value::bool(false) };
+            return result.with_formula(Some(formula)).add_origin(value.deep_origin().as_ref());
         }
         if failed(&problems) {
             return Value::bool(false);
@@ -362,11 +367,15 @@ impl Evaluator<'_> {
         let mut told: Vec<Diagnostic> = Vec::new();
         // Those that failed and may not fail at apply.
         let mut values: Vec<Value> = Vec::new();
+        // One of these failed for what is not known, so that what comes after it says little of the result.
+        let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
+            let before = self.reopened;
             let (value, problems) = self.argument_apart(argument);
             if failed(&problems) {
                 told.extend(problems);
                 if !fails_for_certain(&value) {
+                    reopened |= self.reopened > before;
                     values.push(value);
                 }
                 continue;
@@ -386,8 +395,11 @@ impl Evaluator<'_> {
                 values.push(value);
             }
             let formulas = values.iter().map(Value::to_formula).collect();
-            let result = if deep.unknown { Value::unknown(Type::Dynamic) } else { value };
-            let formula = Formula::new(FormulaOp::Try(formulas), result.ty(), Some(self.range(id)));
+            let result = if deep.unknown || reopened { Value::unknown(Type::Dynamic) } else { value };
+            // The others may be of another type.
+            let one_type = values.iter().all(|value| value.ty() == result.ty());
+            let ty = if one_type { result.ty() } else { Type::Dynamic };
+            let formula = Formula::new(FormulaOp::Try(formulas), ty, Some(self.range(id)));
             return symbolic::replace_formulas(&result, &formula).add_origin(symbolic::joined_origin(&values).as_ref());
         }
         let error = if arguments.is_empty() {

@@ -1,5 +1,7 @@
 //! Object constructors.
 
+use std::collections::BTreeSet;
+
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -22,8 +24,13 @@ pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), D
     Ok((key.as_str().map(SmolStr::new), key.marks().clone()))
 }
 
+/// A property that stands twice in an object of the JSON syntax.
+fn repeated(name: &str) -> Diagnostic {
+    Diagnostic::error("Duplicate object attribute", format!("An attribute {name:?} stands in this object already."))
+}
+
 impl Evaluator<'_> {
-    /// `{ a = b }`. Later items replace earlier ones of the same key.
+    /// `{ a = b }`. Later items replace earlier ones of the same key; in the JSON syntax there cannot be any.
     pub(super) fn object(&mut self, items: &[ObjectItem], id: ExprId) -> Value {
         let mut attributes: Vec<(SmolStr, Value)> = Vec::with_capacity(items.len());
         let mut all: Vec<(Value, Value)> = Vec::with_capacity(items.len());
@@ -31,6 +38,7 @@ impl Evaluator<'_> {
         let mut open = false;
         let mut live = false;
         let mut failure = None;
+        let mut properties = BTreeSet::new();
         for item in items {
             let key = match &item.form {
                 KeyForm::Bare(name) => Value::string(name),
@@ -45,7 +53,7 @@ impl Evaluator<'_> {
                     self.value(item.value);
                     continue;
                 }
-                KeyForm::Parenthesised | KeyForm::Expression => {
+                KeyForm::Parenthesised | KeyForm::Expression | KeyForm::Property(_) => {
                     let (key, failed) = self.checked(item.key);
                     if failed {
                         failure.get_or_insert(key);
@@ -56,8 +64,12 @@ impl Evaluator<'_> {
                 }
             };
             let value = self.value(item.value);
+            let is_property = matches!(item.form, KeyForm::Property(_));
             match constructor_key(&key) {
-                Err(problem) => {
+                Err(mut problem) => {
+                    if is_property {
+                        problem.summary = "Invalid object key expression".into();
+                    }
                     let value = self.fail(problem, self.span(item.key), id);
                     failure.get_or_insert(value);
                     continue;
@@ -66,6 +78,11 @@ impl Evaluator<'_> {
                     marks = marks.union(&key_marks);
                     live |= key.deep().formula;
                     match name {
+                        Some(name) if is_property && !properties.insert(name.clone()) => {
+                            let value = self.fail(repeated(&name), self.span(item.key), id);
+                            failure.get_or_insert(value);
+                            continue;
+                        }
                         Some(name) => attributes.push((name, value.clone())),
                         None => open = true,
                     }

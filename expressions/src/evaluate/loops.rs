@@ -69,8 +69,8 @@ impl Evaluator<'_> {
             let result = Value::unknown(Type::Dynamic).mark(&marks);
             return self.symbolic_for(result, parts, &collection, id);
         };
-        if let Some(problem) = self.impossible_condition(parts, id) {
-            return problem;
+        if let Some(failure) = self.impossible_condition(parts, id) {
+            return if fails_for_certain(&failure) { failure } else { self.symbolic_for(open, parts, &collection, id) };
         }
         let before = self.diagnostics.len();
         let walk = self.walk(parts, entries, id);
@@ -95,15 +95,19 @@ impl Evaluator<'_> {
         result.mark(&marks).add_origin(origin.as_ref())
     }
 
-    /// Tries the condition before anything is known of the elements, so that one that never fits is told once.
+    /// Tries the condition before anything is known of the elements, so that one that never fits is told once: what
+    /// stands for its error, which is noted.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
+        let before = self.reopened;
         let (condition, problems) = self.apart(|e| e.with_names(parts, open.clone(), open, |e| e.value(condition_id)));
         if failed(&problems) {
-            let value = problems.iter().find(|p| p.is_error()).map(failed_value);
+            let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            return value;
+            // What is not known of the element alone does not make the error doubtful.
+            let doubtful = self.reopened > before && condition.deep_origin().is_some();
+            return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
         match iteration::included(&condition, &mut Marks::NONE.clone()) {
             Ok(_) => None,

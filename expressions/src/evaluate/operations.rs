@@ -8,6 +8,7 @@ use weft_syntax::{BinaryOperator, ExprId};
 
 use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
 use crate::conditional;
+use crate::convert::is_open;
 use crate::operators::{self, Side};
 use crate::symbolic::{self, Passing};
 
@@ -52,6 +53,7 @@ impl Evaluator<'_> {
                 && (left.deep().unknown || left.deep().live)
                 && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
             return if may_decide {
+                self.note_reopened(&operands);
                 self.open_failure(id, &operands, op)
             } else if left_failed || right_failed {
                 self.failed_operand(id, &operands, op)
@@ -89,6 +91,7 @@ impl Evaluator<'_> {
                 }
                 let (condition, _) = self.apart(|e| e.value(condition_id));
                 let all = [condition, yes, no];
+                self.note_reopened(&all);
                 let [condition, yes, no] = &all;
                 return self.open_failure(id, &all, || FormulaOp::Conditional {
                     condition: condition.to_formula(),
@@ -129,7 +132,10 @@ impl Evaluator<'_> {
         // The type that results are converted to, which may be wider than that of what is chosen now.
         // The lengths of live tuples and the attributes of live objects are those of apply.
         let live = [&yes, &no].iter().any(|result| result.deep().live);
-        let formula_type = if live && is_structural(&ty) { Type::Dynamic } else { ty.clone() };
+        // Where the type of either is open, so is the shared one, though one that fits all of them may be known: at
+        // apply they may turn out to share none.
+        let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|result| is_open(result));
+        let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
         let Some(truth) = condition_bare.as_bool() else {
             let result = conditional::undecided(&condition, &yes, &no, &ty);
@@ -156,9 +162,7 @@ impl Evaluator<'_> {
         };
         // The type of either is part of the result's: where only apply can tell it, nothing is decided yet.
         let other_failed = if truth { no_result.is_err() } else { yes_result.is_err() };
-        let open_type =
-            !other_failed && [&yes, &no].iter().any(|result| result.deep().unknown && result.ty().has_dynamic());
-        if condition.formula().is_none() && !open_type {
+        if condition.formula().is_none() && (other_failed || !open_type) {
             return result.mark(&marks).add_origin(condition.origin());
         }
         let whole = formula(result.ty());

@@ -45,7 +45,7 @@ const SEED: u64 = 2026;
 const DEPTH: usize = 4;
 
 /// What can have a type that is open at plan.
-const OPEN_TYPES: &[&str] = &["r.any", "for ", "decode(", "try(", "regex", "template", "[*]"];
+const OPEN_TYPES: &[&str] = &["r.any", "for ", "decode(", "try(", "regex", "template", "[*]", "merge("];
 
 fn text_has(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
@@ -74,7 +74,8 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
         // plan is one at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
             // As in OpenTofu an element of unknown type shares none with a tuple.
-            || text_has(text, OPEN_TYPES) | text.contains(" ? ") && text_has(&problem.detail, &["any single type", "the same type"]);
+            || text_has(text, OPEN_TYPES) | text.contains(" ? ")
+                && text_has(&problem.detail, &["any single type", "the same type"]);
         if !text_has(text, &["live.", "&&", "||"]) && !known_failed && !typed {
             return Err(format!("an error at plan only: {problem:?}\n  {}", story()));
         }
@@ -161,7 +162,9 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             if text.contains(" ? ") && found.iter().all(inconsistent) {
                 return Ok(());
             }
-            let several = text_has(text, &["for ", " ? ", "template"]);
+            // A conversion within an argument tells of itself, not of the call.
+            let converted = found.iter().all(|p| p.summary == "Unsuitable value type");
+            let several = converted || text_has(text, &["for ", " ? ", "template"]);
             if !known_failed || !several && summaries(&found).is_disjoint(&summaries(&known_problems)) {
                 return Err(format!("failed with {found:?}\n  {}", story()));
             }

@@ -76,6 +76,8 @@ pub enum CheckedKind {
     Check,
     /// An input variable.
     Variable,
+    /// An output of a called module that nothing needs: apply does not come to it.
+    UnusedOutput,
 }
 
 impl CheckedKind {
@@ -83,7 +85,7 @@ impl CheckedKind {
     pub fn word(self) -> &'static str {
         match self {
             CheckedKind::Resource => "resource",
-            CheckedKind::Output => "output_value",
+            CheckedKind::Output | CheckedKind::UnusedOutput => "output_value",
             CheckedKind::Check => "check",
             CheckedKind::Variable => "input_variable",
         }
@@ -101,6 +103,9 @@ pub enum CheckStatus {
     Error,
     /// Only apply can tell.
     Unknown,
+    /// Nobody came to it: the plan is about another part of the configuration. The address is that of the object as
+    /// configured, since not even its instances are known.
+    Unreached,
 }
 
 impl CheckStatus {
@@ -110,7 +115,7 @@ impl CheckStatus {
             CheckStatus::Pass => "pass",
             CheckStatus::Fail => "fail",
             CheckStatus::Error => "error",
-            CheckStatus::Unknown => "unknown",
+            CheckStatus::Unknown | CheckStatus::Unreached => "unknown",
         }
     }
 }

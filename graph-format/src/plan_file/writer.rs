@@ -1,6 +1,8 @@
 //! Writing a plan file.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,32 +35,63 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         shards: plan.graph.fragments.iter().map(|fragment| fragment.shard.clone()).collect(),
         schemas: plan.schemas.keys().cloned().collect(),
     };
-    let mut sections = Vec::new();
-    sections.push(section::<Contents>(SectionKind::Contents, 0, &contents)?);
-    sections.push(section::<super::Manifest>(SectionKind::Manifest, 0, &plan.manifest)?);
+    let outline = OutlineRecord::of(&plan.graph);
+    let mut parts: Vec<Part<'_>> = vec![
+        Box::new(|| section::<Contents>(SectionKind::Contents, 0, &contents)),
+        Box::new(|| section::<super::Manifest>(SectionKind::Manifest, 0, &plan.manifest)),
+    ];
     let texts = [
         (SectionKind::PriorState, &plan.manifest.prior_state),
         (SectionKind::Configuration, &plan.manifest.configuration),
     ];
     for (kind, text) in texts {
         if let Some(text) = text {
-            sections.push(Section { kind, index: 0, content: text.clone().into_bytes() });
+            parts.push(Box::new(move || Ok(Section { kind, index: 0, content: text.clone().into_bytes() })));
         }
     }
-    sections.push(section::<Changes>(SectionKind::Changes, 0, &plan.changes)?);
+    parts.push(Box::new(|| section::<Changes>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {
-        sections.push(section::<ProviderSchema>(SectionKind::Schema, index, schema)?);
+        parts.push(Box::new(move || section::<ProviderSchema>(SectionKind::Schema, index, schema)));
     }
-    sections.push(section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)?);
-    let outline = OutlineRecord::of(&plan.graph);
-    sections.push(section::<OutlineRecord>(SectionKind::Outline, 0, &outline)?);
+    parts.push(Box::new(|| section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)));
+    parts.push(Box::new(|| section::<OutlineRecord>(SectionKind::Outline, 0, &outline)));
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
-        sections.push(section::<Fragment>(SectionKind::Fragment, index, fragment)?);
+        parts.push(Box::new(move || section::<Fragment>(SectionKind::Fragment, index, fragment)));
     }
+    let sections = side_by_side(parts)?;
     if sections.len() > MOST_SECTIONS as usize {
         return Err(WriteError::TooManySections(sections.len()));
     }
     Ok(assemble(Magic::Plan, sections))
+}
+
+/// A section to be made.
+type Part<'a> = Box<dyn FnOnce() -> Result<Section, WriteError> + Send + 'a>;
+
+/// The stack of a thread that makes sections: as large as the main thread's, since records nest.
+const STACK: usize = 8 << 20;
+
+/// All parts, in order, made by as many threads as there are processors.
+///
+/// # Errors
+/// The first in order of the parts.
+fn side_by_side(parts: Vec<Part<'_>>) -> Result<Vec<Section>, WriteError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(parts.len());
+    let queue = Mutex::new(parts.into_iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let make = || std::iter::from_fn(next).map(|(place, part)| (place, part())).collect::<Vec<_>>();
+    let mut made = std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, make).ok();
+        // Where there are no threads to be had, this one makes all of them.
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let mut made = make();
+        for other in others {
+            made.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        made
+    });
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, section)| section).collect()
 }
 
 /// The section of a record, after reading it back.

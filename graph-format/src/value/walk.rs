@@ -95,7 +95,13 @@ pub(super) fn to_formula(value: &Value) -> Formula {
                     Kind::Set(_) => FormulaOp::Set(s.element_type(), parts),
                     _ => FormulaOp::Tuple(parts),
                 };
-                Formula::new(op, value.ty(), None)
+                let ty = match &op {
+                    FormulaOp::Tuple(parts) => {
+                        honest(value, parts.iter(), || Type::tuple(parts.iter().map(|p| p.ty().clone())))
+                    }
+                    _ => value.ty(),
+                };
+                Formula::new(op, ty, None)
             });
             kept.clone()
         }
@@ -107,7 +113,13 @@ pub(super) fn to_formula(value: &Value) -> Formula {
                     Kind::Map(_) => FormulaOp::Map(f.element_type(), parts),
                     _ => FormulaOp::Object(parts),
                 };
-                Formula::new(op, value.ty(), None)
+                let ty = match &op {
+                    FormulaOp::Object(parts) => honest(value, parts.iter().map(|(_, part)| part), || {
+                        Type::object(parts.iter().map(|(name, part)| (name.clone(), part.ty().clone())))
+                    }),
+                    _ => value.ty(),
+                };
+                Formula::new(op, ty, None)
             });
             kept.clone()
         }
@@ -118,6 +130,12 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     }
     let ty = bare.ty().clone();
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
+}
+
+/// The type of a tuple or object made of these formulas: that of the value, unless a part of it may be of another type
+/// at apply than it is now.
+fn honest<'a>(value: &Value, mut parts: impl Iterator<Item = &'a Formula>, made: impl Fn() -> Type) -> Type {
+    if parts.any(|part| part.ty().has_dynamic()) { made() } else { value.ty() }
 }
 
 impl Value {

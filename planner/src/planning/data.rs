@@ -100,6 +100,7 @@ impl Planning {
                 schema_version: schema.version,
             });
             self.claim(text, true);
+            self.note_unread(&desired, &after);
             return Ok(planned_result(&after, operation, false));
         }
         let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
@@ -185,6 +186,22 @@ impl Planning {
         let conditions = !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty());
         let changing = self.changing.lock();
         conditions && desired.dependencies.iter().any(|name| changing.contains(name.as_str()))
+    }
+
+    /// What is only read at apply is nothing before: whatever state has of it was read from something else.
+    fn note_unread(&self, desired: &DesiredInstance, planned: &Value) {
+        if self.stored(&desired.address).is_none() {
+            return;
+        }
+        let nothing = Value::null(planned.ty());
+        let prior = crate::prior::Prior {
+            stored: nothing.clone(),
+            value: nothing,
+            private: Vec::new(),
+            tainted: false,
+            record: StateRecord::default(),
+        };
+        self.refreshed.lock().insert(desired.address.clone(), prior);
     }
 
     /// State keeps what was read.

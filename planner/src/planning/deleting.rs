@@ -31,7 +31,11 @@ impl Planning {
             // Gone already: only state has to learn of it.
             match deposed {
                 None => self.records.lock().push(PendingRecord::new(address.clone(), None, instance.clone())),
-                Some(key) => drop(self.builder.forget(address.clone(), Some(key))),
+                Some(key) => {
+                    self.move_first(address, None, instance);
+                    let operation = self.builder.forget(address.clone(), Some(key)).id();
+                    self.builder.wait(operation, self.move_origin(address));
+                }
             }
             self.claim(text, true);
             return Ok(None);
@@ -75,9 +79,7 @@ impl Planning {
             schema_version: schema.version,
         });
         self.note_pending(address);
-        if deposed.is_none() {
-            self.move_first(address, Some(prior), instance);
-        }
+        self.move_first(address, deposed.is_none().then_some(prior), instance);
         let operation = self.draft_delete(address, deposed, instance, Some(prior), DeleteKind::Final, &private);
         self.claim(text, true);
         Ok(operation)
@@ -107,7 +109,7 @@ impl Planning {
         prior: &Prior,
         reason: Reason,
     ) -> OperationId {
-        self.move_first(address, Some(prior), instance);
+        self.move_first(address, deposed.is_none().then_some(prior), instance);
         let operation = self.draft_forget(address, deposed.clone(), Some(prior));
         self.changes.lock().push(ResourceChange {
             address: address.clone(),

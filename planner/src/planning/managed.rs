@@ -121,7 +121,7 @@ impl Planning {
             self.altered.lock().entry(desired.address.all()).or_default().insert(desired.address.clone(), altered);
         }
         self.note_dependencies(&desired, action);
-        self.plan_deposed(&desired).await?;
+        self.plan_deposed(&desired, prior.as_ref()).await?;
         if !action.is_no_op() {
             self.move_first(&desired.address, prior.as_ref(), &desired.provider);
         }
@@ -181,7 +181,7 @@ impl Planning {
         self.report_all(in_use.warnings.clone());
         let prior = self.prior_of(&desired, &in_use.provider).await?;
         let unknown = || Value::unknown(desired.schema.block.implied_type());
-        self.plan_deposed(&desired).await?;
+        self.plan_deposed(&desired, prior.as_ref()).await?;
         let Some(prior) = prior else { return Ok(unknown()) };
         let operation = self
             .plan_delete(
@@ -205,10 +205,13 @@ impl Planning {
         })
     }
 
-    /// Deletes what is left of earlier replacements.
-    async fn plan_deposed(&self, desired: &DesiredInstance) -> Result<(), Problems> {
+    /// Deletes what is left of earlier replacements of the object `current`.
+    async fn plan_deposed(&self, desired: &DesiredInstance, current: Option<&Prior>) -> Result<(), Problems> {
         let Some(stored) = self.stored(&desired.address) else { return Ok(()) };
         let deposed: Vec<_> = stored.record.deposed.clone().into_iter().collect();
+        if !deposed.is_empty() {
+            self.move_first(&desired.address, current, &desired.provider);
+        }
         for (key, object) in deposed {
             let in_use = self.providers.open(&desired.provider).await?;
             let (prior, said) = read_prior(

@@ -93,10 +93,13 @@ impl Planning {
             match outputs.get(name) {
                 Some(output) => {
                     let waits = [output.waits.clone(), output.value.deep_origin()];
+                    let formula = output.value.to_formula();
+                    // The formula may leave open what the value shows: then what it gives is the output as it is.
+                    let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
                     self.builder.output(
                         name.clone(),
-                        Some(output.value.to_formula()),
-                        output.value.ty(),
+                        Some(formula),
+                        ty,
                         output.sensitive,
                         change.after.clone(),
                         Origin::union(waits.into_iter().flatten()),

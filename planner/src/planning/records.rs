@@ -40,7 +40,8 @@ impl Planning {
         let Some(prior) = target.prior else { return };
         let provider = &target.desired.provider;
         let known = self.stored(&target.desired.address).is_some_and(|s| s.record.provider == provider.to_string());
-        let moved = self.previous(&target.desired.address).is_some();
+        let moved = self.previous(&target.desired.address).is_some()
+            && !self.move_operations.lock().contains_key(&target.desired.address);
         let same = known && !moved && prior.stored.same_content(before) && prior.record == target.record;
         if same {
             return;
@@ -60,11 +61,14 @@ impl Planning {
     }
 
     fn draft_record(&self, record: PendingRecord) -> OperationId {
-        let previous = self.previous(&record.address).cloned();
+        let moving = self.move_origin(&record.address);
+        let previous = self.previous(&record.address).filter(|_| moving.is_none()).cloned();
         if let Some(previous) = &previous {
             self.claim(previous.to_string(), true);
         }
-        self.builder.record(record.address, previous, record.object, record.provider).id()
+        let operation = self.builder.record(record.address, previous, record.object, record.provider).id();
+        self.builder.wait(operation, moving);
+        operation
     }
 
     /// Drafts the moving of an object that something else happens to as well, once.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::codec::percent_decoded;
 use crate::store::StoreError;
 
 /// The port where the address names none.
@@ -62,7 +63,7 @@ impl Address {
         let mut state = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some(("state", name)) => state = Some(decoded(name).ok_or_else(|| wrong("bad % in NAME"))?),
+                Some(("state", name)) => state = Some(percent_decoded(name).ok_or_else(|| wrong("bad % in NAME"))?),
                 _ => return Err(wrong(&format!("it has the unknown parameter {pair:?}"))),
             }
         }
@@ -71,7 +72,7 @@ impl Address {
         let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
             None => (None, None),
             Some((user, password)) => {
-                let part = |text: &str| decoded(text).ok_or_else(|| wrong("bad % in user or password"));
+                let part = |text: &str| percent_decoded(text).ok_or_else(|| wrong("bad % in user or password"));
                 let (user, password) = (part(user)?, part(password)?);
                 (Some(user).filter(|user| !user.is_empty()), Some(password).filter(|word| !word.is_empty()))
             }
@@ -105,23 +106,6 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         return Err(format!("the name {name:?} may only have letters, digits and . _ - + @ :, at most {NAME_LENGTH}"));
     }
     Ok(())
-}
-
-/// Percent-decoding.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        if *first == b'%' {
-            let (digits, after) = after.split_at_checked(2)?;
-            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-            rest = after;
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

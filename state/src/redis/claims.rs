@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::codec::{self, Words};
+use super::keys::RunField;
 use super::scripts::Script;
 use super::{CLAIMS_AT_ONCE, Core, KEPT_RUNS, holder, steps};
 use crate::run::{Attempt, Holder, Lease, OpIndex, OpStatus, RunId};
@@ -34,14 +35,8 @@ impl Core {
     ) -> Result<ClaimParts, StoreError> {
         let mut answer = ClaimParts { fenced: None, stale: Vec::new(), held: Vec::new() };
         let run = &lease.run;
-        let keys = [
-            self.keys.meta(),
-            self.keys.run(run),
-            self.keys.own_claims(run),
-            self.keys.claims(),
-            self.keys.revisions(),
-            self.keys.journal(run),
-        ];
+        let keys =
+            [self.keys.meta(), self.keys.run(run), self.keys.claims(), self.keys.revisions(), self.keys.journal(run)];
         let parts: Vec<&[Claim]> = if claims.is_empty() { vec![&[]] } else { claims.chunks(CLAIMS_AT_ONCE).collect() };
         for (position, part) in parts.iter().enumerate() {
             let mut command = self.calls(lease).begin(Script::Claim, &keys);
@@ -122,7 +117,7 @@ impl Core {
     /// Gives claims back; `all` says that the CLAIM as a whole no longer stands.
     pub(super) async fn unclaim(&self, lease: &Lease, subjects: &[String], all: bool) -> Result<Words, StoreError> {
         let run = &lease.run;
-        let keys = [self.keys.meta(), self.keys.run(run), self.keys.own_claims(run), self.keys.claims()];
+        let keys = [self.keys.meta(), self.keys.run(run), self.keys.claims()];
         let parts: Vec<&[String]> =
             if subjects.is_empty() { vec![&[]] } else { subjects.chunks(CLAIMS_AT_ONCE).collect() };
         let mut commands = Vec::with_capacity(parts.len());
@@ -151,7 +146,7 @@ impl Core {
                 .filter(|doubt| doubt.run == *run)
                 .map(|doubt| codec::subject_text(&Subject::Instance(doubt.key.address)))
                 .collect();
-            let own = self.texts(&self.keys.own_claims(run)).await?;
+            let own = self.of_run(run, RunField::Own).await?;
             let given_back: Vec<String> = own.into_keys().filter(|subject| !kept.contains(subject)).collect();
             if let Some(fenced) = steps::fenced(&self.unclaim(lease, &given_back, true).await?) {
                 return Ok(ReleaseAnswer::Fenced(fenced));

@@ -1,5 +1,6 @@
 //! Between plain data and what stands in Redis and in answers of scripts.
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use redis::Value;
 
 use crate::content::bytes_of;
@@ -51,9 +52,16 @@ pub(super) fn subject(text: &str) -> Option<Subject> {
     }
 }
 
-/// Text in hexadecimal, `-` when empty, so that it has no white space.
+/// What is percent-encoded in words.
+const NOT_IN_WORDS: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
+
+/// Text percent-encoded so that it has no white space; `-` when empty, `%2D` for a dash alone.
 pub(super) fn word(text: &str) -> String {
-    if text.is_empty() { "-".to_owned() } else { data_encoding::HEXLOWER.encode(text.as_bytes()) }
+    match text {
+        "" => "-".to_owned(),
+        "-" => "%2D".to_owned(),
+        text => utf8_percent_encode(text, NOT_IN_WORDS).to_string(),
+    }
 }
 
 /// The text of such a word.
@@ -61,7 +69,17 @@ pub(super) fn unword(word: &str) -> Option<String> {
     if word == "-" {
         return Some(String::new());
     }
-    String::from_utf8(data_encoding::HEXLOWER.decode(word.as_bytes()).ok()?).ok()
+    percent_decoded(word)
+}
+
+/// Text without its percent-encoding; `None` if that is malformed or no UTF-8.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
+    let malformed =
+        |(at, _)| !text.as_bytes().get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+    if text.match_indices('%').any(malformed) {
+        return None;
+    }
+    percent_decode_str(text).decode_utf8().ok().map(|text| text.into_owned())
 }
 
 /// The object of an intent or doubt as one word.
@@ -195,5 +213,25 @@ pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
         Value::SimpleString(text) => Some(text.into_bytes()),
         Value::Int(number) => Some(number.to_string().into_bytes()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_hold_any_text() {
+        for text in ["", "-", "--", "a b", "%", "%41", "a\u{0}b\nc\u{7f}", "größe\u{a0}x", "vm:1/2"] {
+            let made = word(text);
+            assert!(!made.is_empty() && !made.contains(char::is_whitespace), "{made:?}");
+            assert_eq!(unword(&made).as_deref(), Some(text));
+        }
+        for (text, expected) in [("vm:1/2", "vm:1/2"), ("a b", "a%20b"), ("", "-"), ("-", "%2D")] {
+            assert_eq!(word(text), expected);
+        }
+        for malformed in ["%", "%4", "%+1", "%zz", "%ff"] {
+            assert_eq!(unword(malformed), None, "{malformed}");
+        }
     }
 }

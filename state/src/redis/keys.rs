@@ -2,6 +2,31 @@
 
 use crate::run::RunId;
 
+/// Fields of a run's hash that there may be many of, by how their names begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunField {
+    /// Operation to status and result.
+    Op,
+    /// Subject to mode, what the run claims.
+    Own,
+    /// Subject to the revision at which the run wrote it.
+    Wrote,
+}
+
+impl RunField {
+    /// All kinds.
+    pub(super) const ALL: [RunField; 3] = [RunField::Op, RunField::Own, RunField::Wrote];
+
+    /// How such names begin.
+    pub(super) fn prefix(self) -> &'static str {
+        match self {
+            RunField::Op => "op:",
+            RunField::Own => "own:",
+            RunField::Wrote => "wrote:",
+        }
+    }
+}
+
 /// The keys of one workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
@@ -57,29 +82,14 @@ impl Keys {
         self.key("runs")
     }
 
-    /// Hash: header, lease and counts of a run.
+    /// Hash: header, lease and counts of a run, its operations, claims and what it wrote ([`RunField`]).
     pub(super) fn run(&self, run: &RunId) -> String {
         self.key(&format!("run:{run}"))
-    }
-
-    /// Hash: operation to status and result.
-    pub(super) fn ops(&self, run: &RunId) -> String {
-        self.key(&format!("run:{run}:ops"))
     }
 
     /// List: the journal.
     pub(super) fn journal(&self, run: &RunId) -> String {
         self.key(&format!("run:{run}:journal"))
-    }
-
-    /// Hash: subject to mode, what the run claims.
-    pub(super) fn own_claims(&self, run: &RunId) -> String {
-        self.key(&format!("run:{run}:claims"))
-    }
-
-    /// Hash: subject to the revision at which the run wrote it.
-    pub(super) fn written(&self, run: &RunId) -> String {
-        self.key(&format!("run:{run}:written"))
     }
 
     /// Hash: digest to stray.
@@ -93,34 +103,23 @@ impl Keys {
     }
 
     /// The keys of writes that belong to no run, in the order of `writes.lua`; those of a run stay without content.
-    pub(super) fn of_nobody(&self) -> [String; 12] {
+    pub(super) fn of_nobody(&self) -> [String; 9] {
         let spare = |name: &str| self.key(&format!("edit:{name}"));
         [
             self.meta(),
             spare("run"),
-            spare("ops"),
             spare("journal"),
-            spare("claims"),
             self.records(),
             self.outputs(),
             self.revisions(),
             self.dependencies(),
             self.claims(),
-            spare("written"),
             self.doubts(),
         ]
     }
 
     /// Everything that belongs to one run, its header first.
     pub(super) fn all_of(&self, run: &RunId) -> Vec<String> {
-        vec![
-            self.run(run),
-            self.ops(run),
-            self.journal(run),
-            self.own_claims(run),
-            self.written(run),
-            self.strays(run),
-            self.plan(run),
-        ]
+        vec![self.run(run), self.journal(run), self.strays(run), self.plan(run)]
     }
 }

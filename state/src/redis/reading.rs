@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use redis::Value;
 
 use super::codec;
+use super::keys::RunField;
 use super::scripts::sha1_hex;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, holder};
@@ -17,14 +18,33 @@ use crate::snapshot::{Doubt, Revision, Snapshot, StoredInstance, StoredOutput, S
 use crate::step::Writes;
 use crate::store::StoreError;
 
+/// Fields of a hash.
+pub(super) type Fields = BTreeMap<String, Vec<u8>>;
+
+/// What a run has many of.
+pub(super) struct RunContents {
+    pub(super) ops: BTreeMap<OpIndex, OpRecord>,
+    /// True where exclusive.
+    pub(super) claims: BTreeMap<Subject, bool>,
+    pub(super) written: BTreeMap<Subject, Revision>,
+}
+
 impl Core {
     /// A whole hash, in bounded parts.
-    pub(super) async fn hash(&self, key: &str) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-        let mut found = BTreeMap::new();
+    pub(super) async fn hash(&self, key: &str) -> Result<Fields, StoreError> {
+        self.scan(key, None).await
+    }
+
+    /// A hash, or those of its fields whose names begin so, in bounded parts.
+    async fn scan(&self, key: &str, prefix: Option<&str>) -> Result<Fields, StoreError> {
+        let mut found = Fields::new();
         let mut cursor = "0".to_owned();
         loop {
             let mut command = redis::cmd("HSCAN");
             command.arg(key).arg(&cursor).arg("COUNT").arg(FIELDS_AT_ONCE);
+            if let Some(prefix) = prefix {
+                command.arg("MATCH").arg(format!("{prefix}*"));
+            }
             let words = self.connection.script(command).await?;
             cursor = words.text(0);
             if let Some(Value::Array(pairs)) = words.0.into_iter().nth(1) {
@@ -73,7 +93,8 @@ impl Core {
                 in_doubt: count("in_doubt")?,
             };
             let OpCounts { running, done, failed, skipped, in_doubt, .. } = counts;
-            counts.pending = count("operations")?.saturating_sub(running + done + failed + skipped + in_doubt);
+            let begun = [running, done, failed, skipped, in_doubt].into_iter().fold(0, u32::saturating_add);
+            counts.pending = count("operations")?.saturating_sub(begun);
             let lease = match text("token") {
                 "" => None,
                 held => Some(LeaseView {
@@ -98,7 +119,29 @@ impl Core {
     }
 
     pub(super) async fn read_header(&self, id: &RunId) -> Result<Option<RunHeader>, StoreError> {
-        let fields = self.texts(&self.keys.run(id)).await?;
+        /// The fields of a header.
+        const NAMES: [&str; 14] = [
+            "plan",
+            "operations",
+            "started",
+            "status",
+            "token",
+            "beat",
+            "holder",
+            "beat_at",
+            "claimed",
+            "running",
+            "done",
+            "failed",
+            "skipped",
+            "in_doubt",
+        ];
+        let mut command = redis::cmd("HMGET");
+        command.arg(self.keys.run(id)).arg(&NAMES);
+        let found = self.connection.script(command).await?.0.into_iter().map(codec::bytes);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let fields = NAMES.iter().zip(found).filter_map(|(name, found)| Some(((*name).to_owned(), text(found?))));
+        let fields: BTreeMap<String, String> = fields.collect();
         let Some(mut header) = self.header(id, &fields)? else { return Ok(None) };
         if let Some(lease) = &mut header.lease {
             let clock = self.connection.script(redis::cmd("TIME")).await?;
@@ -110,11 +153,46 @@ impl Core {
     }
 
     pub(super) async fn read_ops(&self, id: &RunId) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
-        let key = self.keys.ops(id);
-        let found = self.hash(&key).await?;
+        let found = self.of_run(id, RunField::Op).await?;
+        self.ops_of(id, found)
+    }
+
+    fn ops_of(&self, id: &RunId, found: Fields) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
         let read = |(name, value): (String, Vec<u8>)| Some((OpIndex(name.parse().ok()?), codec::op(&value)?));
         let ops = found.into_iter().map(read).collect::<Option<_>>();
-        ops.ok_or_else(|| self.damaged(&key, "an operation cannot be read"))
+        ops.ok_or_else(|| self.damaged(&self.keys.run(id), "an operation cannot be read"))
+    }
+
+    /// The fields of a kind of a run, by the rest of their names.
+    pub(super) async fn of_run(&self, run: &RunId, kind: RunField) -> Result<Fields, StoreError> {
+        let found = self.scan(&self.keys.run(run), Some(kind.prefix())).await?;
+        Ok(found
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(kind.prefix())?.to_owned(), value)))
+            .collect())
+    }
+
+    /// Operations, claims and what was written, with one pass over a run.
+    pub(super) async fn contents_of(&self, run: &RunId) -> Result<RunContents, StoreError> {
+        let mut kinds = [Fields::new(), Fields::new(), Fields::new()];
+        for (name, value) in self.hash(&self.keys.run(run)).await? {
+            for (fields, kind) in kinds.iter_mut().zip(RunField::ALL) {
+                let Some(rest) = name.strip_prefix(kind.prefix()) else { continue };
+                fields.insert(rest.to_owned(), value);
+                break;
+            }
+        }
+        let [ops, own, wrote] = kinds;
+        let bad = || self.damaged(&self.keys.run(run), "an entry cannot be read");
+        let claims = own.iter().map(|(name, mode)| Some((codec::subject(name)?, mode == b"x"))).collect::<Option<_>>();
+        let revision =
+            |(name, number): (&String, &Vec<u8>)| steps::revision_of(name, std::str::from_utf8(number).ok()?);
+        let written = wrote.iter().map(revision).collect::<Option<_>>();
+        Ok(RunContents {
+            ops: self.ops_of(run, ops)?,
+            claims: claims.ok_or_else(bad)?,
+            written: written.ok_or_else(bad)?,
+        })
     }
 
     /// The revisions that a repeated step had given.
@@ -126,7 +204,8 @@ impl Core {
         let mut found = Vec::new();
         for subject in writes.map(subjects).unwrap_or_default() {
             let mut command = redis::cmd("HGET");
-            command.arg(self.keys.written(run)).arg(codec::subject_text(&subject));
+            let field = format!("{}{}", RunField::Wrote.prefix(), codec::subject_text(&subject));
+            command.arg(self.keys.run(run)).arg(field);
             let number = codec::text(&self.connection.one(command).await?);
             found.extend(steps::revision(&number).map(|revision| (subject, revision)));
         }

@@ -50,7 +50,7 @@ impl Calls<'_> {
         let line = line(event, step.op(), attempt, worker.as_ref());
         let digest = digest_of(step).hex();
         let run = &self.lease.run;
-        let base = [self.keys.meta(), self.keys.run(run), self.keys.ops(run), self.keys.journal(run)];
+        let base = [self.keys.meta(), self.keys.run(run), self.keys.journal(run)];
         Ok(match step {
             StoreStep::Intent(intent) => self.intent(intent, &base, &line, &digest),
             StoreStep::Commit(commit) => self.commit(commit, &line)?,
@@ -79,8 +79,8 @@ impl Calls<'_> {
     }
 
     fn intent(&self, intent: &Intent, base: &[String], line: &str, digest: &str) -> Cmd {
-        let own = [self.keys.own_claims(&self.lease.run), self.keys.doubts(), self.keys.revisions()];
-        let mut command = self.begin(Script::Intent, &[base, &own].concat());
+        let more = [self.keys.doubts(), self.keys.revisions()];
+        let mut command = self.begin(Script::Intent, &[base, &more].concat());
         let subject = Subject::Instance(intent.target.address.clone());
         command
             .arg(intent.op.0)
@@ -108,15 +108,12 @@ impl Calls<'_> {
         let keys = [
             self.keys.meta(),
             self.keys.run(run),
-            self.keys.ops(run),
             self.keys.journal(run),
-            self.keys.own_claims(run),
             self.keys.records(),
             self.keys.outputs(),
             self.keys.revisions(),
             self.keys.dependencies(),
             self.keys.claims(),
-            self.keys.written(run),
             self.keys.doubts(),
         ];
         let mut command = self.begin(script, &keys);

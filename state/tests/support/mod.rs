@@ -86,7 +86,7 @@ pub fn failure_record(op: u32, attempt: u32) -> Failure {
         intended: true,
         writes: Writes::default(),
         diagnostics: Opaque(b"no".to_vec()),
-        absence_unproven: false,
+        kind: FailureKind::Error,
     }
 }
 

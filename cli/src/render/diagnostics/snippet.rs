@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::Tree;
+use weft_syntax::{ExprId, ExprKind, KeyForm, Syntax, Tree};
 
 use super::SourceLines;
 
@@ -81,8 +81,12 @@ fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
     before + text.grapheme_indices(true).nth(column).map_or(text.len(), |(at, _)| at)
 }
 
-/// The header of the outermost block that a byte of a file stands in, labels quoted.
+/// The header of the outermost block that a byte of a file stands in, labels quoted; in the JSON syntax the names of
+/// all objects and the indices of all arrays around it.
 pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
+    if tree.syntax() == Syntax::Json {
+        return enclosing_properties(tree, byte);
+    }
     let blocks = &tree.root_body().blocks;
     let block = &blocks[blocks.partition_point(|block| block.header_span.start <= byte).checked_sub(1)?];
     if byte >= block.span().end {
@@ -90,6 +94,35 @@ pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
     }
     let labels = block.labels.iter().map(|label| format!(" {}", weft_graph_format::address::quoted(&label.text)));
     Some(format!("{}{}", block.block_type.text, labels.collect::<String>()))
+}
+
+/// The way from the root of a JSON text to the innermost object or array that a byte stands in.
+fn enclosing_properties(tree: &Tree, byte: u32) -> Option<String> {
+    let mut way = String::new();
+    let mut here = ExprId(tree.root_id().0);
+    let holds = |id: ExprId| {
+        let node = tree.node(id);
+        let nested = matches!(node.kind, ExprKind::Object { .. } | ExprKind::Tuple { .. });
+        nested && (node.span.start..node.span.end).contains(&byte)
+    };
+    loop {
+        let (step, inner) = match &tree.node(here).kind {
+            ExprKind::Object { items } => {
+                let Some(item) = items.iter().find(|item| holds(item.value)) else { break };
+                let KeyForm::Property(name) = &item.form else { break };
+                (format!(".{name}"), item.value)
+            }
+            ExprKind::Tuple { items } => {
+                let Some(index) = items.iter().position(|item| holds(*item)) else { break };
+                (format!("[{index}]"), items[index])
+            }
+            _ => break,
+        };
+        way.push_str(&step);
+        here = inner;
+    }
+    let way = way.strip_prefix('.').unwrap_or(&way);
+    (!way.is_empty()).then(|| way.to_owned())
 }
 
 #[cfg(test)]
@@ -105,5 +138,14 @@ mod tests {
         assert_eq!(enclosing_block(&tree, at("b = 2")).as_deref(), Some("resource \"x_y\" \"z\""));
         assert_eq!(enclosing_block(&tree, at("a = 1")), None);
         assert_eq!(enclosing_block(&tree, at("locals")).as_deref(), Some("locals"));
+    }
+    #[test]
+    fn properties_around_a_byte() {
+        let text = r#"{"variable": {"x": {"default": 1}}, "locals": [{"a": {"b": [2]}}], "c": 3}"#;
+        let (tree, _) = weft_syntax::parse_json_file("main.tf.json", Arc::from(text));
+        let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();
+        assert_eq!(enclosing_block(&tree, at("1}")).as_deref(), Some("variable.x"));
+        assert_eq!(enclosing_block(&tree, at("2]")).as_deref(), Some("locals[0].a.b"));
+        assert_eq!(enclosing_block(&tree, at("3}")), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
@@ -14,6 +14,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::human;
+use crate::render::sample::change;
 use crate::render::style::Style;
 
 fn attributes(list: &[(&str, Type)]) -> BTreeMap<smol_str::SmolStr, Attribute> {
@@ -71,29 +72,6 @@ fn unknown() -> Value {
 
 fn strings(items: &[&str]) -> Value {
     Value::list(Type::String, items.iter().map(|s| text(s)).collect())
-}
-
-fn change(address: &str, action: ChangeAction, before: Value, after: Value) -> ResourceChange {
-    let Ok(address) = address.parse::<ResourceInstance>() else { panic!("no address: {address}") };
-    ResourceChange {
-        address,
-        previous_address: None,
-        deposed: None,
-        provider: ProviderInstance {
-            module: weft_graph_format::address::ModuleInstance::root(),
-            source: ProviderSource::default_for("lab"),
-            alias: None,
-            key: Default::default(),
-        },
-        action,
-        reason: Reason::None,
-        before,
-        after,
-        replace_paths: Vec::new(),
-        importing: None,
-        before_record: None,
-        schema_version: 1,
-    }
 }
 
 fn plan(changes: Changes) -> PlanFile {

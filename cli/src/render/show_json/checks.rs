@@ -22,21 +22,29 @@ pub fn worst(instances: &[&CheckResult]) -> CheckStatus {
     instances.iter().map(|result| result.status).max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
 }
 
+/// Whether nobody came to the object, so that there is nothing to say of its instances.
+pub fn is_unreached(instances: &[&CheckResult]) -> bool {
+    instances.iter().all(|result| result.status == CheckStatus::Unreached)
+}
+
 /// The results in a plan: one entry for each object of the configuration, with its instances.
 pub fn planned(results: &[CheckResult]) -> Json {
     by_config(results)
         .into_iter()
         .map(|((kind, config), instances)| {
             let status = worst(&instances);
+            let unreached = is_unreached(&instances);
             let instances: Vec<Json> = instances
                 .iter()
                 .map(|result| instance(&result.address, result.status.word(), &result.messages))
                 .collect();
-            json!({
-                "address": address(kind_word(kind), &config),
-                "status": status.word(),
-                "instances": instances,
-            })
+            let mut object = json!({ "address": address(kind_word(kind), &config), "status": status.word() });
+            if let Json::Object(fields) = &mut object
+                && !unreached
+            {
+                fields.insert("instances".to_owned(), instances.into());
+            }
+            object
         })
         .collect()
 }
@@ -68,7 +76,7 @@ pub fn stored(records: &[CheckRecord]) -> Json {
 fn rank(status: CheckStatus) -> u8 {
     match status {
         CheckStatus::Pass => 0,
-        CheckStatus::Unknown => 1,
+        CheckStatus::Unknown | CheckStatus::Unreached => 1,
         CheckStatus::Fail => 2,
         CheckStatus::Error => 3,
     }
@@ -77,7 +85,7 @@ fn rank(status: CheckStatus) -> u8 {
 fn kind_word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Resource => "resource",
-        CheckedKind::Output => "output_value",
+        CheckedKind::Output | CheckedKind::UnusedOutput => "output_value",
         CheckedKind::Check => "check",
         CheckedKind::Variable => "var",
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
+use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
@@ -14,6 +14,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_state::tfstate::StateFile;
 
+use crate::render::sample::{SCHEMA_VERSION, change};
+
 fn schema() -> ProviderSchema {
     let attribute = |ty: Type, sensitive| Attribute { sensitive, ..Attribute::new(ty) };
     let attributes = BTreeMap::from([
@@ -22,35 +24,12 @@ fn schema() -> ProviderSchema {
         ("any".into(), attribute(Type::Dynamic, false)),
         ("tags".into(), attribute(Type::list(Type::String), false)),
     ]);
-    let schema = Schema { version: 0, block: Block { attributes, ..Block::default() } };
+    let schema = Schema { version: SCHEMA_VERSION, block: Block { attributes, ..Block::default() } };
     ProviderSchema { resources: BTreeMap::from([("lab_thing".into(), schema)]), ..Default::default() }
 }
 
 fn schemas() -> BTreeMap<ProviderSource, ProviderSchema> {
     BTreeMap::from([(ProviderSource::default_for("lab"), schema())])
-}
-
-fn change(address: &str, action: ChangeAction, before: Value, after: Value) -> ResourceChange {
-    let Ok(address) = address.parse() else { panic!("no address: {address}") };
-    ResourceChange {
-        address,
-        previous_address: None,
-        deposed: None,
-        provider: ProviderInstance {
-            module: ModuleInstance::root(),
-            source: ProviderSource::default_for("lab"),
-            alias: None,
-            key: Default::default(),
-        },
-        action,
-        reason: Reason::None,
-        before,
-        after,
-        replace_paths: Vec::new(),
-        importing: None,
-        before_record: None,
-        schema_version: 0,
-    }
 }
 
 fn document(manifest: Manifest, changes: Changes) -> Json {

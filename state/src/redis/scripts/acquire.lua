@@ -1,7 +1,7 @@
 -- KEYS: meta, run, journal. ARGV: incarnation, term, holder, token seen unmoved, heartbeat seen, line, digest.
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now ~= ARGV[1] then return {'FENCED', 'incarnation', now or ''} end
-local held = redis.call('HMGET', KEYS[2], 'token', 'beat', 'holder', 'beat_at')
+local held = redis.call('HMGET', KEYS[2], 'token', 'beat', 'holder', 'beat_at', 'tip')
 if not held[1] then return {'NORUN'} end
 local clock = redis.call('TIME')
 local ms = string.format('%.0f', tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))
@@ -14,5 +14,6 @@ if held[1] ~= '' then
 end
 local token = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'epoch', 1)) .. ':' .. ARGV[2]
 redis.call('HSET', KEYS[2], 'token', token, 'beat', '0', 'holder', ARGV[3], 'beat_at', ms, 'status', 'running')
-local lines, link = append(KEYS[2], KEYS[3], ARGV[6], ARGV[7])
+local lines, link = append(
+  {key = KEYS[2], tip = held[5] or '', put = {}}, KEYS[3], ARGV[6], ARGV[7])
 return {'GRANTED', token, tostring(lines), link}

@@ -1,10 +1,19 @@
--- KEYS: meta, run, plan, runs, ops. ARGV: incarnation, run id, plan digest, operations, started, plan.
+-- KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started, plan.
+-- Whether a journal tells of an operation. The terms of a run that did nothing have few lines.
+local function touched(journal)
+  local lines = redis.call('LRANGE', journal, 0, 99)
+  for _, line in ipairs(lines) do
+    if not string.find(line, '^%S+ %S+ %S+ %- ') then return true end
+  end
+  return #lines == 100
+end
+
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now ~= ARGV[1] then return {'FENCED', 'incarnation', now or ''} end
 local held = redis.call('HMGET', KEYS[2], 'plan', 'operations', 'started', 'status', 'claimed')
 if held[1] then
   local same = held[1] == ARGV[3] and held[2] == ARGV[4] and held[3] == ARGV[5]
-  local untouched = held[4] == 'stopped' and held[5] ~= '1' and redis.call('EXISTS', KEYS[5]) == 0
+  local untouched = held[4] == 'stopped' and held[5] ~= '1' and not touched(KEYS[5])
   if same and untouched then return {'CREATED'} end
   return {'EXISTS', held[4]}
 end

@@ -1,11 +1,12 @@
--- KEYS: meta, run, ops, journal, doubts. ARGV: incarnation, token, run id, op, attempt, reason, line, digest.
-local refusal = fence(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+-- KEYS: meta, run, journal, doubts. ARGV: incarnation, token, run id, op, attempt, reason, line, digest.
+local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2],
+  {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'op:' .. ARGV[4]})
 if refusal then return refusal end
-local op = op_read(KEYS[3], ARGV[4])
-if op.attempt ~= ARGV[5] or (op.status ~= 'Q' and op.status ~= 'I') then return illegal(op) end
-if op.status == 'Q' then return repeated(KEYS[2], KEYS[4]) end
-redis.call('HSET', KEYS[5], op.target,
-  table.concat({ARGV[3], ARGV[4], op.attempt, op.worker, op.action, op.planned, ARGV[6]}, ' '))
-op.status = 'Q'
-op_write(KEYS[2], KEYS[3], ARGV[4], 'I', op)
-return ok(append(KEYS[2], KEYS[4], ARGV[7], ARGV[8]))
+local status, attempt, worker, settled, words = op_words(run.held[8])
+if attempt ~= ARGV[5] or (status ~= 'Q' and status ~= 'I') then return illegal(status, attempt, worker) end
+if status == 'Q' then return repeated(run, KEYS[3]) end
+local planned, target, action = string.match(words, '^(%S+) (%S+) (%S+)$')
+redis.call('HSET', KEYS[4], target,
+  table.concat({ARGV[3], ARGV[4], attempt, worker, action, planned, ARGV[6]}, ' '))
+op_write(run, ARGV[4], status, 'Q', op_rest(run.held[8]))
+return ok(append(run, KEYS[3], ARGV[7], ARGV[8]))

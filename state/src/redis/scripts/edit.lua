@@ -1,15 +1,16 @@
 -- EDIT: writes that belong to no run. KEYS: see writes.lua, those of a run being spare ones. ARGV: incarnation, a
 -- name for this edit by which a resent one is known, the run id of nobody, the serial that it was made from, the
 -- lineage and serial to take over or '', writes.
-local now = redis.call('HGET', K.meta, 'incarnation')
+local now = redis.call('HGET', META, 'incarnation')
 if now ~= ARGV[1] then return {'OTHER'} end
-if redis.call('HGET', K.meta, 'edit') == ARGV[2] then return {'EDITED'} end
-local serial = redis.call('HGET', K.meta, 'serial') or '0'
+if redis.call('HGET', META, 'edit') == ARGV[2] then return {'EDITED'} end
+local store = redis.call('HMGET', META, 'seq', 'serial')
+local serial = store[2] or '0'
 if serial ~= ARGV[4] then return {'CHANGED', serial} end
 local writes = read_writes(7)
 local held = {}
 local function look(subject)
-  local value = redis.call('HGET', K.claims, subject)
+  local value = redis.call('HGET', CLAIMS, subject)
   if not value then return end
   for run in string.gmatch(string.sub(value, 3), '%S+') do
     table.insert(held, subject)
@@ -17,14 +18,11 @@ local function look(subject)
     table.insert(held, run)
   end
 end
-for _, write in ipairs(writes.instances) do look('i:' .. write.name) end
-for _, write in ipairs(writes.outputs) do look('o:' .. write.name) end
-if writes.checks then look('c:') end
+for _, subject in ipairs(writes.subjects) do look(subject) end
 if #held > 0 then return {'HELD', held} end
-write_all(writes, {})
-redis.call('DEL', K.written)
+if #writes.subjects > 0 then put_records({seq = store[1], serial = serial, put = {}}, writes) end
 if ARGV[6] ~= '' then
-  redis.call('HSET', K.meta, 'lineage', ARGV[5], 'serial', string.format('%.0f', tonumber(ARGV[6]) + 1))
+  redis.call('HSET', META, 'lineage', ARGV[5], 'serial', string.format('%.0f', tonumber(ARGV[6]) + 1))
 end
-redis.call('HSET', K.meta, 'edit', ARGV[2])
+redis.call('HSET', META, 'edit', ARGV[2])
 return {'EDITED'}

@@ -1,5 +1,5 @@
 -- KEYS: meta, run. ARGV: incarnation, token.
-local refusal = fence(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+local _, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2], {'token', 'tip'})
 if refusal then return refusal end
 local clock = redis.call('TIME')
 local ms = string.format('%.0f', tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))

@@ -1,47 +1,81 @@
 -- Shared by all steps. Operation values: "STATUS ATTEMPT WORKER SETTLED PLANNED TARGET ACTION\nPAYLOAD"; the words
--- but the first two in hexadecimal, "-" when empty. Status: P pending, I intended, D done, F failed, Q in doubt,
+-- but the first two without white space, "-" when empty. Status: P pending, I intended, D done, F failed, Q in doubt,
 -- S skipped.
-local COUNTED = {I = 'running', D = 'done', F = 'failed', Q = 'in_doubt', S = 'skipped'}
+-- A run is one hash: its header; `tip`, `running`, `done`, `failed`, `skipped`, `in_doubt`; `op:N` for each operation
+-- that was begun, `own:SUBJECT` for each claim, `wrote:SUBJECT` for the revision at which it wrote that. Calls of the
+-- server and tables are what scripts cost, so that a step reads all that it needs of a run at once, and writes all
+-- that it changes at once.
+local COUNTED = {I = 3, D = 4, F = 5, S = 6, Q = 7}
+local COUNTS = {[3] = 'running', [4] = 'done', [5] = 'failed', [6] = 'skipped', [7] = 'in_doubt'}
+-- Fields read or written by one call: all of them stand on the stack of the script.
+local AT_ONCE = 1000
 
-local function fence(meta, run, incarnation, token)
-  local now = redis.call('HGET', meta, 'incarnation')
-  if now ~= incarnation then return {'FENCED', 'incarnation', now or ''} end
-  local held = redis.call('HGET', run, 'token')
-  if not held then return {'FENCED', 'norun'} end
-  if held ~= token then return {'FENCED', 'token', held} end
-  return nil
-end
-
-local function op_read(ops, op)
-  local value = redis.call('HGET', ops, op)
-  if not value then
-    return {status = 'P', attempt = '0', worker = '-', settled = '-', planned = '-', target = '-', action = '-',
-      rest = ''}
+local function fields(key, names)
+  if #names <= AT_ONCE then return redis.call('HMGET', key, unpack(names)) end
+  local found = {}
+  for from = 1, #names, AT_ONCE do
+    local part = redis.call('HMGET', key, unpack(names, from, math.min(from + AT_ONCE - 1, #names)))
+    for at = 1, #part do found[from + at - 1] = part[at] end
   end
-  local s, a, w, d, p, t, c, r = string.match(value, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n(.*)$')
-  return {status = s, attempt = a, worker = w, settled = d, planned = p, target = t, action = c, rest = r}
+  return found
 end
 
-local function op_write(run, ops, op, before, now)
-  if COUNTED[before] then redis.call('HINCRBY', run, COUNTED[before], -1) end
-  if COUNTED[now.status] then redis.call('HINCRBY', run, COUNTED[now.status], 1) end
-  redis.call('HSET', ops, op, table.concat(
-    {now.status, now.attempt, now.worker, now.settled, now.planned, now.target, now.action}, ' ') .. '\n' .. now.rest)
+-- What a step reads of store and run; nil and the refusal where the lease does not stand. `names` begin with 'token',
+-- 'tip' and, where the step changes an operation, the counts in the order of COUNTS and the operation. What it writes
+-- to the run is noted in `put`, names and values.
+local function enter(meta, key, incarnation, token, names)
+  local store = redis.call('HMGET', meta, 'incarnation', 'seq', 'serial')
+  if store[1] ~= incarnation then return nil, {'FENCED', 'incarnation', store[1] or ''} end
+  local held = fields(key, names)
+  if not held[1] then return nil, {'FENCED', 'norun'} end
+  if held[1] ~= token then return nil, {'FENCED', 'token', held[1]} end
+  return {meta = meta, key = key, seq = store[2], serial = store[3], tip = held[2] or '', held = held, put = {}}
 end
 
-local function illegal(op)
-  return {'ILLEGAL', op.status, op.attempt, op.worker}
+-- The words of an operation: status, attempt, worker, settled, and the rest of its first line.
+local function op_words(value)
+  if not value then return 'P', '0', '-', '-', '- - -' end
+  return string.match(value, '^(%S+) (%S+) (%S+) (%S+) ([^\n]*)')
 end
 
-local function may_begin(op, attempt)
-  local resting = op.status == 'P' or op.status == 'F' or op.status == 'S'
-  return resting and tonumber(attempt) > tonumber(op.attempt)
+-- What stands behind the status of an operation.
+local function op_rest(value)
+  if not value then return '0 - - - - -\n' end
+  return string.sub(value, 3)
 end
 
+-- Notes an operation whose status changes, and the counts.
+local function op_write(run, op, before, now, rest)
+  local held, put = run.held, run.put
+  put[#put + 1], put[#put + 2] = 'op:' .. op, now .. ' ' .. rest
+  local from, to = COUNTED[before], COUNTED[now]
+  if from == to then return end
+  if from then put[#put + 1], put[#put + 2] = COUNTS[from], string.format('%d', (held[from] or 0) - 1) end
+  if to then put[#put + 1], put[#put + 2] = COUNTS[to], string.format('%d', (held[to] or 0) + 1) end
+end
+
+local function illegal(status, attempt, worker)
+  return {'ILLEGAL', status, attempt, worker}
+end
+
+local function may_begin(status, before, attempt)
+  return (status == 'P' or status == 'F' or status == 'S') and tonumber(attempt) > tonumber(before)
+end
+
+-- Writes the fields that were noted, and a line of the journal.
 local function append(run, journal, line, digest)
-  local link = redis.sha1hex((redis.call('HGET', run, 'tip') or '') .. digest)
+  local link = redis.sha1hex(run.tip .. digest)
   local lines = redis.call('RPUSH', journal, link .. ' ' .. digest .. ' ' .. line)
-  redis.call('HSET', run, 'tip', link)
+  local put = run.put
+  local last = #put
+  put[last + 1], put[last + 2] = 'tip', link
+  if last < AT_ONCE then
+    redis.call('HSET', run.key, unpack(put))
+  else
+    for from = 1, #put, AT_ONCE do
+      redis.call('HSET', run.key, unpack(put, from, math.min(from + AT_ONCE - 1, #put)))
+    end
+  end
   return lines, link
 end
 
@@ -50,6 +84,6 @@ local function ok(lines, link)
 end
 
 local function repeated(run, journal)
-  redis.call('HINCRBY', run, 'resent', 1)
-  return {'OK', '1', tostring(redis.call('LLEN', journal)), redis.call('HGET', run, 'tip') or ''}
+  redis.call('HINCRBY', run.key, 'resent', 1)
+  return {'OK', '1', tostring(redis.call('LLEN', journal)), run.tip}
 end

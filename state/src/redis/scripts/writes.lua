@@ -1,29 +1,28 @@
 -- Writes of COMMIT, FAIL and RESOLVE to the state. ARGV from `at`: number of instances, each (address, 1 or 0, record,
 -- dependencies by line); number of outputs, each (name, 1 or 0, record); check results: 0, or 1 and their record.
-local K = {meta = KEYS[1], run = KEYS[2], ops = KEYS[3], journal = KEYS[4], own = KEYS[5], rec = KEYS[6],
-  out = KEYS[7], rev = KEYS[8], deps = KEYS[9], claims = KEYS[10], written = KEYS[11], doubts = KEYS[12]}
+local META, RUN, JOURNAL, REC, OUT, REV, DEPS, CLAIMS, DOUBTS = unpack(KEYS)
 
+-- The writes and their subjects: where instances, outputs and check results stand among the arguments.
 local function read_writes(at)
-  local writes = {instances = {}, outputs = {}}
-  local count = tonumber(ARGV[at])
-  at = at + 1
-  for _ = 1, count do
-    local there = ARGV[at + 1] == '1'
-    table.insert(writes.instances, {name = ARGV[at], there = there, value = ARGV[at + 2], deps = ARGV[at + 3]})
-    at = at + 4
-  end
-  count = tonumber(ARGV[at])
-  at = at + 1
-  for _ = 1, count do
-    table.insert(writes.outputs, {name = ARGV[at], there = ARGV[at + 1] == '1', value = ARGV[at + 2]})
-    at = at + 3
-  end
-  if ARGV[at] == '1' then writes.checks = ARGV[at + 1] end
-  return writes
+  local subjects = {}
+  local instances = tonumber(ARGV[at])
+  for n = 1, instances do subjects[n] = 'i:' .. ARGV[at + 4 * n - 3] end
+  local out = at + 4 * instances + 1
+  local outputs = tonumber(ARGV[out])
+  for n = 1, outputs do subjects[instances + n] = 'o:' .. ARGV[out + 3 * n - 2] end
+  local checks = out + 3 * outputs + 1
+  if ARGV[checks] == '1' then subjects[instances + outputs + 1] = 'c:' end
+  return {subjects = subjects, at = at, instances = instances, out = out, outputs = outputs, checks = checks}
+end
+
+-- Names of fields, and those that say whether the writes are claimed.
+local function with_own(writes, names)
+  for _, subject in ipairs(writes.subjects) do names[#names + 1] = 'own:' .. subject end
+  return names
 end
 
 local function taken_by_other(subject)
-  local value = redis.call('HGET', K.claims, subject)
+  local value = redis.call('HGET', CLAIMS, subject)
   if not value then return false end
   for run in string.gmatch(string.sub(value, 3), '%S+') do
     if run ~= ARGV[3] then return true end
@@ -31,20 +30,17 @@ local function taken_by_other(subject)
   return false
 end
 
-local function not_claimed(writes)
-  local refused = {'NOTCLAIMED'}
-  for _, write in ipairs(writes.instances) do
-    local subject = 'i:' .. write.name
-    if redis.call('HGET', K.own, subject) ~= 'x' then table.insert(refused, subject) end
+-- Instances must be claimed; outputs and check results may be written while no other run claims them. What the run
+-- claims stands behind so many fields.
+local function not_claimed(run, writes, behind)
+  local refused
+  for at, subject in ipairs(writes.subjects) do
+    if run.held[behind + at] ~= 'x' and (at <= writes.instances or taken_by_other(subject)) then
+      refused = refused or {'NOTCLAIMED'}
+      refused[#refused + 1] = subject
+    end
   end
-  local loose = {}
-  for _, write in ipairs(writes.outputs) do table.insert(loose, 'o:' .. write.name) end
-  if writes.checks then table.insert(loose, 'c:') end
-  for _, subject in ipairs(loose) do
-    if redis.call('HGET', K.own, subject) ~= 'x' and taken_by_other(subject) then table.insert(refused, subject) end
-  end
-  if #refused > 1 then return refused end
-  return nil
+  return refused
 end
 
 local function lines_of(text)
@@ -54,61 +50,68 @@ local function lines_of(text)
 end
 
 local function set_deps(address, text, sequence)
-  local before = redis.call('HGET', K.deps, address) or ''
+  local before = redis.call('HGET', DEPS, address) or ''
   if before == text then return end
   local old, new = lines_of(before), lines_of(text)
   for name in pairs(old) do
-    if not new[name] then redis.call('HSET', K.rev, 'd:' .. name, sequence) end
+    if not new[name] then redis.call('HSET', REV, 'd:' .. name, sequence) end
   end
   for name in pairs(new) do
-    if not old[name] then redis.call('HSET', K.rev, 'd:' .. name, sequence) end
+    if not old[name] then redis.call('HSET', REV, 'd:' .. name, sequence) end
   end
-  if text == '' then redis.call('HDEL', K.deps, address) else redis.call('HSET', K.deps, address, text) end
+  if text == '' then redis.call('HDEL', DEPS, address) else redis.call('HSET', DEPS, address, text) end
 end
 
-local function write_all(writes, answer)
-  if #writes.instances + #writes.outputs == 0 and not writes.checks then return end
-  local sequence = string.format('%.0f', redis.call('HINCRBY', K.meta, 'seq', 1))
-  redis.call('HINCRBY', K.meta, 'serial', 1)
-  local function note(subject)
-    redis.call('HSET', K.rev, subject, sequence)
-    redis.call('HSET', K.written, subject, sequence)
-    table.insert(answer, subject)
-    table.insert(answer, sequence)
-  end
-  for _, write in ipairs(writes.instances) do
-    if write.there then
-      redis.call('HSET', K.rec, write.name, sequence .. '\n' .. write.value)
+-- Puts the records down, and notes in the run what it wrote. Gives the sequence.
+local function put_records(run, writes)
+  local sequence = string.format('%d', (run.seq or 0) + 1)
+  redis.call('HSET', META, 'seq', sequence, 'serial', string.format('%d', (run.serial or 0) + 1))
+  for at = writes.at + 1, writes.at + 4 * writes.instances, 4 do
+    if ARGV[at + 1] == '1' then
+      redis.call('HSET', REC, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
     else
-      redis.call('HDEL', K.rec, write.name)
+      redis.call('HDEL', REC, ARGV[at])
     end
-    set_deps(write.name, write.deps, sequence)
-    note('i:' .. write.name)
+    set_deps(ARGV[at], ARGV[at + 3], sequence)
   end
-  for _, write in ipairs(writes.outputs) do
-    if write.there then
-      redis.call('HSET', K.out, write.name, sequence .. '\n' .. write.value)
+  for at = writes.out + 1, writes.out + 3 * writes.outputs, 3 do
+    if ARGV[at + 1] == '1' then
+      redis.call('HSET', OUT, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
     else
-      redis.call('HDEL', K.out, write.name)
+      redis.call('HDEL', OUT, ARGV[at])
     end
-    note('o:' .. write.name)
   end
-  if writes.checks then
-    redis.call('HSET', K.meta, 'checks', sequence .. '\n' .. writes.checks)
-    note('c:')
+  if ARGV[writes.checks] == '1' then
+    redis.call('HSET', META, 'checks', sequence .. '\n' .. ARGV[writes.checks + 1])
   end
+  local put = run.put
+  for _, subject in ipairs(writes.subjects) do
+    redis.call('HSET', REV, subject, sequence)
+    put[#put + 1], put[#put + 2] = 'wrote:' .. subject, sequence
+  end
+  return sequence
 end
 
-local function repeated_writes(writes, answer)
-  local function note(subject)
-    local sequence = redis.call('HGET', K.written, subject)
-    if sequence then
-      table.insert(answer, subject)
-      table.insert(answer, sequence)
-    end
+-- Writes everything, with the line of the journal, and answers with each subject and its revision.
+local function write_all(run, writes, line, digest)
+  local sequence
+  if #writes.subjects > 0 then sequence = put_records(run, writes) end
+  local answer = ok(append(run, JOURNAL, line, digest))
+  for _, subject in ipairs(writes.subjects) do
+    answer[#answer + 1], answer[#answer + 2] = subject, sequence
   end
-  for _, write in ipairs(writes.instances) do note('i:' .. write.name) end
-  for _, write in ipairs(writes.outputs) do note('o:' .. write.name) end
-  if writes.checks then note('c:') end
+  return answer
+end
+
+-- The answer to a step that was sent again: the revisions that it had given.
+local function repeated_writes(run, writes)
+  local names = {}
+  for at, subject in ipairs(writes.subjects) do names[at] = 'wrote:' .. subject end
+  local answer = repeated(run, JOURNAL)
+  if #names == 0 then return answer end
+  local found = fields(run.key, names)
+  for at, subject in ipairs(writes.subjects) do
+    if found[at] then answer[#answer + 1], answer[#answer + 2] = subject, found[at] end
+  end
   return answer
 end

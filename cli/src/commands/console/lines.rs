@@ -1,0 +1,173 @@
+//! Lines that make up questions: one line is one, unless a bracket, a template or a heredoc is open at its end, or it
+//! ends in a backslash.
+//!
+//! Each line is looked at once, so a long question costs no more than its length. What the text means is the parser's
+//! to say; here it is only told when there is enough of it.
+
+/// What is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Open {
+    /// A bracket, or the interpolation or directive of a template.
+    Bracket,
+    /// A quoted string, which ends with its line.
+    Quote,
+    /// A heredoc with this end word.
+    Heredoc(String),
+    /// A comment that `*/` ends.
+    Comment,
+}
+
+/// Lines so far.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    text: String,
+    open: Vec<Open>,
+    /// The end word of a heredoc that begins with the next line.
+    begun: Option<String>,
+}
+
+impl Lines {
+    /// One more line, without its line end. When a question is whole with it, the question.
+    pub fn push(&mut self, line: &str) -> Option<String> {
+        let heredoc = self.open.iter().any(|open| matches!(open, Open::Heredoc(_)));
+        // Blanks around a line mean something in a heredoc alone.
+        let line = if heredoc { line } else { line.trim() };
+        let (line, goes_on) = match line.strip_suffix('\\') {
+            Some(line) if !heredoc => (line, true),
+            _ => (line, false),
+        };
+        self.scan(line);
+        self.text.push_str(line);
+        if goes_on || !self.open.is_empty() {
+            self.text.push('\n');
+            return None;
+        }
+        Some(std::mem::take(&mut self.text))
+    }
+
+    /// What is left when no more lines come; none where nothing is.
+    pub fn rest(&mut self) -> Option<String> {
+        self.open.clear();
+        let text = std::mem::take(&mut self.text);
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    fn scan(&mut self, line: &str) {
+        if let Some(Open::Heredoc(end)) = self.open.last()
+            && line.trim() == end
+        {
+            self.open.pop();
+            return;
+        }
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let taken = match self.open.last() {
+                Some(Open::Comment) => self.in_comment(rest),
+                Some(Open::Quote) => self.in_template(rest, true),
+                Some(Open::Heredoc(_)) => self.in_template(rest, false),
+                Some(Open::Bracket) | None => self.in_code(rest),
+            };
+            rest = rest.get(taken.max(first.len_utf8())..).unwrap_or_default();
+        }
+        // A quoted string that is not closed is an error, and not closed by later lines.
+        while self.open.last() == Some(&Open::Quote) {
+            self.open.pop();
+        }
+        self.open.extend(self.begun.take().map(Open::Heredoc));
+    }
+
+    /// Bytes taken from the beginning of what is inside of a comment; so below.
+    fn in_comment(&mut self, rest: &str) -> usize {
+        match rest.find("*/") {
+            Some(end) => {
+                self.open.pop();
+                end + 2
+            }
+            None => rest.len(),
+        }
+    }
+
+    fn in_template(&mut self, rest: &str, quoted: bool) -> usize {
+        if rest.starts_with("$${") || rest.starts_with("%%{") {
+            return 3;
+        }
+        if rest.starts_with("${") || rest.starts_with("%{") {
+            self.open.push(Open::Bracket);
+            return 2;
+        }
+        if quoted && rest.starts_with('\\') {
+            return 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
+        }
+        if quoted && rest.starts_with('"') {
+            self.open.pop();
+        }
+        1
+    }
+
+    fn in_code(&mut self, rest: &str) -> usize {
+        if rest.starts_with('#') || rest.starts_with("//") {
+            return rest.len();
+        }
+        if rest.starts_with("/*") {
+            self.open.push(Open::Comment);
+            return 2;
+        }
+        if let Some(word) = rest.strip_prefix("<<") {
+            let word = word.strip_prefix('-').unwrap_or(word).trim_end();
+            if weft_syntax::is_identifier(word) {
+                self.begun = Some(word.to_owned());
+                return rest.len();
+            }
+            return 2;
+        }
+        match rest.as_bytes().first() {
+            Some(b'"') => self.open.push(Open::Quote),
+            Some(b'(' | b'[' | b'{') => self.open.push(Open::Bracket),
+            // One too many is the parser's to complain of.
+            Some(b')' | b']' | b'}') => drop(self.open.pop()),
+            _ => {}
+        }
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The questions in a text, and what is left behind them.
+    fn questions(text: &str) -> (Vec<String>, Option<String>) {
+        let mut lines = Lines::default();
+        let found = text.lines().filter_map(|line| lines.push(line)).collect();
+        (found, lines.rest())
+    }
+
+    #[test]
+    fn one_a_line() {
+        let text = "1\n\n  var.a  \n\"{\"\n]\n1 + # (\n\"a\n\"\\\"[\"\n\"$${\"\n// {";
+        let expected = ["1", "", "var.a", "\"{\"", "]", "1 + # (", "\"a", "\"\\\"[\"", "\"$${\"", "// {"];
+        assert_eq!(questions(text), (expected.map(str::to_owned).to_vec(), None));
+    }
+
+    #[test]
+    fn brackets_join_lines() {
+        let whole = [
+            "split(\n\"_\",\n\"a_b\"\n)",
+            "[for x in [\n1]:\nx]",
+            "{\na = \"}${\n1}\"\n}",
+            "/* {\n} */ [\n1]",
+            "<<EOT\n  a {\n${[\n1][0]}\nEOT",
+            "{\na = <<-EOT\n  )\n  EOT\n}",
+        ];
+        for text in whole {
+            assert_eq!(questions(text), (vec![text.to_owned()], None), "{text}");
+        }
+        assert_eq!(questions("5 + \\\n4\n5 + 4 \\\n\n").0, ["5 + \n4", "5 + 4 \n"]);
+    }
+
+    #[test]
+    fn what_is_left() {
+        assert_eq!(questions("1\n[1,\n2"), (vec!["1".to_owned()], Some("[1,\n2\n".to_owned())));
+        assert_eq!(questions("\\\n"), (vec![], None));
+    }
+}

@@ -1,0 +1,118 @@
+//! `weft graph`: what waits for what, in the language of Graphviz: of a configuration, of a state that is to be
+//! destroyed, or of a plan file.
+
+mod destroy;
+mod dot;
+mod planned;
+
+use weft_evaluator::config;
+use weft_evaluator::drawing::Drawing;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::PlanReader;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::project::Project;
+use crate::runtime::block_on;
+use crate::store::Place;
+
+/// The command.
+pub const GRAPH: Command = Command {
+    words: &["graph"],
+    alias: None,
+    operands: "",
+    about: "Print what waits for what as a graph for Graphviz",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::STORE,
+        &[
+            text("type", "TYPE", "plan (the default), plan-refresh-only, plan-destroy or apply."),
+            text("plan", "FILE", "The graph of this plan file: what an apply of it does."),
+            switch("draw-cycles", "Draw circles too, coloured, instead of refusing them."),
+            text("module-depth", "N", ""),
+            switch("verbose", ""),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| graph(invocation).unwrap_or_else(|exit| exit),
+};
+
+fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    let with_circles = arguments.switch("draw-cycles", false);
+    let kind = arguments.value("type").filter(|kind| !kind.is_empty());
+    let drawing = match (arguments.value("plan"), kind) {
+        (Some(path), None | Some("apply")) => of_plan(path).map_err(one)?,
+        (Some(_), Some(kind)) => {
+            let detail = format!("A plan file has the graph of an apply only, not the one of -type={kind}.");
+            return Err(one(Diagnostic::error("Unsupported graph type", detail)));
+        }
+        (None, None | Some("plan" | "plan-refresh-only" | "apply")) => of_configuration(invocation, with_circles)?,
+        (None, Some("plan-destroy")) => of_state(invocation)?,
+        (None, Some(gone @ ("validate" | "input" | "eval"))) => {
+            let detail = format!("There is no graph of type {gone:?} any more; -type=plan gives one much like it.");
+            return Err(one(Diagnostic::error("Graph type no longer available", detail)));
+        }
+        (None, Some(_)) => {
+            let detail = "-type may be \"plan\", \"plan-refresh-only\", \"plan-destroy\" or \"apply\".";
+            return Err(one(Diagnostic::error("Unsupported graph type", detail)));
+        }
+    };
+    view.document(&dot::text(&drawing, with_circles));
+    Ok(Exit::DONE)
+}
+
+fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<Drawing, Exit> {
+    let project = Project::load(invocation).map_err(|problems| invocation.fail(&problems))?;
+    let mut drawing = config::draw(&project.root);
+    if !with_circles {
+        let circles = circles(&drawing);
+        if !circles.is_empty() {
+            return Err(invocation.fail(&circles));
+        }
+    }
+    drawing.reduce();
+    Ok(drawing)
+}
+
+/// An error for each circle.
+fn circles(drawing: &Drawing) -> Vec<Diagnostic> {
+    let circle = |members: Vec<usize>| {
+        let mut names: Vec<&str> = members
+            .iter()
+            .filter_map(|index| drawing.vertices().get(*index).map(|vertex| vertex.name.as_str()))
+            .collect();
+        names.sort_unstable();
+        Diagnostic::error(
+            format!("Cycle: {}", names.join(", ")),
+            "Each of these waits for another one of them. With -draw-cycles they are drawn all the same.",
+        )
+    };
+    drawing.circles().into_iter().map(circle).collect()
+}
+
+fn of_state(invocation: &Invocation<'_>) -> Result<Drawing, Exit> {
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let project = Project::load(invocation).map_err(fail)?;
+    let place = Place::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
+    let snapshot = block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
+    let mut drawing = destroy::draw(&project.root, &snapshot);
+    drawing.reduce();
+    Ok(drawing)
+}
+
+fn of_plan(path: &str) -> Result<Drawing, Diagnostic> {
+    let plan = PlanReader::open(path)
+        .and_then(|reader| reader.whole())
+        .map_err(|error| Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}.")))?;
+    let mut drawing = planned::draw(&plan);
+    drawing.reduce();
+    Ok(drawing)
+}

@@ -1,0 +1,44 @@
+//! The graph of destroying what a state has: whoever depends on an object goes before it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::drawing::{Drawing, Shape};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_state::{ResourceMode, Snapshot};
+
+/// Draws it.
+pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
+    let mut drawing = Drawing::default();
+    for name in root.outputs.keys() {
+        let name = format!("output.{name}");
+        drawing.vertex(&format!("{name} (expand)"), &name, Shape::Plain);
+    }
+    let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
+    let mut of_config: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (text, stored) in managed {
+        let Ok(address) = text.parse::<ResourceInstance>() else { continue };
+        let config = address.config().to_string();
+        let vertex = drawing.vertex(&format!("{text} (destroy)"), &config, Shape::Box);
+        of_config.entry(config).or_default().push(vertex);
+        all.push((vertex, stored));
+    }
+    for (vertex, stored) in all {
+        if let Ok(instance) = stored.record.provider.parse::<ProviderInstance>() {
+            let name = instance.config().to_string();
+            let open = drawing.vertex(&name, &name, Shape::Diamond);
+            let close = drawing.vertex(&format!("{name} (close)"), &name, Shape::Plain);
+            drawing.edge(vertex, open);
+            drawing.edge(close, vertex);
+        }
+        for config in stored.record.dependencies() {
+            for needed in of_config.get(config).into_iter().flatten() {
+                drawing.edge(*needed, vertex);
+            }
+        }
+    }
+    drawing.add_root();
+    drawing
+}

@@ -1,0 +1,87 @@
+//! A graph in the language of Graphviz, in the layout that OpenTofu gives it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use weft_evaluator::drawing::{Drawing, Shape};
+
+/// What stands before each name.
+const PREFIX: &str = "[root] ";
+/// Colours of circles, one after the other.
+const COLOURS: [&str; 3] = ["red", "green", "blue"];
+
+/// Text between quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The graph as text: vertices that look like something, then edges, both by name. Edges of circles are coloured where
+/// that is asked for.
+pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
+    let names: Vec<String> = drawing.vertices().iter().map(|v| quoted(&format!("{PREFIX}{}", v.name))).collect();
+    let mut lines: BTreeSet<String> = BTreeSet::new();
+    for (vertex, name) in drawing.vertices().iter().zip(&names) {
+        let shape = match vertex.shape {
+            Shape::Box => "box",
+            Shape::Diamond => "diamond",
+            Shape::Note => "note",
+            Shape::Plain => continue,
+        };
+        lines.insert(format!("{name} [label = {}, shape = \"{shape}\"]", quoted(&vertex.label)));
+    }
+    let mut circle_of: BTreeMap<usize, usize> = BTreeMap::new();
+    if colour_circles {
+        for (circle, members) in drawing.circles().into_iter().enumerate() {
+            circle_of.extend(members.into_iter().map(|member| (member, circle)));
+        }
+    }
+    let mut edges: BTreeSet<String> = BTreeSet::new();
+    for (from, to) in drawing.edges() {
+        let (Some(start), Some(end)) = (names.get(from), names.get(to)) else { continue };
+        let style = match (circle_of.get(&from), circle_of.get(&to)) {
+            (Some(one), Some(other)) if one == other => {
+                format!(" [color = \"{}\", penwidth = \"2.0\"]", COLOURS[one % COLOURS.len()])
+            }
+            _ => String::new(),
+        };
+        edges.insert(format!("{start} -> {end}{style}"));
+    }
+    let mut text = String::from("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n");
+    for line in lines.iter().chain(&edges) {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "\t\t{line}");
+    }
+    text.push_str("\t}\n}\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout() {
+        let mut drawing = Drawing::default();
+        let a = drawing.vertex("a.b (expand)", "a.b", Shape::Box);
+        let p = drawing.vertex("provider[\"h/n/t\"]", "provider[\"h/n/t\"]", Shape::Diamond);
+        drawing.edge(a, p);
+        drawing.add_root();
+        let expected = "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n\
+            \t\t\"[root] a.b (expand)\" [label = \"a.b\", shape = \"box\"]\n\
+            \t\t\"[root] provider[\\\"h/n/t\\\"]\" [label = \"provider[\\\"h/n/t\\\"]\", shape = \"diamond\"]\n\
+            \t\t\"[root] a.b (expand)\" -> \"[root] provider[\\\"h/n/t\\\"]\"\n\
+            \t\t\"[root] root\" -> \"[root] a.b (expand)\"\n\t}\n}\n";
+        assert_eq!(text(&drawing, false), expected);
+    }
+
+    #[test]
+    fn circles_are_coloured() {
+        let mut drawing = Drawing::default();
+        let a = drawing.vertex("a", "a", Shape::Plain);
+        let b = drawing.vertex("b", "b", Shape::Plain);
+        drawing.edge(a, b);
+        drawing.edge(b, a);
+        assert!(text(&drawing, true).contains("\"[root] a\" -> \"[root] b\" [color = \"red\", penwidth = \"2.0\"]"));
+        assert!(!text(&drawing, false).contains("red"));
+    }
+}

@@ -1,0 +1,79 @@
+//! The graph of a plan file: its operations, between the beginning and the end of the providers that carry them out.
+
+use std::collections::BTreeMap;
+
+use weft_coordinator::{Need, OperationKind, OutlineOperation, ShardKey};
+use weft_evaluator::drawing::{Drawing, Shape};
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::plan_file::PlanFile;
+
+use crate::outline::outline;
+
+/// Draws it.
+pub fn draw(plan: &PlanFile) -> Drawing {
+    let outline = outline(plan);
+    let mut drawing = Drawing::default();
+    let mut by_index: BTreeMap<u32, usize> = BTreeMap::new();
+    for operation in &outline.operations {
+        let vertex = vertex(&mut drawing, operation);
+        by_index.insert(operation.index, vertex);
+        let shard = usize::try_from(operation.shard).ok().and_then(|shard| outline.shards.get(shard));
+        if let Some(ShardKey::Provider(instance)) = shard.map(|shard| &shard.key) {
+            let open = drawing.vertex(instance, instance, Shape::Diamond);
+            let close = drawing.vertex(&format!("{instance} (close)"), instance, Shape::Plain);
+            drawing.edge(vertex, open);
+            drawing.edge(close, vertex);
+        }
+    }
+    let waiters: Vec<usize> = (0..outline.waiters.len())
+        .map(|index| drawing.vertex(&format!("waiter {index}"), "waiter", Shape::Plain))
+        .collect();
+    let place = |need: &Need| match need {
+        Need::Operation(index) => by_index.get(index).copied(),
+        Need::Waiter(index) => usize::try_from(*index).ok().and_then(|index| waiters.get(index)).copied(),
+    };
+    let own = outline
+        .operations
+        .iter()
+        .filter_map(|operation| by_index.get(&operation.index).map(|vertex| (*vertex, operation.needs.as_slice())));
+    let of_waiters = waiters.iter().copied().zip(outline.waiters.iter().map(|waiter| waiter.needs.as_slice()));
+    for (from, needs) in own.chain(of_waiters) {
+        needs.iter().filter_map(place).for_each(|to| drawing.edge(from, to));
+    }
+    drawing.add_root();
+    drawing
+}
+
+/// The vertex of an operation: named as OpenTofu names what it does, and otherwise with the word for it.
+fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
+    use OperationKind::{Create, Delete, Output, Read, Update};
+    let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed {key})")).unwrap_or_default();
+    let address = format!("{}{deposed}", operation.address);
+    let name = match operation.kind {
+        Create | Update | Read => address,
+        Output => format!("{address} (expand)"),
+        Delete => format!("{address} (destroy)"),
+        _ => format!("{address} ({})", operation.action),
+    };
+    let label = match operation.address.parse::<ResourceInstance>() {
+        Ok(instance) => instance.config().to_string(),
+        Err(_) => operation.address.clone(),
+    };
+    let shape = if matches!(operation.kind, Create | Update | Delete | Read) { Shape::Box } else { Shape::Plain };
+    drawing.vertex(&unused(drawing, name), &label, shape)
+}
+
+/// A name that no vertex has yet: an object can be changed twice, and conditions have no names of their own.
+fn unused(drawing: &Drawing, name: String) -> String {
+    if !drawing.has(&name) {
+        return name;
+    }
+    let mut number = 2;
+    loop {
+        let numbered = format!("{name} #{number}");
+        if !drawing.has(&numbered) {
+            return numbered;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,32 @@
+//! Hand-made changes, for the tests of what is shown of them.
+
+use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::value::Value;
+
+/// The version of the schemas that changes are made with.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// A change of an object of the provider `lab`, with nothing special to it.
+pub fn change(address: &str, action: ChangeAction, before: Value, after: Value) -> ResourceChange {
+    let Ok(address) = address.parse() else { panic!("no address: {address}") };
+    ResourceChange {
+        address,
+        previous_address: None,
+        deposed: None,
+        provider: ProviderInstance {
+            module: ModuleInstance::root(),
+            source: ProviderSource::default_for("lab"),
+            alias: None,
+            key: Default::default(),
+        },
+        action,
+        reason: Reason::None,
+        before,
+        after,
+        replace_paths: Vec::new(),
+        importing: None,
+        before_record: None,
+        schema_version: SCHEMA_VERSION,
+    }
+}

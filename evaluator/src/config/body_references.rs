@@ -1,0 +1,139 @@
+//! What bodies refer to, before any schema is known.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, Role, Tree, references};
+
+use super::BodySource;
+use super::meta::provider_calls;
+use crate::reference::{Reference, resolve};
+
+/// A body, or a `dynamic` block, that is still to be looked at, and the names that blocks around it bind.
+enum Pending {
+    Body(Arc<Tree>, BodyId, Vec<SmolStr>),
+    Block(Arc<Tree>, Block, Vec<SmolStr>),
+}
+
+/// What names stand for where only `dynamic` blocks matter.
+fn with_dynamic(name: &str) -> Role<'static> {
+    if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
+}
+
+/// What names stand for in a `dynamic` block.
+fn in_dynamic(name: &str) -> Role<'static> {
+    match name {
+        "for_each" | "iterator" | "labels" => Role::Argument,
+        "content" => Role::Block(&[]),
+        _ => Role::Hidden,
+    }
+}
+
+/// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
+pub(super) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+    let mut search = Search { found: Vec::new(), diagnostics, pending: Vec::new() };
+    let content = source.content(&with_dynamic);
+    for (tree, attribute) in content.attributes {
+        search.argument(&tree.expression(attribute.expression), &[]);
+    }
+    search.pending.extend(content.blocks.into_iter().map(|(tree, block)| Pending::Block(tree, block, Vec::new())));
+    while let Some(next) = search.pending.pop() {
+        match next {
+            Pending::Block(tree, block, bound) if block.block_type.text == "dynamic" => {
+                search.dynamic(&tree, &block, bound);
+            }
+            Pending::Block(tree, block, bound) => search.body(&tree, block.body, &bound),
+            Pending::Body(tree, body, bound) => search.body(&tree, body, &bound),
+        }
+    }
+    search.found
+}
+
+struct Search<'a> {
+    found: Vec<Reference>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    pending: Vec<Pending>,
+}
+
+impl Search<'_> {
+    fn body(&mut self, tree: &Arc<Tree>, body: BodyId, bound: &[SmolStr]) {
+        let inside = tree.content(body, &with_dynamic).body;
+        for attribute in &inside.attributes {
+            self.argument(&tree.expression(attribute.expression), bound);
+        }
+        let blocks = inside.blocks.iter();
+        self.pending.extend(blocks.map(|inner| Pending::Block(tree.clone(), inner.clone(), bound.to_vec())));
+    }
+
+    fn dynamic(&mut self, tree: &Arc<Tree>, block: &Block, bound: Vec<SmolStr>) {
+        let inside = tree.content(block.body, &in_dynamic).body;
+        let named = inside.attribute("iterator").map(|a| tree.expression(a.expression));
+        let iterator = named.as_ref().and_then(|named| named.as_keyword().map(SmolStr::new));
+        let label = block.labels.first().map(|label| label.text.clone());
+        let mut inner_bound = bound.clone();
+        inner_bound.extend(iterator.clone().or(label));
+        for attribute in &inside.attributes {
+            match attribute.name.text.as_str() {
+                // It belongs to the outer scope.
+                "for_each" => self.note(&tree.expression(attribute.expression), &bound),
+                "labels" => self.note(&tree.expression(attribute.expression), &inner_bound),
+                _ => {}
+            }
+        }
+        // Without a name for the elements nobody can tell what the content refers to.
+        if named.is_some() && iterator.is_none() {
+            return;
+        }
+        let contents = inside.blocks_of("content");
+        self.pending.extend(contents.map(|inner| Pending::Body(tree.clone(), inner.body, inner_bound.clone())));
+    }
+
+    /// What is behind a name. In the JSON syntax that may be blocks, with `dynamic` blocks in them.
+    fn argument(&mut self, expression: &Expression, bound: &[SmolStr]) {
+        let mut values = vec![expression.id];
+        while let Some(id) = values.pop() {
+            let value = expression.child(id);
+            match value.kind() {
+                ExprKind::Object { items } if is_json(items) => {
+                    let dynamic = |form: &KeyForm| matches!(form, KeyForm::Property(name) if name == "dynamic");
+                    if items.iter().any(|item| dynamic(&item.form)) {
+                        self.pending.push(Pending::Body(value.tree.clone(), BodyId(id.0), bound.to_vec()));
+                        continue;
+                    }
+                    for item in items {
+                        self.note(&value.child(item.key), bound);
+                        values.push(item.value);
+                    }
+                }
+                // A list of the native syntax cannot hold blocks: its elements are looked at as one expression.
+                ExprKind::Tuple { items } if holds_json(&value, items) => values.extend(items),
+                _ => self.note(&value, bound),
+            }
+        }
+    }
+
+    fn note(&mut self, expression: &Expression, bound: &[SmolStr]) {
+        provider_calls(expression, &mut self.found);
+        for traversal in references(expression) {
+            if bound.contains(&traversal.root.text) {
+                continue;
+            }
+            match resolve(&expression.tree, traversal) {
+                Ok(reference) => self.found.push(reference),
+                Err(problem) => self.diagnostics.push(problem),
+            }
+        }
+    }
+}
+
+/// Whether an object is one of the JSON syntax.
+fn is_json(items: &[weft_syntax::ObjectItem]) -> bool {
+    items.iter().any(|item| matches!(item.form, KeyForm::Property(_)))
+}
+
+/// Whether an element of a list is an object of the JSON syntax.
+fn holds_json(list: &Expression, items: &[ExprId]) -> bool {
+    let node = |id: &ExprId| &list.tree.node(*id).kind;
+    items.iter().any(|id| matches!(node(id), ExprKind::Object { items } if is_json(items)))
+}

@@ -1,0 +1,198 @@
+//! Bodies that are read later, by a schema: what override files say of them laid over what is written.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{Attribute, Block, Body, BodyId, Content, Expression, Role, Tree};
+
+use super::content::{Layer, missing_place};
+
+/// A body to be decoded later, without the names that were taken out of it already.
+#[derive(Clone, Debug)]
+pub struct BodySource {
+    /// The file.
+    pub tree: Arc<Tree>,
+    /// The body.
+    pub body: BodyId,
+    /// What override files say of it, in their order.
+    pub layers: Vec<Layer>,
+    /// Bodies of escaping blocks (`_`): what stands there is always part of it, whatever its name.
+    pub escaped: Vec<Layer>,
+    /// Arguments that are not part of it any more.
+    pub taken_attributes: &'static [&'static str],
+    /// Block types that are not part of it any more.
+    pub taken_blocks: &'static [&'static str],
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// What is in a body.
+#[derive(Debug, Default)]
+pub struct BodyContent {
+    /// The arguments that count, those of override files in place of what they override.
+    pub attributes: Vec<(Arc<Tree>, Attribute)>,
+    /// The blocks that count. Blocks of a type in an override file take the place of all blocks of this type.
+    pub blocks: Vec<(Arc<Tree>, Block)>,
+    /// What is wrong with the shape of the body.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl BodySource {
+    /// A body within another one. Override files never reach so deep.
+    pub fn inner(tree: &Arc<Tree>, body: BodyId, range: SourceRange) -> BodySource {
+        let (layers, tree) = (Vec::new(), tree.clone());
+        BodySource { tree, body, layers, escaped: Vec::new(), taken_attributes: &[], taken_blocks: &[], range }
+    }
+
+    /// What diagnostics about something missing point at.
+    pub fn missing(&self) -> SourceRange {
+        missing_place(&self.tree, self.body, &self.range)
+    }
+
+    /// What is in the body, where `role` says what names stand for.
+    pub fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
+        let left = |name: &str| if self.is_taken(name) { Role::Hidden } else { role(name) };
+        self.merged(&|tree, body, escaped| if escaped { tree.content(body, role) } else { tree.content(body, &left) })
+    }
+
+    /// What is in the body, where every name is an argument.
+    pub fn arguments(&self) -> BodyContent {
+        self.merged(&|tree, body, escaped| tree.arguments(body, &|name| !escaped && self.is_taken(name)))
+    }
+
+    /// The text that a path into the decoded body comes from: the value of an attribute, or the header of what holds
+    /// it.
+    pub fn locate(&self, path: &Path) -> SourceRange {
+        let tree = &self.tree;
+        if let Some(value) = tree.body_value(self.body) {
+            return locate_value(value, path, &self.range);
+        }
+        let mut here = tree.body(self.body);
+        let mut range = self.range.clone();
+        let mut steps = path.0.iter().peekable();
+        while let Some(step) = steps.next() {
+            let Step::Attribute(name) = step else { break };
+            if let Some(attribute) = here.attribute(name) {
+                return tree.expression(attribute.expression).range();
+            }
+            let escaped =
+                self.escaped.iter().find_map(|layer| Some((layer, layer.tree.body(layer.body).attribute(name)?)));
+            if let Some((layer, attribute)) = escaped {
+                return layer.tree.expression(attribute.expression).range();
+            }
+            let index = match steps.peek() {
+                Some(Step::Index(i)) => usize::try_from(*i).unwrap_or(usize::MAX),
+                _ => 0,
+            };
+            let Some(block) = here.blocks_of(name).nth(index) else { break };
+            range = tree.range(block.header_span);
+            if matches!(steps.peek(), Some(Step::Index(_) | Step::Key(_))) {
+                steps.next();
+            }
+            here = tree.body(block.body);
+        }
+        range
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.taken_attributes.contains(&name) || self.taken_blocks.contains(&name)
+    }
+
+    fn merged(&self, read: &dyn for<'tree> Fn(&'tree Tree, BodyId, bool) -> Content<'tree>) -> BodyContent {
+        let mut found = BodyContent::default();
+        for (tree, id) in self.bodies() {
+            let Content { body, problems } = read(tree, id, false);
+            found.problems.extend(problems);
+            self.add_attributes(&mut found, tree, &body);
+            self.add_blocks(&mut found, tree, &body);
+        }
+        for Layer { tree, body } in &self.escaped {
+            let Content { body, problems } = read(tree, *body, true);
+            found.problems.extend(problems);
+            add_escaped(&mut found, tree, &body);
+        }
+        found
+    }
+
+    fn add_attributes(&self, found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
+        for attribute in &body.attributes {
+            if self.taken_attributes.contains(&attribute.name.text.as_str()) {
+                continue;
+            }
+            let below = match self.layers.is_empty() {
+                true => None,
+                false => found.attributes.iter_mut().find(|(_, below)| below.name.text == attribute.name.text),
+            };
+            match below {
+                Some(below) => *below = (tree.clone(), attribute.clone()),
+                None => found.attributes.push((tree.clone(), attribute.clone())),
+            }
+        }
+    }
+
+    fn add_blocks(&self, found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
+        let made = |block: &Block| match block.labels.first() {
+            Some(label) if block.block_type.text == "dynamic" => label.text.clone(),
+            _ => block.block_type.text.clone(),
+        };
+        let taken = |block: &Block| self.taken_blocks.contains(&block.block_type.text.as_str());
+        let here: Vec<&Block> = body.blocks.iter().filter(|block| !taken(block)).collect();
+        if !found.blocks.is_empty() {
+            found.blocks.retain(|(_, below)| !here.iter().any(|above| made(above) == made(below)));
+        }
+        found.blocks.extend(here.into_iter().map(|block| (tree.clone(), block.clone())));
+    }
+
+    fn bodies(&self) -> impl Iterator<Item = (&Arc<Tree>, BodyId)> {
+        let base = std::iter::once((&self.tree, self.body));
+        base.chain(self.layers.iter().map(|layer| (&layer.tree, layer.body)))
+    }
+}
+
+/// Adds what an escaping block has; what is written beside it already cannot be said again.
+fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
+    for attribute in &body.attributes {
+        match found.attributes.iter().find(|(_, first)| first.name.text == attribute.name.text) {
+            Some((other, first)) => {
+                let place = other.range(first.name.span);
+                found.problems.push(
+                    Diagnostic::error(
+                        "Duplicate argument",
+                        format!(
+                            "The argument {:?} is set at {}:{} already.",
+                            first.name.text, place.file, place.start.line
+                        ),
+                    )
+                    .at(tree.range(attribute.name.span)),
+                );
+            }
+            None => found.attributes.push((tree.clone(), attribute.clone())),
+        }
+    }
+    found.blocks.extend(body.blocks.iter().map(|block| (tree.clone(), block.clone())));
+}
+
+/// The value of a body of the JSON syntax that a path leads to, as far as it is written out.
+fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRange {
+    let mut here = body;
+    let mut range = whole.clone();
+    for step in &path.0 {
+        let next = match step {
+            Step::Attribute(name) | Step::Key(name) => here
+                .as_map()
+                .and_then(|entries| entries.into_iter().find(|(key, _)| key.as_json_string().as_ref() == Some(name)))
+                .map(|(_, value)| value),
+            Step::Index(index) => match here.as_list() {
+                Some(items) => usize::try_from(*index).ok().and_then(|index| items.into_iter().nth(index)),
+                // One block need not stand in an array.
+                None => Some(here.clone()),
+            },
+        };
+        let Some(next) = next else { break };
+        here = next;
+        range = here.range();
+    }
+    range
+}

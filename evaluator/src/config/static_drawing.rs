@@ -1,0 +1,191 @@
+//! The graph of a configuration as OpenTofu draws it: modules begin and end, providers close when all that use them are
+//! done.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{ConfigResource, Module};
+
+use super::static_graph::Node;
+use super::{CompiledModule, StaticGraph};
+use crate::drawing::{Drawing, Shape};
+use crate::reference::{Reference, Subject};
+
+/// Draws a configuration. Circles are left in it.
+pub fn draw(root: &Arc<CompiledModule>) -> Drawing {
+    let graph = StaticGraph::new(root);
+    let modules: BTreeMap<Module, Arc<CompiledModule>> =
+        root.all().into_iter().map(|module| (module.path.clone(), module)).collect();
+    let mut pen = Pen { graph: &graph, modules: &modules, drawing: Drawing::default(), places: Vec::new() };
+    pen.vertices();
+    pen.edges();
+    for module in modules.values() {
+        pen.module(module);
+    }
+    let mut drawing = pen.drawing;
+    drawing.add_root();
+    drawing
+}
+
+struct Pen<'a> {
+    graph: &'a StaticGraph,
+    modules: &'a BTreeMap<Module, Arc<CompiledModule>>,
+    drawing: Drawing,
+    /// The vertex of each node of the graph; none for what is not drawn.
+    places: Vec<Option<usize>>,
+}
+
+fn within(module: &Module, name: &str) -> String {
+    if module.is_root() { name.to_owned() } else { format!("{module}.{name}") }
+}
+
+impl Pen<'_> {
+    fn vertices(&mut self) {
+        let (nodes, next) = self.graph.parts();
+        let mut used = vec![false; nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
+            if matches!(node, Node::Resource(..)) {
+                next[index].iter().for_each(|to| used[self.owner(*to)] = true);
+            }
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            let place = match node {
+                // A provider that nothing uses is not started.
+                Node::Provider(..) if !used[index] => None,
+                node => Some(self.vertex(node)),
+            };
+            self.places.push(place);
+        }
+    }
+
+    /// The provider configuration that a name in a module stands for: a caller's, when it is handed down.
+    fn owner(&self, index: usize) -> usize {
+        let (nodes, next) = self.graph.parts();
+        let mut here = index;
+        for _ in 0..nodes.len() {
+            let Some(Node::Provider(module, ..)) = nodes.get(here) else { break };
+            let handed = next[here].iter().find(|to| match &nodes[**to] {
+                Node::Provider(outer, ..) => outer != module,
+                _ => false,
+            });
+            match handed {
+                Some(outer) => here = *outer,
+                None => break,
+            }
+        }
+        here
+    }
+
+    fn vertex(&mut self, node: &Node) -> usize {
+        let mut expanded = |name: String, shape: Shape| self.drawing.vertex(&format!("{name} (expand)"), &name, shape);
+        match node {
+            Node::Variable(module, name) if module.is_root() => {
+                let name = format!("var.{name}");
+                self.drawing.vertex(&name, &name, Shape::Note)
+            }
+            Node::Variable(module, name) => expanded(within(module, &format!("var.{name}")), Shape::Plain),
+            Node::Local(module, name) => expanded(within(module, &format!("local.{name}")), Shape::Plain),
+            Node::Output(module, name) => expanded(within(module, &format!("output.{name}")), Shape::Plain),
+            Node::Resource(module, resource) => {
+                let config = ConfigResource { module: module.clone(), resource: resource.clone() };
+                expanded(config.to_string(), Shape::Box)
+            }
+            Node::Expand(module) => expanded(module.to_string(), Shape::Plain),
+            Node::Close(module) => self.drawing.vertex(&format!("{module} (close)"), &module.to_string(), Shape::Plain),
+            Node::Provider(module, local_name, alias) => {
+                let name = self.provider(module, local_name, alias.as_ref());
+                self.drawing.vertex(&name, &name, Shape::Diamond)
+            }
+        }
+    }
+
+    fn provider(&self, module: &Module, local_name: &SmolStr, alias: Option<&SmolStr>) -> String {
+        let source = match self.modules.get(module) {
+            Some(found) => found.provider_source(local_name).to_string(),
+            None => local_name.to_string(),
+        };
+        let alias = alias.map(|alias| format!(".{alias}")).unwrap_or_default();
+        within(module, &format!("provider[\"{source}\"]{alias}"))
+    }
+
+    fn edges(&mut self) {
+        let (nodes, next) = self.graph.parts();
+        for (index, node) in nodes.iter().enumerate() {
+            let Some(from) = self.places[index] else { continue };
+            for to in &next[index] {
+                let owner = self.owner(*to);
+                let Some(to) = self.places[owner] else { continue };
+                self.drawing.edge(from, to);
+                if let (Node::Resource(..), Node::Provider(..)) = (node, &nodes[owner]) {
+                    let name = self.drawing.vertices()[to].name.clone();
+                    let close = self.drawing.vertex(&format!("{name} (close)"), &name, Shape::Plain);
+                    self.drawing.edge(close, to);
+                    self.drawing.edge(close, from);
+                }
+            }
+        }
+    }
+
+    /// Everything in a module comes after its beginning and before its end; checks come last.
+    fn module(&mut self, module: &Arc<CompiledModule>) {
+        for check in module.checks.values() {
+            let name = within(&module.path, &format!("check.{}", check.name));
+            let expand = self.drawing.vertex(&format!("{name} (expand)"), &name, Shape::Plain);
+            let report = self.drawing.vertex(&format!("{name} (report)"), &name, Shape::Plain);
+            self.drawing.edge(expand, report);
+            let named = self.named(module, &check.references);
+            let data = check
+                .data
+                .iter()
+                .filter_map(|resource| self.place(&Node::Resource(module.path.clone(), resource.clone())));
+            for to in named.into_iter().chain(data).collect::<Vec<_>>() {
+                self.drawing.edge(expand, to);
+            }
+        }
+        if module.path.is_root() {
+            return;
+        }
+        let (Some(begin), Some(end)) =
+            (self.place(&Node::Expand(module.path.clone())), self.place(&Node::Close(module.path.clone())))
+        else {
+            return;
+        };
+        self.drawing.edge(end, begin);
+        let path = &module.path;
+        let variables = module.variables.keys().map(|name| Node::Variable(path.clone(), name.clone()));
+        let locals = module.locals.keys().map(|name| Node::Local(path.clone(), name.clone()));
+        let outputs = module.outputs.keys().map(|name| Node::Output(path.clone(), name.clone()));
+        let resources = module.resources.keys().map(|name| Node::Resource(path.clone(), name.clone()));
+        let calls = module.children.values().map(|child| Node::Expand(child.path.clone()));
+        let inside: Vec<Node> = variables.chain(locals).chain(outputs).chain(resources).chain(calls).collect();
+        for inner in inside.iter().filter_map(|node| self.place(node)).collect::<Vec<_>>() {
+            self.drawing.edge(inner, begin);
+            self.drawing.edge(end, inner);
+        }
+    }
+
+    /// The vertices that references lead to.
+    fn named(&mut self, module: &Arc<CompiledModule>, references: &[Reference]) -> Vec<usize> {
+        let path = &module.path;
+        let nodes = references.iter().filter_map(|reference| match &reference.subject {
+            Subject::Variable(name) => Some(Node::Variable(path.clone(), name.clone())),
+            Subject::Local(name) => Some(Node::Local(path.clone(), name.clone())),
+            Subject::Resource(resource) => Some(Node::Resource(path.clone(), resource.clone())),
+            Subject::Module(name, output) => {
+                let child = module.children.get(name)?;
+                Some(match output {
+                    Some(output) => Node::Output(child.path.clone(), output.clone()),
+                    None => Node::Close(child.path.clone()),
+                })
+            }
+            _ => None,
+        });
+        nodes.filter_map(|node| self.place(&node)).collect()
+    }
+
+    /// The vertex of a node, where the configuration has it.
+    fn place(&self, node: &Node) -> Option<usize> {
+        self.places.get(self.graph.position(node)?).copied().flatten()
+    }
+}

@@ -1,0 +1,184 @@
+//! An evaluation that stays open: questions about the root module, one after the other, as the console asks them.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::console::INPUT_NAME;
+use weft_expressions::type_text::type_text;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::Position;
+use weft_graph_format::value::Value;
+use weft_syntax::{ExprKind, Expression};
+
+use super::calls::ModuleNode;
+use super::scope::Repeated;
+use crate::Environment;
+use crate::config::{CompiledModule, Sources, references_of};
+use crate::glue::{Failed, GivenVariables, Glue};
+
+/// The function that only questions may call: it gives the type of its argument, as text that is no value.
+const TYPE: &str = "type";
+/// The function that questions may not call: there is no plan whose time it could tell.
+const PLAN_TIME: &str = "plantimestamp";
+
+/// An evaluation that stays open. It ends when it is dropped.
+pub struct Session {
+    root: Arc<ModuleNode>,
+}
+
+/// What a question came to.
+#[derive(Debug)]
+pub struct Answer {
+    /// What is answered; none when something is wrong.
+    pub said: Option<Said>,
+    /// What there is to say about the question.
+    pub problems: Vec<Diagnostic>,
+    /// The text of the question, for the lines of problems.
+    pub sources: Sources,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// A value, with its marks.
+    Value(Value),
+    /// A type, as text.
+    Type(String),
+}
+
+impl Session {
+    /// Begins; nothing is evaluated yet. Problems go to `glue`.
+    ///
+    /// # Errors
+    /// When the configuration as a whole cannot be evaluated.
+    pub fn begin(
+        root: Arc<CompiledModule>,
+        glue: Arc<dyn Glue>,
+        environment: Environment,
+        given: GivenVariables,
+    ) -> Result<Session, Failed> {
+        super::begin(root, glue, environment, given).map(|root| Session { root })
+    }
+
+    /// Evaluates everything that the purpose asks for, so that its problems are known before the first question.
+    ///
+    /// # Errors
+    /// When anything failed. Questions may be asked all the same.
+    pub async fn everything(&self) -> Result<(), Failed> {
+        self.root.everything().await
+    }
+
+    /// Evaluates a text in the root module.
+    pub async fn ask(&self, text: &str) -> Answer {
+        let (expression, problems) = weft_syntax::parse_expression(INPUT_NAME, Arc::from(text), Position::START);
+        let sources = Sources::from([(SmolStr::new_static(INPUT_NAME), expression.tree.clone())]);
+        if has_errors(&problems) {
+            return Answer { said: None, problems, sources };
+        }
+        let (said, problems) = match self.evaluated(&expression).await {
+            Ok((said, problems)) => (Some(said), problems),
+            Err(problems) => (None, problems),
+        };
+        Answer { said, problems, sources }
+    }
+
+    async fn evaluated(&self, expression: &Expression) -> Result<(Said, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let asked = type_question(expression);
+        let inner = asked.as_ref().unwrap_or(expression);
+        let misplaced = misplaced_calls(inner);
+        if !misplaced.is_empty() {
+            return Err(misplaced);
+        }
+        let mut problems = Vec::new();
+        let references = references_of(inner, &mut problems);
+        problems.extend(super::references::check_loose(&self.root.evaluation, &self.root.config, &references).await);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        let Ok(scope) = self.root.scope(&references, &Repeated::default()).await else {
+            let missing = "Something that this expression names could not be evaluated: see the problems above.";
+            return Err(vec![Diagnostic::error("No value", missing).at(inner.range())]);
+        };
+        let (value, found) = weft_expressions::evaluate::evaluate(inner, &scope);
+        problems.extend(found);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        let said = if asked.is_some() { Said::Type(type_text(&value.unmark_deep().0)) } else { Said::Value(value) };
+        Ok((said, problems))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.root.release();
+    }
+}
+
+/// The argument of `type(...)`, where that is all that is asked: in parentheses or a template around it alone, too.
+fn type_question(expression: &Expression) -> Option<Expression> {
+    let mut here = expression.clone();
+    loop {
+        let next = match here.kind() {
+            ExprKind::Parentheses { inner } => *inner,
+            ExprKind::TemplateWrap { inner, .. } => *inner,
+            ExprKind::Call(call) if is(&call.name, TYPE) && call.arguments.len() == 1 && !call.expand_final => {
+                return call.arguments.first().map(|argument| here.child(*argument));
+            }
+            _ => return None,
+        };
+        here = here.child(next);
+    }
+}
+
+fn is(name: &str, function: &str) -> bool {
+    name.strip_prefix("core::").unwrap_or(name) == function
+}
+
+/// Calls that have no place in a question, or none where they stand.
+fn misplaced_calls(expression: &Expression) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut pending = vec![expression.id];
+    while let Some(id) = pending.pop() {
+        let node = expression.tree.node(id);
+        if let ExprKind::Call(call) = &node.kind {
+            let at = expression.tree.range(call.name_span);
+            if is(&call.name, TYPE) {
+                let (summary, detail) = match call.arguments.len() {
+                    0 => ("Not enough function arguments", "type(...) takes one argument: what has the type."),
+                    1 => (
+                        "Invalid use of type function",
+                        "type(...) gives no value, so nothing can be made from its result: ask for it alone.",
+                    ),
+                    _ => ("Too many function arguments", "type(...) takes one argument: what has the type."),
+                };
+                found.push(Diagnostic::error(summary, detail).at(at));
+            } else if is(&call.name, PLAN_TIME) {
+                let detail = "There is no function plantimestamp here: no plan is made whose time it could tell.";
+                found.push(Diagnostic::error("Call to unknown function", detail).at(at));
+            }
+        }
+        node.kind.for_each_child(|child| pending.push(child));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_for_a_type() {
+        let asked = |text: &str| {
+            let (expression, _) = weft_syntax::parse_expression("x", Arc::from(text), Position::START);
+            (type_question(&expression).map(|inner| inner.text().to_owned()), misplaced_calls(&expression).len())
+        };
+        assert_eq!(asked("type(1)").0.as_deref(), Some("1"));
+        assert_eq!(asked("(core::type([1]))").0.as_deref(), Some("[1]"));
+        assert_eq!(asked("\"${type(x)}\"").0.as_deref(), Some("x"));
+        assert_eq!(asked("[type(1)]"), (None, 1));
+        assert_eq!(asked("type()"), (None, 1));
+        assert_eq!(asked("\"a${type(1)}\""), (None, 1));
+        assert_eq!(asked("plantimestamp()"), (None, 1));
+    }
+}

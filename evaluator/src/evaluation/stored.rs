@@ -1,0 +1,108 @@
+//! What an inspection sees: objects as state has them, and named values over these.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use weft_graph_format::address::{InstanceKey, ResourceMode};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::calls::ModuleNode;
+use super::instances::{Instances, MOST_INSTANCES};
+use crate::config::{Repetition, ResourceBlock};
+use crate::glue::Failed;
+
+impl ModuleNode {
+    /// The value of a resource as state has it, in the shape that its repetition gives it.
+    pub(super) async fn stored(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Instances>, Failed> {
+        let schema = self.schema_of(block).await?;
+        let whole = match block.resource.mode {
+            ResourceMode::Ephemeral => Value::unknown(Type::Dynamic).mark(&Marks::EPHEMERAL),
+            ResourceMode::Managed | ResourceMode::Data => {
+                let source = self.config.provider_source(&block.provider_local_name());
+                let resource = self.absolute(&block.resource);
+                let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
+                in_shape_of(&block.repetition, objects)
+            }
+        };
+        Ok(Arc::new(Instances { whole }))
+    }
+
+    /// Evaluates the variables, locals and outputs of this module and below.
+    pub(super) async fn named_values(self: &Arc<Self>) -> Result<(), Failed> {
+        let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
+        pending.extend(self.config.variables.keys().map(|name| self.variable(name).map(|r| r.map(|_| ())).boxed()));
+        pending.extend(self.config.locals.keys().map(|name| self.local(name).map(|r| r.map(|_| ())).boxed()));
+        pending.extend(self.config.outputs.keys().map(|name| self.output(name).map(|r| r.map(|_| ())).boxed()));
+        let calls: Vec<_> = self.config.children.keys().map(|name| self.call(name)).collect();
+        let mut failed = false;
+        for call in calls {
+            match call.await {
+                Ok(instances) => pending.extend(instances.nodes.values().map(|child| child.everything())),
+                Err(Failed) => failed = true,
+            }
+        }
+        for one in pending {
+            failed |= one.await.is_err();
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+}
+
+/// Objects of a resource as references see them. Of a resource that state knows nothing of, nothing is known.
+fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>) -> Value {
+    let unknown = || Value::unknown(Type::Dynamic);
+    if objects.is_empty() {
+        return unknown();
+    }
+    match repetition {
+        Repetition::Single | Repetition::Enabled(_) => {
+            let only = objects.into_iter().find(|(key, _)| *key == InstanceKey::None);
+            only.map_or_else(unknown, |(_, value)| value)
+        }
+        Repetition::Count(_) => {
+            let mut items = Vec::new();
+            for (key, value) in objects {
+                let InstanceKey::Int(index) = key else { continue };
+                let Some(index) = usize::try_from(index).ok().filter(|_| index < MOST_INSTANCES) else { continue };
+                if items.len() <= index {
+                    items.resize_with(index + 1, unknown);
+                }
+                items[index] = value;
+            }
+            Value::tuple(items)
+        }
+        Repetition::ForEach(_) => Value::object(objects.into_iter().filter_map(|(key, value)| match key {
+            InstanceKey::String(key) => Some((key, value)),
+            InstanceKey::None | InstanceKey::Int(_) => None,
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_syntax::parse_expression;
+
+    fn repetition(make: fn(weft_syntax::Expression) -> Repetition) -> Repetition {
+        make(parse_expression("x", std::sync::Arc::from("1"), weft_graph_format::source::Position::START).0)
+    }
+
+    #[test]
+    fn shapes() {
+        let unknown = Value::unknown(Type::Dynamic);
+        let one = || Value::string("one");
+        assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
+        assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
+        // An object of former days, when the resource was repeated.
+        assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::Int(0), one())]), unknown);
+        let count = repetition(Repetition::Count);
+        let gap = in_shape_of(&count, vec![(InstanceKey::Int(1), one()), (InstanceKey::Int(u64::MAX), one())]);
+        assert_eq!(gap, Value::tuple(vec![unknown, one()]));
+        let each = repetition(Repetition::ForEach);
+        let object = in_shape_of(&each, vec![(InstanceKey::None, one()), (InstanceKey::String("k".into()), one())]);
+        assert_eq!(object, Value::object([("k", one())]));
+    }
+}

@@ -1,0 +1,45 @@
+//! The JSON syntax of the language.
+//!
+//! A text becomes the same nodes that the native syntax has: objects, tuples, literals, and strings as templates. What
+//! is missing in JSON is told by the reader: whether a property of a body is an argument or holds blocks ([`content`]),
+//! and whether a string is a template, a plain text, or stands for an expression (methods of
+//! [`Expression`](crate::Expression)). Source: the specification of HCL, "JSON Syntax".
+//!
+//! Reading order: [`scan`] tokens, [`parse`] nodes, [`string`] escapes and places, [`graft`] native syntax in strings,
+//! [`content`] bodies.
+
+mod content;
+mod graft;
+mod parse;
+mod scan;
+mod string;
+mod views;
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::body::BodyId;
+use crate::source::SourceFile;
+use crate::tree::{Root, Syntax, Tree};
+
+pub(crate) use content::{arguments, content, missing_of};
+pub(crate) use string::unescaped;
+
+/// Parses the text of a file.
+pub(crate) fn parse(source: SourceFile) -> (Tree, Vec<Diagnostic>) {
+    let source = Arc::new(source);
+    let mut parser = parse::JsonParser::new(&source);
+    let root = parser.file();
+    let parse::JsonParser { nodes, diagnostics, .. } = parser;
+    let root = Root::Body(BodyId(root.0));
+    let tree = Tree {
+        source: Arc::clone(&source),
+        tokens: Vec::new(),
+        expressions: nodes,
+        bodies: Vec::new(),
+        root,
+        syntax: Syntax::Json,
+    };
+    (tree, diagnostics)
+}

@@ -1,0 +1,229 @@
+//! Objects of JSON as bodies: which property is an argument and which holds blocks, only the reader can tell.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::body::{Attribute, Block, Body, BodyId, Label, Role};
+use crate::expression::{ExprId, ExprKind, ExprNode, KeyForm, Literal, Name, ObjectItem};
+use crate::source::Span;
+use crate::tree::Tree;
+
+/// The name of properties that are comments, in bodies only.
+const COMMENT: &str = "//";
+
+/// Summary of every value that is of another kind than is needed.
+const WRONG_KIND: &str = "Incorrect JSON value type";
+
+/// What a body comes to, and what is wrong with it.
+type Found = (Body, Vec<Diagnostic>);
+
+/// Where a value begins: its bracket, or all of what has none.
+fn start_of(node: &ExprNode) -> Span {
+    match node.kind {
+        ExprKind::Object { .. } | ExprKind::Tuple { .. } => {
+            let start = node.span.start;
+            Span::new(start, node.span.end.min(start.saturating_add(1)))
+        }
+        _ => node.span,
+    }
+}
+
+/// What a missing argument of a body is shown at: the closing brace of an object.
+pub(crate) fn missing_of(tree: &Tree, body: BodyId) -> Span {
+    let node = tree.node(ExprId(body.0));
+    match node.kind {
+        ExprKind::Object { .. } => Span::new(node.span.end.saturating_sub(1).max(node.span.start), node.span.end),
+        _ => start_of(node),
+    }
+}
+
+/// A property: its name, the place of that, and its value.
+struct Property<'tree> {
+    name: &'tree SmolStr,
+    span: Span,
+    value: ExprId,
+}
+
+impl Property<'_> {
+    fn name(&self) -> Name {
+        Name { text: self.name.clone(), span: self.span }
+    }
+}
+
+/// A reader of one body.
+struct Reader<'tree> {
+    tree: &'tree Tree,
+    body: Body,
+    problems: Vec<Diagnostic>,
+}
+
+/// Reads a body whose names are what `role` says. Of names without a role arguments are made.
+pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role<'a>) -> Found {
+    let mut reader = Reader::new(tree, body);
+    let mut seen = Seen::default();
+    for property in reader.properties(ExprId(body.0), None) {
+        match role(property.name) {
+            Role::Hidden => {}
+            Role::Argument => reader.argument(&property, "Duplicate argument", &mut seen),
+            Role::Unknown => reader.push(&property),
+            Role::Block(labels) => reader.blocks(&property, labels),
+        }
+    }
+    reader.finish()
+}
+
+/// Reads a body in which every name is an argument.
+pub(crate) fn arguments(tree: &Tree, body: BodyId, hidden: &dyn Fn(&str) -> bool) -> Found {
+    let mut reader = Reader::new(tree, body);
+    let mut seen = Seen::default();
+    let node = tree.node(ExprId(body.0));
+    let ExprKind::Object { items } = &node.kind else {
+        reader.report(start_of(node), "An object is needed here: each of its properties is an argument.");
+        return reader.finish();
+    };
+    for property in items.iter().filter_map(|item| property_of(tree, item)) {
+        if property.name != COMMENT && !hidden(property.name) {
+            reader.argument(&property, "Duplicate attribute definition", &mut seen);
+        }
+    }
+    reader.finish()
+}
+
+/// Arguments by name: where each was found first.
+type Seen = std::collections::BTreeMap<SmolStr, Span>;
+
+fn property_of<'tree>(tree: &'tree Tree, item: &'tree ObjectItem) -> Option<Property<'tree>> {
+    let KeyForm::Property(name) = &item.form else { return None };
+    Some(Property { name, span: tree.node(item.key).span, value: item.value })
+}
+
+impl<'tree> Reader<'tree> {
+    fn new(tree: &'tree Tree, body: BodyId) -> Reader<'tree> {
+        let span = tree.node(ExprId(body.0)).span;
+        Reader { tree, body: Body { span, ..Body::default() }, problems: Vec::new() }
+    }
+
+    fn finish(mut self) -> Found {
+        self.body.index();
+        (self.body, self.problems)
+    }
+
+    fn report(&mut self, span: Span, detail: &str) {
+        self.problems.push(Diagnostic::error(WRONG_KIND, detail).at(self.tree.range(span)));
+    }
+
+    /// The properties of an object, or of all objects of an array. A label's name says that labels are looked for.
+    fn properties(&mut self, id: ExprId, label: Option<&str>) -> Vec<Property<'tree>> {
+        let tree = self.tree;
+        let purpose = match label {
+            Some(label) => format!("to give the {label} label of a block"),
+            None => String::from("to hold arguments and blocks"),
+        };
+        let node = tree.node(id);
+        let mut found: Vec<Property<'tree>> = Vec::new();
+        match &node.kind {
+            ExprKind::Literal(Literal::Null) => {}
+            ExprKind::Object { items } => found.extend(items.iter().filter_map(|item| property_of(tree, item))),
+            ExprKind::Tuple { items } => {
+                for element in items {
+                    let inner = tree.node(*element);
+                    match &inner.kind {
+                        ExprKind::Object { items } => {
+                            found.extend(items.iter().filter_map(|item| property_of(tree, item)));
+                        }
+                        _ => self.report(start_of(inner), &format!("An object of JSON is needed here, {purpose}.")),
+                    }
+                }
+            }
+            _ => {
+                let detail = format!("An object of JSON or an array of objects is needed here, {purpose}.");
+                self.report(start_of(node), &detail);
+            }
+        }
+        if label.is_none() {
+            found.retain(|property| property.name != COMMENT);
+        }
+        found
+    }
+
+    /// An argument that may be there once.
+    fn argument(&mut self, property: &Property<'_>, twice: &str, seen: &mut Seen) {
+        let whole = property.span.through(self.tree.node(property.value).span);
+        if let Some(first) = seen.get(property.name) {
+            let first = self.tree.range(*first);
+            let detail = format!(
+                "The argument {:?} is at {}:{} already: it can be set once.",
+                property.name.as_str(),
+                first.file,
+                first.start.line
+            );
+            let problem = Diagnostic::error(twice, detail).at(self.tree.range(property.span));
+            self.problems.push(problem.within(self.tree.range(whole)));
+            return;
+        }
+        seen.insert(property.name.clone(), property.span);
+        self.push(property);
+    }
+
+    fn push(&mut self, property: &Property<'_>) {
+        let value = self.tree.node(property.value).span;
+        self.body.attributes.push(Attribute {
+            name: property.name(),
+            equals_span: Span::new(property.span.end, value.start.max(property.span.end)),
+            expression: property.value,
+            span: property.span.through(value),
+        });
+    }
+
+    /// The blocks of a property: a level of objects for each label, then an object for a block or an array of them.
+    fn blocks(&mut self, property: &Property<'_>, wanted: &[&str]) {
+        let block_type = property.name();
+        let mut pending = vec![(property.value, Vec::<Label>::new())];
+        while let Some((id, labels)) = pending.pop() {
+            let Some(label) = wanted.get(labels.len()) else {
+                self.block(&block_type, labels, id);
+                continue;
+            };
+            let inner = self.properties(id, Some(label));
+            if inner.is_empty() {
+                let detail = format!(
+                    "A property is needed here whose name is the {label} of a {:?} block.",
+                    block_type.text.as_str()
+                );
+                let place = self.tree.range(start_of(self.tree.node(id)));
+                self.problems.push(Diagnostic::error("Missing block label", detail).at(place));
+            }
+            pending.extend(inner.into_iter().rev().map(|property| {
+                let mut labels = labels.clone();
+                labels.push(Label { text: property.name.clone(), span: property.span, quoted: true });
+                (property.value, labels)
+            }));
+        }
+    }
+
+    fn block(&mut self, block_type: &Name, labels: Vec<Label>, id: ExprId) {
+        let node = self.tree.node(id);
+        let open = start_of(node);
+        let close = Span::new(node.span.end.saturating_sub(1).max(open.start), node.span.end);
+        let one = |body: ExprId| Block {
+            block_type: block_type.clone(),
+            labels: labels.clone(),
+            body: BodyId(body.0),
+            header_span: open,
+            open_span: open,
+            close_span: close,
+        };
+        match &node.kind {
+            ExprKind::Literal(Literal::Null) => {}
+            ExprKind::Object { .. } => self.body.blocks.push(one(id)),
+            ExprKind::Tuple { items } => self.body.blocks.extend(items.iter().map(|item| one(*item))),
+            _ => {
+                let detail = format!(
+                    "An object of JSON is needed here, or an array of objects: the contents of {:?} blocks.",
+                    block_type.text.as_str()
+                );
+                self.report(start_of(node), &detail);
+            }
+        }
+    }
+}

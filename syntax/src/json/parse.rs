@@ -1,0 +1,477 @@
+//! Tokens of JSON to the nodes of expressions: objects, tuples, literals, and strings as templates.
+//!
+//! A loop over a stack of open objects and arrays; nothing recurses. What is wrong with a value is said once and leaves
+//! a hole; the parser then goes on behind what seems to be the end of the value, as OpenTofu's does, so that the same
+//! problems are found in the same places (source: the JSON parser of HCL).
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::graft::Parsed;
+use super::scan::{JsonToken, Scanner};
+use super::string::{Decoded, decode, is_template};
+use crate::MAX_NESTING;
+use crate::expression::{
+    ExprId, ExprKind, ExprNode, KeyForm, Literal, ObjectItem, Template, TemplateForm, TemplatePart, UnaryOperator,
+};
+use crate::parser::Goal;
+use crate::source::{SourceFile, Span, offset};
+
+/// How values begin, for messages.
+const BEGINNINGS: &str = "A value of JSON begins with a brace, a bracket, a digit, a quote, or is a keyword.";
+
+/// An object or an array that is not closed yet.
+enum Frame {
+    /// What an object holds so far, and the key that waits for its value.
+    Object { open: Span, items: Vec<ObjectItem>, key: Option<(ExprId, KeyForm)> },
+    /// What an array holds so far.
+    Array { open: Span, items: Vec<ExprId> },
+}
+
+/// What is to be read next.
+enum Want {
+    /// A value.
+    Value,
+    /// A property of the innermost object, or its end.
+    Property,
+    /// An element of the innermost array, or its end.
+    Element,
+    /// Nothing: a value was read.
+    Done(ExprId),
+}
+
+pub(super) struct JsonParser<'source> {
+    source: &'source SourceFile,
+    scanner: Scanner<'source>,
+    frames: Vec<Frame>,
+    pub(super) nodes: Vec<ExprNode>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Nesting went beyond the limit: the rest of the text is not looked at.
+    too_deep: bool,
+}
+
+impl<'source> JsonParser<'source> {
+    pub(super) fn new(source: &'source SourceFile) -> JsonParser<'source> {
+        JsonParser {
+            source,
+            scanner: Scanner::new(source.text()),
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            diagnostics: Vec::new(),
+            too_deep: false,
+        }
+    }
+
+    /// Reads the whole text as the value of a file.
+    pub(super) fn file(&mut self) -> ExprId {
+        let root = self.value();
+        if self.too_deep {
+            return self.nothing();
+        }
+        if self.diagnostics.is_empty() && self.scanner.peek() != JsonToken::End {
+            let place = self.scanner.place();
+            self.report(place, "Extraneous data after value", "The value of this file ends before this.");
+        }
+        let node = self.nodes.get(root.index());
+        if matches!(node, Some(ExprNode { kind: ExprKind::Object { .. } | ExprKind::Tuple { .. }, .. })) {
+            return root;
+        }
+        let begins = node.map_or(Span::empty(0), |node| node.span);
+        self.report(
+            begins,
+            "Root value must be object",
+            "A file in JSON syntax is one object, or an array of objects: everything that it configures is in there.",
+        );
+        self.nothing()
+    }
+
+    /// An object without properties in place of a file that is none, so that nothing more is said of it.
+    fn nothing(&mut self) -> ExprId {
+        self.add(ExprKind::Object { items: Vec::new() }, Span::empty(0))
+    }
+
+    fn value(&mut self) -> ExprId {
+        let mut want = Want::Value;
+        loop {
+            want = match want {
+                Want::Value => self.begin(),
+                Want::Property => self.property(),
+                Want::Element => match self.scanner.peek() {
+                    JsonToken::CloseBracket => self.close(),
+                    _ => Want::Value,
+                },
+                Want::Done(id) => match self.frames.pop() {
+                    None => return id,
+                    Some(Frame::Object { open, items, key }) => self.object_got(open, items, key, id),
+                    Some(Frame::Array { open, items }) => self.array_got(open, items, id),
+                },
+            };
+        }
+    }
+
+    fn add(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        let id = ExprId(offset(self.nodes.len()));
+        self.nodes.push(ExprNode { kind, span });
+        id
+    }
+
+    fn hole(&mut self, span: Span) -> Want {
+        Want::Done(self.add(ExprKind::Error, span))
+    }
+
+    fn report(&mut self, span: Span, summary: &str, detail: &str) {
+        if !self.too_deep {
+            self.diagnostics.push(Diagnostic::error(summary, detail).at(self.source.range(span)));
+        }
+    }
+
+    /// The first token of a value; the whole value where that is one token.
+    fn begin(&mut self) -> Want {
+        let place = self.scanner.place();
+        let summary = match self.scanner.peek() {
+            kind @ (JsonToken::OpenBrace | JsonToken::OpenBracket) => {
+                self.scanner.take();
+                return self.open(kind, place);
+            }
+            JsonToken::Number => {
+                self.scanner.take();
+                return self.number(place);
+            }
+            JsonToken::String => {
+                self.scanner.take();
+                return self.string(place);
+            }
+            JsonToken::Keyword => {
+                self.scanner.take();
+                return self.keyword(place);
+            }
+            JsonToken::End => {
+                self.report(place, "Missing value", "The text ends where a value is needed.");
+                return self.hole(place);
+            }
+            JsonToken::CloseBrace => "Missing JSON value",
+            JsonToken::CloseBracket => "Missing array element value",
+            _ => "Invalid start of value",
+        };
+        self.report(place, summary, BEGINNINGS);
+        self.hole(place)
+    }
+
+    fn open(&mut self, kind: JsonToken, open: Span) -> Want {
+        if self.frames.len() >= MAX_NESTING {
+            let detail = format!("Objects and arrays can be nested {MAX_NESTING} levels deep at most.");
+            self.report(open, "Nesting too deep", &detail);
+            self.too_deep = true;
+            while self.scanner.peek() != JsonToken::End {
+                self.scanner.take();
+            }
+            self.frames.clear();
+            return self.hole(open);
+        }
+        if kind == JsonToken::OpenBrace {
+            self.frames.push(Frame::Object { open, items: Vec::new(), key: None });
+            return Want::Property;
+        }
+        self.frames.push(Frame::Array { open, items: Vec::new() });
+        Want::Element
+    }
+
+    /// The closing bracket of the innermost object or array is next.
+    fn close(&mut self) -> Want {
+        let (_, close) = self.scanner.take();
+        match self.frames.pop() {
+            Some(Frame::Object { open, items, .. }) => {
+                Want::Done(self.add(ExprKind::Object { items }, open.through(close)))
+            }
+            Some(Frame::Array { open, items }) => Want::Done(self.add(ExprKind::Tuple { items }, open.through(close))),
+            None => self.hole(close),
+        }
+    }
+
+    /// The key of a property with its colon, or the end of the object.
+    fn property(&mut self) -> Want {
+        if self.scanner.peek() == JsonToken::CloseBrace {
+            return self.close();
+        }
+        // A key is a value like any other; that it is a string is seen to when it is there.
+        Want::Value
+    }
+
+    /// A value within an object was read: a key where none waits, otherwise the value of the waiting key.
+    fn object_got(
+        &mut self,
+        open: Span,
+        mut items: Vec<ObjectItem>,
+        key: Option<(ExprId, KeyForm)>,
+        id: ExprId,
+    ) -> Want {
+        let Some((key, form)) = key else { return self.key(open, items, id) };
+        items.push(ObjectItem { key, form, value: id });
+        match self.scanner.peek() {
+            JsonToken::Comma => {
+                let (_, comma) = self.scanner.take();
+                if self.scanner.peek() == JsonToken::CloseBrace {
+                    self.report(
+                        comma,
+                        "Trailing comma in object",
+                        "In JSON no comma follows the last property of an object.",
+                    );
+                    return self.hole(open);
+                }
+            }
+            JsonToken::End => {
+                self.report(open, "Unclosed object", "This object of JSON has no closing brace.");
+                return self.hole(open);
+            }
+            JsonToken::CloseBracket => {
+                let (_, bracket) = self.scanner.take();
+                self.report(
+                    bracket,
+                    "Mismatched braces",
+                    "An object of JSON ends with a brace, and this is a bracket.",
+                );
+                return self.hole(open);
+            }
+            JsonToken::CloseBrace => {}
+            _ => {
+                self.skip_object();
+                let place = self.scanner.place();
+                self.report(
+                    place,
+                    "Missing attribute seperator comma",
+                    "Properties of an object are separated by commas, and one is missing before this.",
+                );
+                return self.hole(open);
+            }
+        }
+        self.frames.push(Frame::Object { open, items, key: None });
+        Want::Property
+    }
+
+    fn key(&mut self, open: Span, items: Vec<ObjectItem>, id: ExprId) -> Want {
+        let span = self.nodes.get(id.index()).map_or(open, |node| node.span);
+        let name = match self.source.slice(span) {
+            text if text.starts_with('"') => decode(text, span.start).ok().map(|decoded| decoded.text.into()),
+            _ => None,
+        };
+        let Some(name) = name else {
+            self.report(
+                Span::new(span.start, span.start.saturating_add(1).min(span.end)),
+                "Invalid object property name",
+                "The name of a property of JSON is a string, in double quotes.",
+            );
+            return self.hole(open);
+        };
+        if self.scanner.peek() != JsonToken::Colon {
+            let (kind, place) = self.scanner.take();
+            self.skip_object_from(kind);
+            let (summary, detail) = match kind {
+                JsonToken::CloseBrace | JsonToken::Comma => (
+                    "Missing object value",
+                    "A property has a value, behind a colon. Elements without names go into an array.",
+                ),
+                JsonToken::Equals => {
+                    ("Missing property value colon", "JSON writes a colon between name and value, no equals sign.")
+                }
+                _ => {
+                    ("Missing property value colon", "A colon is needed between the name of a property and its value.")
+                }
+            };
+            self.report(place, summary, detail);
+            return self.hole(open);
+        }
+        self.scanner.take();
+        self.frames.push(Frame::Object { open, items, key: Some((id, KeyForm::Property(name))) });
+        Want::Value
+    }
+
+    fn array_got(&mut self, open: Span, mut items: Vec<ExprId>, id: ExprId) -> Want {
+        items.push(id);
+        match self.scanner.peek() {
+            JsonToken::Comma => {
+                let (_, comma) = self.scanner.take();
+                if self.scanner.peek() == JsonToken::CloseBracket {
+                    self.report(
+                        comma,
+                        "Trailing comma in array",
+                        "In JSON no comma follows the last element of an array.",
+                    );
+                    return self.hole(open);
+                }
+            }
+            JsonToken::Colon => {
+                self.skip_array();
+                let place = self.scanner.place();
+                self.report(
+                    place,
+                    "Invalid array value",
+                    "Elements of an array have no names, so no colon stands there.",
+                );
+                return self.hole(open);
+            }
+            JsonToken::End => {
+                self.report(open, "Unclosed object", "This array of JSON has no closing bracket.");
+                return self.hole(open);
+            }
+            JsonToken::CloseBrace => {
+                let place = self.scanner.place();
+                self.skip_array();
+                self.report(place, "Mismatched brackets", "An array of JSON ends with a bracket, and this is a brace.");
+                return self.hole(open);
+            }
+            JsonToken::CloseBracket => {}
+            _ => {
+                self.skip_array();
+                let place = self.scanner.place();
+                self.report(
+                    place,
+                    "Missing attribute seperator comma",
+                    "Elements of an array are separated by commas, and one is missing before this.",
+                );
+                return self.hole(open);
+            }
+        }
+        self.frames.push(Frame::Array { open, items });
+        Want::Element
+    }
+
+    fn skip_object(&mut self) {
+        let (kind, _) = self.scanner.take();
+        self.skip_object_from(kind);
+    }
+
+    /// Goes on behind the closing brace of what is open, or behind that of an object within it.
+    fn skip_object_from(&mut self, first: JsonToken) {
+        self.skip(first, JsonToken::OpenBrace, JsonToken::CloseBrace);
+    }
+
+    fn skip_array(&mut self) {
+        let (kind, _) = self.scanner.take();
+        self.skip(kind, JsonToken::OpenBracket, JsonToken::CloseBracket);
+    }
+
+    /// Takes tokens up to the closing one that leaves one or none open, `first` having been taken already.
+    fn skip(&mut self, first: JsonToken, open: JsonToken, close: JsonToken) {
+        let mut depth = 1_usize;
+        let mut kind = first;
+        while kind != JsonToken::End {
+            if kind == open {
+                depth += 1;
+            } else if kind == close {
+                depth = depth.saturating_sub(1);
+                if depth <= 1 {
+                    return;
+                }
+            }
+            (kind, _) = self.scanner.take();
+        }
+    }
+
+    fn number(&mut self, span: Span) -> Want {
+        let text = self.source.slice(span);
+        if !is_number(text.as_bytes()) {
+            self.report(span, "Invalid JSON number", "This is not how a number is written in JSON.");
+            return self.hole(span);
+        }
+        let (digits, negative) = match text.strip_prefix('-') {
+            Some(digits) => (digits, true),
+            None => (text, false),
+        };
+        let behind = span.start.saturating_add(u32::from(negative));
+        let literal = ExprKind::Literal(Literal::Number(digits.into()));
+        let operand = self.add(literal, Span::new(behind, span.end));
+        if !negative {
+            return Want::Done(operand);
+        }
+        let operator_span = Span::new(span.start, behind);
+        Want::Done(self.add(ExprKind::Unary { operator: UnaryOperator::Negate, operator_span, operand }, span))
+    }
+
+    fn keyword(&mut self, span: Span) -> Want {
+        let literal = match self.source.slice(span) {
+            "true" => Literal::Bool(true),
+            "false" => Literal::Bool(false),
+            "null" => Literal::Null,
+            other => {
+                let lower = other.to_ascii_lowercase();
+                let meant = ["true", "false", "null"].into_iter().find(|word| {
+                    let begins = lower.len() >= 2 && (word.starts_with(&lower) || lower.starts_with(*word));
+                    begins || (lower.len() == word.len() && differences(&lower, word) <= 1)
+                });
+                let hint = meant.map(|word| format!(" Did you mean {word:?}?")).unwrap_or_default();
+                let detail = format!("{other:?} is none of the keywords of JSON: true, false and null.{hint}");
+                self.report(span, "Invalid JSON keyword", &detail);
+                return self.hole(span);
+            }
+        };
+        Want::Done(self.add(ExprKind::Literal(literal), span))
+    }
+
+    fn string(&mut self, span: Span) -> Want {
+        let decoded = match decode(self.source.slice(span), span.start) {
+            Ok(decoded) => decoded,
+            Err(wrong) => {
+                let at = span.start.saturating_add(wrong);
+                let subject = self.source.range(Span::new(at, at.saturating_add(1)));
+                let detail = "A string of JSON ends with a quote on the same line, and a backslash begins one of the \
+                              escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX.";
+                let problem = Diagnostic::error("Invalid JSON string", detail).at(subject);
+                self.diagnostics.push(problem.within(self.source.range(span)));
+                return self.hole(span);
+            }
+        };
+        if is_template(&decoded.text) {
+            let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.frames.len());
+            // A string need not be a template: whoever takes it for one asks what is wrong with it.
+            return match parsed.problems.is_empty() {
+                true => Want::Done(parsed.append(&mut self.nodes, span)),
+                false => self.hole(span),
+            };
+        }
+        Want::Done(self.add(plain_string(&decoded, span), span))
+    }
+}
+
+/// A string that stands at `span` as a template of nothing but text.
+pub(super) fn plain_string(decoded: &Decoded<'_>, span: Span) -> ExprKind {
+    let inside = Span::new(span.start.saturating_add(1), span.end.saturating_sub(1));
+    let parts = match decoded.text.is_empty() {
+        true => Vec::new(),
+        false => vec![TemplatePart::Literal { text: decoded.text.as_ref().into(), span: inside }],
+    };
+    ExprKind::Template(Template { form: TemplateForm::Bare, parts })
+}
+
+/// How many characters of two words of one length differ.
+fn differences(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count()
+}
+
+/// Whether a text is a number of JSON: digits without a needless zero, perhaps a sign, a fraction and an exponent.
+fn is_number(bytes: &[u8]) -> bool {
+    let digits = |from: &[u8]| from.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut rest = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest.starts_with(b"0")) {
+        return false;
+    }
+    rest = rest.get(whole..).unwrap_or_default();
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = fraction.get(length..).unwrap_or_default();
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent = match exponent {
+            [b'+' | b'-', unsigned @ ..] => unsigned,
+            unsigned => unsigned,
+        };
+        let length = digits(exponent);
+        if length == 0 {
+            return false;
+        }
+        rest = exponent.get(length..).unwrap_or_default();
+    }
+    rest.is_empty()
+}

@@ -1,0 +1,123 @@
+//! JSON text to tokens, one at a time.
+//!
+//! The scanner is more tolerant than JSON: what looks like a number, a string or a keyword is one token, and whoever
+//! reads it says what is wrong with it. A character that begins nothing ends the text.
+
+use crate::source::{Span, offset};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JsonToken {
+    /// `{`
+    OpenBrace,
+    /// `}`
+    CloseBrace,
+    /// `[`
+    OpenBracket,
+    /// `]`
+    CloseBracket,
+    /// `,`
+    Comma,
+    /// `:`
+    Colon,
+    /// `=`, which other languages write for the colon.
+    Equals,
+    /// From a quote to the next that is not escaped, or to the end of the line.
+    String,
+    /// Digits, signs, dots and exponents in any order.
+    Number,
+    /// Letters.
+    Keyword,
+    /// Anything else.
+    Invalid,
+    /// The end of the text; empty.
+    End,
+}
+
+/// Where the scanner is.
+pub(super) struct Scanner<'text> {
+    text: &'text str,
+    at: usize,
+    /// The token that comes next.
+    next: (JsonToken, Span),
+}
+
+impl<'text> Scanner<'text> {
+    /// A scanner at the beginning of a text. A byte order mark is passed over.
+    pub(super) fn new(text: &'text str) -> Scanner<'text> {
+        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let mut scanner = Scanner { text, at, next: (JsonToken::End, Span::empty(0)) };
+        scanner.next = scanner.scan();
+        scanner
+    }
+
+    /// The next token.
+    pub(super) fn peek(&self) -> JsonToken {
+        self.next.0
+    }
+
+    /// Where the next token stands.
+    pub(super) fn place(&self) -> Span {
+        self.next.1
+    }
+
+    /// Takes the next token. The end is there again and again.
+    pub(super) fn take(&mut self) -> (JsonToken, Span) {
+        let taken = self.next;
+        if taken.0 != JsonToken::End {
+            self.next = self.scan();
+        }
+        taken
+    }
+
+    fn scan(&mut self) -> (JsonToken, Span) {
+        let bytes = self.text.as_bytes();
+        let rest = |from: usize| bytes.get(from..).unwrap_or_default();
+        self.at += rest(self.at).iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        let here = rest(self.at);
+        let (kind, length) = match here.first() {
+            None => (JsonToken::End, 0),
+            Some(b'{') => (JsonToken::OpenBrace, 1),
+            Some(b'}') => (JsonToken::CloseBrace, 1),
+            Some(b'[') => (JsonToken::OpenBracket, 1),
+            Some(b']') => (JsonToken::CloseBracket, 1),
+            Some(b',') => (JsonToken::Comma, 1),
+            Some(b':') => (JsonToken::Colon, 1),
+            Some(b'=') => (JsonToken::Equals, 1),
+            Some(b'"') => (JsonToken::String, string_length(here)),
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => {
+                let part = |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'e' | b'E');
+                (JsonToken::Number, here.iter().take_while(part).count())
+            }
+            Some(b'a'..=b'z' | b'A'..=b'Z') => {
+                let part = |byte: &&u8| byte.is_ascii_alphabetic() || **byte == b'_';
+                (JsonToken::Keyword, here.iter().take_while(part).count())
+            }
+            Some(_) => {
+                let length = self.text.get(self.at..).and_then(|text| text.chars().next()).map_or(1, char::len_utf8);
+                (JsonToken::Invalid, length)
+            }
+        };
+        let start = self.at;
+        self.at = start + length;
+        if kind == JsonToken::Invalid {
+            // Nothing can be made of what follows a character without meaning.
+            self.text = self.text.get(..self.at).unwrap_or_default();
+        }
+        (kind, Span::new(offset(start), offset(start + length)))
+    }
+}
+
+/// Length of a string with its quotes; without the second one it ends before the first control character.
+fn string_length(bytes: &[u8]) -> usize {
+    let mut escaping = false;
+    for (at, byte) in bytes.iter().enumerate().skip(1) {
+        match byte {
+            b'"' if !escaping => return at + 1,
+            0..=31 => return at,
+            b'\\' => escaping = !escaping,
+            _ => escaping = false,
+        }
+    }
+    bytes.len()
+}

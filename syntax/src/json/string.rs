@@ -1,0 +1,164 @@
+//! Strings of JSON: their text, and where each byte of it was written.
+
+use std::borrow::Cow;
+
+use crate::source::{Span, offset};
+
+/// The text of a string, and the way back to the source.
+#[derive(Debug)]
+pub(super) struct Decoded<'text> {
+    /// The text, escapes resolved.
+    pub(super) text: Cow<'text, str>,
+    /// Where the first byte was written: behind the opening quote.
+    start: u32,
+    /// For each escape: the byte of the text behind it, and the byte of the source behind it. In order.
+    escapes: Vec<(u32, u32)>,
+}
+
+impl Decoded<'_> {
+    /// The byte of the source that a byte of the text was written at. What an escape stands for begins where the
+    /// escape begins, and ends where it ends.
+    pub(super) fn place(&self, at: u32) -> u32 {
+        let before = self.escapes.partition_point(|(text, _)| *text <= at);
+        match before.checked_sub(1).and_then(|last| self.escapes.get(last)) {
+            Some((text, source)) => source.saturating_add(at - text),
+            None => self.start.saturating_add(at),
+        }
+    }
+
+    /// The range of the source that a range of the text was written at.
+    pub(super) fn span(&self, span: Span) -> Span {
+        Span::new(self.place(span.start), self.place(span.end))
+    }
+}
+
+/// Whether a text is more as a template than itself.
+pub(super) fn is_template(text: &str) -> bool {
+    text.contains("${") || text.contains("%{")
+}
+
+/// Reads a string token that begins at `start` of the source, quotes included.
+///
+/// A lone half of a surrogate pair becomes U+FFFD, as every JSON reader of OpenTofu has it.
+///
+/// # Errors
+/// The byte of the token at which it stops being a JSON string.
+pub(super) fn decode(token: &str, start: u32) -> Result<Decoded<'_>, u32> {
+    let behind_quote = start.saturating_add(1);
+    let inner = match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => inner,
+        None => return Err(first_fault(token).unwrap_or(offset(token.len()))),
+    };
+    if !inner.contains('\\') {
+        return Ok(Decoded { text: Cow::Borrowed(inner), start: behind_quote, escapes: Vec::new() });
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut escapes = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = inner.get(at..).filter(|rest| !rest.is_empty()) {
+        let plain = rest.find('\\').unwrap_or(rest.len());
+        text.push_str(rest.get(..plain).unwrap_or_default());
+        at += plain;
+        let Some(escape) = inner.get(at..).filter(|rest| !rest.is_empty()) else { break };
+        // The quote stands before the text.
+        let (character, length) = read_escape(escape.as_bytes()).map_err(|wrong| offset(at + 1 + wrong))?;
+        text.push(character);
+        at += length;
+        escapes.push((offset(text.len()), behind_quote.saturating_add(offset(at))));
+    }
+    Ok(Decoded { text: Cow::Owned(text), start: behind_quote, escapes })
+}
+
+/// A part of a string without its quotes, escapes resolved; as it is when they are none.
+pub(crate) fn unescaped(part: &str) -> Cow<'_, str> {
+    if !part.contains('\\') {
+        return Cow::Borrowed(part);
+    }
+    let whole = decode(&format!("\"{part}\""), 0).ok().map(|decoded| decoded.text.into_owned());
+    whole.map_or(Cow::Borrowed(part), Cow::Owned)
+}
+
+/// The first escape of an unfinished string that is none.
+fn first_fault(token: &str) -> Option<u32> {
+    let bytes = token.as_bytes();
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        if *byte != b'\\' {
+            at += 1;
+            continue;
+        }
+        match read_escape(bytes.get(at..).unwrap_or_default()) {
+            Ok((_, length)) => at += length,
+            Err(wrong) => return Some(offset(at + wrong)),
+        }
+    }
+    None
+}
+
+/// The character that an escape stands for and the length of the escape; or the byte at which it is wrong.
+fn read_escape(bytes: &[u8]) -> Result<(char, usize), usize> {
+    let simple = match bytes.get(1) {
+        Some(b'"') => '"',
+        Some(b'\\') => '\\',
+        Some(b'/') => '/',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => {
+            let first = four_digits(bytes, 2)?;
+            if let 0xd800..0xdc00 = first
+                && bytes.get(6..8) == Some(b"\\u")
+                && let Ok(second @ 0xdc00..0xe000) = four_digits(bytes, 8)
+            {
+                let joined = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return Ok((char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
+            }
+            return Ok((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6));
+        }
+        _ => return Err(1),
+    };
+    Ok((simple, 2))
+}
+
+fn four_digits(bytes: &[u8], from: usize) -> Result<u32, usize> {
+    let mut value = 0;
+    for at in from..from + 4 {
+        let digit = bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16)).ok_or(at)?;
+        value = value * 16 + digit;
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_and_where_they_were_written() {
+        let token = r#""a\n\u00e9x\ud83d\ude00y""#;
+        let decoded = decode(token, 10).unwrap_or_else(|at| panic!("wrong at {at}"));
+        assert_eq!(decoded.text, "a\néx😀y");
+        let at = |needle: char| decoded.text.find(needle).map(offset).unwrap_or_default();
+        let written = |needle: &str| 10 + token.find(needle).map(offset).unwrap_or_default();
+        assert_eq!(decoded.place(at('a')), written("a"));
+        assert_eq!(decoded.place(at('\n')), written("\\n"));
+        assert_eq!(decoded.place(at('é')), written("\\u00e9"));
+        assert_eq!(decoded.place(at('x')), written("x"));
+        assert_eq!(decoded.place(at('😀')), written("\\ud83d"));
+        assert_eq!(decoded.place(at('y')), written("y"));
+        let both = decoded.span(Span::new(at('\n'), at('x')));
+        assert_eq!((both.start, both.end), (written("\\n"), written("x")));
+        let end = decoded.span(Span::new(at('😀'), at('y')));
+        assert_eq!(end.end, written("y"));
+    }
+
+    #[test]
+    fn what_is_no_string() {
+        for (token, wrong) in [(r#""a\qb""#, 3), (r#""\u12G4""#, 5), (r#""abc"#, 4), ("\"", 1), (r#""a\"#, 3)] {
+            assert_eq!(decode(token, 0).map(|found| found.text.into_owned()), Err(wrong), "{token}");
+        }
+        assert_eq!(decode(r#""\ud800x""#, 0).map(|found| found.text.into_owned()), Ok("\u{fffd}x".to_owned()));
+    }
+}
