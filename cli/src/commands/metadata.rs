@@ -115,13 +115,15 @@ mod tests {
         let of = |name: &str| {
             let mut found = document["function_signatures"][name].clone();
             if let Some(object) = found.as_object_mut() {
-                object.remove("description");
+                object.shift_remove("description");
                 for key in ["parameters", "variadic_parameter"] {
                     match object.get_mut(key) {
                         Some(Json::Array(all)) => {
-                            all.iter_mut().filter_map(Json::as_object_mut).for_each(|p| drop(p.remove("description")));
+                            all.iter_mut()
+                                .filter_map(Json::as_object_mut)
+                                .for_each(|p| drop(p.shift_remove("description")));
                         }
-                        Some(Json::Object(one)) => drop(one.remove("description")),
+                        Some(Json::Object(one)) => drop(one.shift_remove("description")),
                         _ => {}
                     }
                 }

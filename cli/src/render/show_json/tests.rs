@@ -78,7 +78,7 @@ fn a_create_with_unknown_and_sensitive_parts() {
         document["planned_values"]["root_module"],
         json!({"child_modules": [{"address": "module.m", "resources": [{
             "address": "module.m.lab_thing.a[0]", "mode": "managed", "type": "lab_thing", "name": "a", "index": 0,
-            "provider_name": "registry.opentofu.org/hashicorp/lab", "schema_version": 0,
+            "provider_name": "registry.opentofu.org/hashicorp/lab", "schema_version": SCHEMA_VERSION,
             "values": known, "sensitive_values": sensitive,
         }]}]})
     );
@@ -152,10 +152,10 @@ fn a_state_by_its_schema() {
     "resources": [{"module": "module.m[\"k\"].module.n", "mode": "managed", "type": "lab_thing", "name": "a",
         "provider": "provider[\"registry.opentofu.org/hashicorp/lab\"]",
         "instances": [
-            {"schema_version": 0, "status": "tainted", "dependencies": ["lab_thing.b"],
+            {"schema_version": SCHEMA_VERSION, "status": "tainted", "dependencies": ["lab_thing.b"],
              "attributes": {"id": "i", "secret": "s", "tags": ["x"],
                             "any": {"value": "DIGITS", "type": "number"}}},
-            {"schema_version": 0, "deposed": "0123abcd", "attributes": {"id": "old", "secret": null, "tags": null, "any": null}},
+            {"schema_version": SCHEMA_VERSION, "deposed": "0123abcd", "attributes": {"id": "old", "secret": null, "tags": null, "any": null}},
         ]}]});
     let Ok(state) =
         StateFile::parse(text.to_string().replace("\"DIGITS\"", "0.12345678901234567890123456789").as_bytes(), "test")
