@@ -50,6 +50,9 @@ pub struct Wishes {
     pub selected: Vec<(&'static str, String)>,
     /// Provider calls at a time.
     pub parallelism: usize,
+    /// Put the state that the plan was made from into it: for whoever shows the plan later, and for commands that want
+    /// nothing else. It is as large as the state.
+    pub prior_state: bool,
 }
 
 impl Wishes {
@@ -121,7 +124,8 @@ impl Wishes {
             (false, true) => UiMode::RefreshOnly,
             (false, false) => UiMode::Normal,
         };
-        Ok(Wishes { mode, refresh, replace, selected, parallelism: parallelism.unwrap_or(PARALLELISM) })
+        let (parallelism, prior_state) = (parallelism.unwrap_or(PARALLELISM), arguments.has("out"));
+        Ok(Wishes { mode, refresh, replace, selected, parallelism, prior_state })
     }
 }
 
@@ -360,7 +364,10 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         warnings,
         timestamp,
         places,
-        prior_state: prior_state::text(&snapshot, &refreshed, &found, &schemas, outputs),
+        prior_state: wishes
+            .prior_state
+            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, outputs))
+            .flatten(),
         ..Manifest::default()
     };
     let mut sources =

@@ -30,7 +30,7 @@ SECONDS = 120
 ADDRESS_SPACE = 12 << 30
 SIZES, PEER_SIZES, QUICK = (0, 1_000, 2_000, 10_000), (1_000, 2_000), (0, 1_000)
 # The best of so many: a busy machine only ever adds.
-TRIES = {0: 3, 1_000: 3, 2_000: 2, 10_000: 2}
+TRIES = 3
 # What can be told apart on a machine that does other things too: below it, growth is taken for this much.
 LEAST_SECONDS, LEAST_BYTES = 0.02, 4 << 20
 # Ten times the size may cost this many times as much.
@@ -298,7 +298,7 @@ def main():
             ours = {}
             for size in sizes:
                 best = {}
-                for _ in range(TRIES[size]):
+                for _ in range(TRIES):
                     costs = weft.costs(shape, size, work)
                     best = {step: costs[step].better(best.get(step)) for step in STEPS}
                 ours[size] = best

@@ -159,7 +159,8 @@ async fn imported(
         )));
     }
     let parallelism = invocation.arguments.count("parallelism");
-    let wishes = Wishes { parallelism: parallelism.unwrap_or(PARALLELISM), ..Wishes::default() };
+    let parallelism = parallelism.unwrap_or(PARALLELISM);
+    let wishes = Wishes { parallelism, prior_state: true, ..Wishes::default() };
     let made = loaded.plan(invocation, snapshot.clone(), &wishes).await?;
     if has_errors(&made.diagnostics) {
         return Err(made.diagnostics);

@@ -49,7 +49,7 @@ fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Too many command line arguments",
         "To refresh in another directory, use the global option -chdir.",
     )?;
-    let wishes = Wishes::read(invocation, false)?;
+    let wishes = Wishes { prior_state: true, ..Wishes::read(invocation, false)? };
     let loaded = Loaded::load(invocation, "Refresh", false)?;
     let outcome = block_on(refreshed(invocation, &loaded, &wishes));
     let (snapshot, said) =
