@@ -68,9 +68,10 @@ resource "terraform_data" "b" {{
 
 
 def chain(n):
+    # `range` gives 1,024 numbers at most.
     return {"main.tf": f"""
 resource "terraform_data" "a" {{
-  for_each = toset([for i in range({n}) : format("k%05d", i)])
+  for_each = toset(flatten([for i in range({n // 100}) : [for j in range(100) : format("k%03d-%02d", i, j)]]))
   input    = each.key
 }}
 resource "terraform_data" "b" {{
