@@ -61,6 +61,7 @@ fn operation(row: &OutlineRow) -> OutlineOperation {
         OperationKind::Check => "check",
         OperationKind::Record => "record",
         OperationKind::Depose => "depose",
+        OperationKind::Provision => "provision",
         _ => row.action.word(),
     };
     OutlineOperation {
@@ -81,6 +82,7 @@ fn kind(row: &OutlineRow) -> OperationKind {
         (Opcode::Depose, OperationKind::Depose),
         (Opcode::Forget, OperationKind::Forget),
         (Opcode::ReadData, OperationKind::Read),
+        (Opcode::Provision, OperationKind::Provision),
     ] {
         if row.is(opcode) {
             return kind;

@@ -184,6 +184,8 @@ pub struct Basis<'a> {
     pub workspace: SmolStr,
     /// The configuration.
     pub root: Arc<CompiledModule>,
+    /// What was said of it when it was loaded: whoever applies the plan is told too.
+    pub warnings: &'a [Diagnostic],
     /// Its variables.
     pub given: GivenVariables,
     /// The state.
@@ -361,7 +363,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         backend: basis.backend,
         claims,
         checks,
-        warnings,
+        warnings: basis.warnings.iter().cloned().chain(warnings).collect(),
         timestamp,
         places,
         prior_state: wishes
@@ -372,7 +374,8 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
     };
     let mut sources =
         SourceSnippets::of_graph(&graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
-    for place in manifest.places.values() {
+    let told = manifest.warnings.iter().filter_map(|warning| warning.subject.as_ref());
+    for place in manifest.places.values().chain(told) {
         let number = place.start.line;
         let tree = basis.sources.get(&place.file);
         let line = tree.and_then(|tree| tree.source().line(usize::try_from(number).ok()?.checked_sub(1)?));

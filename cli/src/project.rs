@@ -25,6 +25,8 @@ pub struct Project {
     pub root: Arc<CompiledModule>,
     /// There are no configuration files at all.
     pub empty: bool,
+    /// What was said of it when it was loaded.
+    pub warnings: Vec<Diagnostic>,
     /// What is wrong inside of called modules and between them, where that is told once they are installed.
     postponed: Vec<Diagnostic>,
 }
@@ -35,12 +37,13 @@ impl Project {
     /// # Errors
     /// What is wrong with it, warnings included; modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, mut problems) = Project::load_quietly(invocation);
+        let (mut project, mut problems) = Project::load_quietly(invocation);
         problems.extend(encryption(&project.root));
         if has_errors(&problems) {
             return Err(problems);
         }
         invocation.view.diagnostics(&problems);
+        project.warnings = problems;
         Ok(project)
     }
 
@@ -105,7 +108,7 @@ impl Project {
         };
         let (root, sources, problems) = load_tree_with(directory, &Installed::new(), &inputs);
         invocation.view.know(&sources);
-        (Project { root, empty, postponed: Vec::new() }, problems)
+        (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
     }
 
     /// As [`Project::load`], where there must be configuration files; `doing` is `Plan` or `Apply`.

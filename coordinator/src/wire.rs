@@ -118,6 +118,7 @@ fn object_write(write: proto::ObjectWrite) -> Result<ObjectWrite, FrameError> {
         Change::DeposeAs(key) => ObjectChange::DeposeAs(key),
         Change::RestoreFrom(key) => ObjectChange::RestoreFrom(key),
         Change::DeposedFrom(address) => ObjectChange::DeposedFrom(address),
+        Change::Untaint(_) => ObjectChange::Untaint,
     };
     let deposed = (!write.deposed.is_empty()).then_some(write.deposed);
     Ok(ObjectWrite { address: write.address, provider: write.provider, deposed, change })

@@ -171,6 +171,8 @@ pub enum ObjectChange {
     RestoreFrom(String),
     /// All deposed objects of this address belong to the written one from now on.
     DeposedFrom(String),
+    /// The current object is whole: it is no longer tainted.
+    Untaint,
 }
 
 /// What the evidence says.

@@ -151,8 +151,11 @@ impl Iteration {
                 error("for_each of a dynamic block cannot be null: use an empty collection for no blocks.")
             }
             Kind::Unknown(u) => match u.ty {
-                Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Map(_) => Ok(None),
-                _ => error("for_each of a dynamic block must be a list, set, map, tuple or object."),
+                Type::Bool | Type::Number | Type::String => {
+                    error("for_each of a dynamic block must be a list, set, map, tuple or object.")
+                }
+                // Also a tuple or object, whose elements could be counted: none of them is known.
+                _ => Ok(None),
             },
             Kind::List(s) | Kind::Tuple(s) => Ok(Some(
                 s.items()

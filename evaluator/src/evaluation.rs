@@ -9,6 +9,7 @@ mod cell;
 mod checks;
 mod conditions;
 mod deprecated;
+mod destroying;
 mod imports;
 mod instances;
 mod named;
@@ -40,6 +41,7 @@ use crate::selection::{Selected, Selection};
 
 pub(crate) use calls::ModuleNode;
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
+pub use destroying::{Counters, Leaving};
 pub use scope::Environment;
 pub use session::{Answer, Said, Session};
 

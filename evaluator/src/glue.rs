@@ -86,6 +86,19 @@ pub struct Expansion {
     pub keys: Vec<InstanceKey>,
 }
 
+/// A provisioner that runs after an object was created or before it is destroyed.
+#[derive(Clone, Debug)]
+pub struct Provision {
+    /// Which: `local-exec`.
+    pub kind: SmolStr,
+    /// What comes after it goes on when it fails.
+    pub continues: bool,
+    /// Its arguments, decoded. What is wrong with them fails when it runs, by its formula.
+    pub config: Value,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
 /// What `prevent_destroy` of a resource came to. It counts for objects too whose instance nobody wants any more.
 #[derive(Clone, Debug)]
 pub struct Protection {
@@ -150,7 +163,7 @@ pub enum Construct {
     Import,
     /// `check` blocks.
     Check,
-    /// `provisioner` blocks.
+    /// `provisioner` blocks of other kinds than `local-exec`.
     Provisioner,
     /// `ephemeral` blocks.
     Ephemeral,
@@ -210,6 +223,17 @@ pub trait Glue: Send + Sync + 'static {
     /// Decides what happens to a managed resource instance and gives its planned value: unknown parts have formulas,
     /// everything an origin.
     async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed>;
+
+    /// Whether a managed instance that was planned is created, so that its provisioners run.
+    fn is_created(&self, _: &ResourceInstance) -> bool {
+        false
+    }
+
+    /// Takes the provisioners that run after an instance is created, in order. Gives what must have happened before the
+    /// instance may be used.
+    fn provision(&self, _: &ResourceInstance, _: Vec<Provision>) -> Option<Origin> {
+        None
+    }
 
     /// Whether a construct of the language can be carried out. What is validated needs no carrying out.
     fn supports(&self, _: Construct) -> bool {
@@ -289,7 +313,7 @@ pub fn not_supported(construct: Construct, at: &SourceRange) -> Diagnostic {
         Construct::Removed => "removed",
         Construct::Import => "import",
         Construct::Check => "check",
-        Construct::Provisioner => "provisioner",
+        Construct::Provisioner => "provisioner (other than local-exec)",
         Construct::Ephemeral => "ephemeral",
     };
     Diagnostic::error(

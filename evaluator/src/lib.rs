@@ -15,4 +15,6 @@ pub mod glue;
 pub mod reference;
 pub mod selection;
 
-pub use evaluation::{Answer, Environment, LOCAL_MODULE, REMOTE_MODULE, Said, Session, evaluate_configuration};
+pub use evaluation::{
+    Answer, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, evaluate_configuration,
+};

@@ -173,7 +173,10 @@ pub(crate) fn found(
     object: &ObjectState,
     again: bool,
 ) -> Result<Done, Problems> {
-    let tainted = change.planned.action == Action::Update && change.was_tainted();
+    let tainted = match change.planned.action {
+        Action::Update => change.was_tainted(),
+        _ => change.planned.provisioned,
+    };
     let stored = change.stored(object, &begun, &change.planned.record, tainted).map_err(|why| {
         vec![change.subject().error("Object cannot be stored", format!("{} cannot be stored: {why}.", change.text))]
     })?;
@@ -237,7 +240,9 @@ fn judge(
         (Action::Delete, false) => {
             put(change.prior_record(), change.was_tainted()).map(|stored| change.put(stored, false))
         }
-        (Action::Create, false) => put(&change.planned.record, failed).map(|s| change.put(s, context.read_first)),
+        (Action::Create, false) => {
+            put(&change.planned.record, failed || change.planned.provisioned).map(|s| change.put(s, context.read_first))
+        }
         (_, false) => put(&change.planned.record, failed && change.was_tainted()).map(|s| change.put(s, false)),
         // Nothing came of it: what is in state stays.
         (_, true) => Ok(change.restored()),

@@ -1,56 +1,50 @@
 //! Reading data sources.
 
+use weft_expressions::resource_rules::all_unknown;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
+use weft_graph_format::value::Value;
 
 use crate::message::{Done, ObjectChange, ObjectWrite, Writes};
 use crate::problem::{Problems, Subject, has_errors};
-use crate::resource::marked;
+use crate::provider::ProviderSlot;
+use crate::resource::{marked, settle_unknowns};
 use crate::simple::no_schema;
 use crate::task::{TaskContext, damaged, not_here};
 
-/// Reads a data source and stores what it read.
+/// Reads a data source and stores what it read. What goes wrong when a check block looks at something stops nothing.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (id, shard) = (context.id(), &context.shard);
-    let Some(Operation::ReadData { address, provider, config, record, sensitive, .. }) = shard.operation(id) else {
+    let Some(Operation::ReadData { address, provider, config, record, sensitive, for_check, .. }) = shard.operation(id)
+    else {
         return Err(vec![not_here(id)]);
     };
     let slot = shard.provider(*provider).ok_or_else(|| vec![damaged(id, "provider")])?;
     let text = address.to_string();
     let subject = Subject { address: &text, config: shard.formula(*config) };
-    let type_name = &address.resource.type_name;
     let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
-        return Err(vec![no_schema(&subject, type_name)]);
+        return Err(vec![no_schema(&subject, &address.resource.type_name)]);
     };
     let (config, marks) = shard.evaluate(&context.host, *config, &text).await?.unmark_with_paths();
-    let opened = slot.acquire(shard, &context.host).await?;
-    let mut said = opened.warnings;
-    let validated = opened.provider.validate_data_config(type_name, &config).await;
-    said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
-    if has_errors(&said) {
-        return Err(said);
-    }
-    let reply = opened.provider.read_data_source(type_name, &config).await;
-    let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
-    said.extend(subject.said(&reply.diagnostics));
-    if has_errors(&said) {
-        return Err(said);
-    }
-    let found = reply.value.unmark_deep().0;
-    let source = slot.instance.source.for_display();
-    let invalid = |what: &str| {
-        let detail = format!("{source} answered the reading of {text} with {what}. This is a defect of the provider.");
-        vec![subject.error("Provider produced invalid object", detail)]
+    let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
+    let places = |object: &Value| kind.sensitive_paths(object, given());
+    let (found, value, said) = match ask(context, slot, address, &subject, &config).await {
+        Ok((found, said)) => {
+            let value = marked(&found, &places(&found));
+            (found, value, said)
+        }
+        Err(problems) if *for_check => {
+            let said = problems
+                .into_iter()
+                .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
+                .collect();
+            let unread = all_unknown(&kind.block, &config);
+            (settle_unknowns(&unread).0, unread, said)
+        }
+        Err(problems) => return Err(problems),
     };
-    if found.is_null() {
-        return Err(invalid("null"));
-    }
-    if !found.is_wholly_known() {
-        return Err(invalid("values that are not known"));
-    }
-    let config_sensitive = marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
-    let places = kind.sensitive_paths(&found, sensitive.iter().chain(config_sensitive));
-    let value = marked(&found, &places);
-    let stored = kind.stored(&found, places, Vec::new(), record, false, None).map_err(|error| {
+    let stored = kind.stored(&found, places(&found), Vec::new(), record, false, None).map_err(|error| {
         vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
     })?;
     let write = ObjectWrite {
@@ -61,4 +55,42 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     };
     let writes = Writes { objects: vec![write], outputs: Vec::new() };
     Ok(context.done(Some(&value), writes, said))
+}
+
+/// What the provider finds, wholly known and without marks, and what it says.
+async fn ask(
+    context: &TaskContext,
+    slot: &ProviderSlot,
+    address: &ResourceInstance,
+    subject: &Subject<'_>,
+    config: &Value,
+) -> Result<(Value, Problems), Problems> {
+    let type_name = &address.resource.type_name;
+    let opened = slot.acquire(&context.shard, &context.host).await?;
+    let mut said = opened.warnings;
+    let validated = opened.provider.validate_data_config(type_name, config).await;
+    said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
+    if has_errors(&said) {
+        return Err(said);
+    }
+    let reply = opened.provider.read_data_source(address, config).await;
+    let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+    said.extend(subject.said(&reply.diagnostics));
+    if has_errors(&said) {
+        return Err(said);
+    }
+    let found = reply.value.unmark_deep().0;
+    let source = slot.instance.source.for_display();
+    let invalid = |what: &str| {
+        let detail =
+            format!("{source} answered the reading of {address} with {what}. This is a defect of the provider.");
+        vec![subject.error("Provider produced invalid object", detail)]
+    };
+    if found.is_null() {
+        return Err(invalid("null"));
+    }
+    if !found.is_wholly_known() {
+        return Err(invalid("values that are not known"));
+    }
+    Ok((found, said))
 }

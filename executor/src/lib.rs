@@ -10,7 +10,7 @@
 //!
 //! A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads data sources,
 //! [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan, [`apply`] carries
-//! it out and judges what came of it, [`settle`] finds out what became of an attempt in doubt.
+//! it out and judges what came of it, [`provision`] runs provisioners, [`settle`] finds out what became of an attempt in doubt.
 //!
 //! # Promises
 //!
@@ -38,6 +38,7 @@ mod options;
 mod packages;
 mod problem;
 mod provider;
+mod provision;
 mod resource;
 mod results;
 mod settle;
@@ -48,6 +49,6 @@ mod wire;
 mod worker;
 
 pub use carried::{CarryError, decode_value, encode_value};
-pub use options::WorkerOptions;
+pub use options::{Said, WorkerOptions};
 pub use packages::{HeldPackage, NoPackages, Packages};
 pub use worker::{Channel, Ended, Frame, Worker, WorkerHandle};

@@ -183,6 +183,8 @@ pub(crate) enum ObjectChange {
     RestoreFrom(String),
     /// All deposed objects of this address belong to the written one from now on.
     DeposedFrom(String),
+    /// The current object is whole: it is no longer tainted.
+    Untaint,
 }
 
 /// An object as state keeps it.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
 use weft_expressions::call_context::{Files, ForbiddenFiles};
 use weft_providers::PoolOptions;
 
@@ -11,6 +12,50 @@ use crate::packages::Packages;
 
 /// Most tasks at once unless the host says otherwise: enough to hide the delay of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
+
+/// A line that a provisioner wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The instance that it belongs to.
+    pub address: String,
+    /// Which provisioner: `local-exec`.
+    pub provisioner: String,
+    /// The line, without its end.
+    pub line: String,
+}
+
+/// Tells the lines of one provisioner.
+#[derive(Clone, Debug)]
+pub(crate) struct Saying {
+    to: Option<mpsc::Sender<Said>>,
+    address: String,
+    provisioner: String,
+}
+
+impl Saying {
+    pub(crate) fn new(to: Option<mpsc::Sender<Said>>, address: &str, provisioner: &str) -> Saying {
+        Saying { to, address: address.to_owned(), provisioner: provisioner.to_owned() }
+    }
+
+    fn said(&self, line: String) -> Said {
+        Said { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
+    }
+
+    /// Tells a line, where anybody listens.
+    pub(crate) async fn say(&self, line: String) {
+        if let Some(to) = &self.to {
+            // Whoever listened may have gone.
+            let _ = to.send(self.said(line)).await;
+        }
+    }
+
+    /// The same, outside of the runtime.
+    pub(crate) fn say_blocking(&self, line: String) {
+        if let Some(to) = &self.to {
+            let _ = to.blocking_send(self.said(line));
+        }
+    }
+}
 
 /// Settings of a worker.
 #[derive(Clone)]
@@ -31,6 +76,8 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// What relative file names are relative to.
     pub base_directory: PathBuf,
+    /// Who hears what provisioners write.
+    pub said: Option<mpsc::Sender<Said>>,
 }
 
 impl WorkerOptions {
@@ -45,6 +92,7 @@ impl WorkerOptions {
             pool: PoolOptions::default(),
             files: Arc::new(ForbiddenFiles),
             base_directory: PathBuf::new(),
+            said: None,
         }
     }
 }

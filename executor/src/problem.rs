@@ -33,7 +33,11 @@ impl Subject<'_> {
 
     /// What a provider said.
     pub(crate) fn said(&self, found: &[ProviderDiagnostic]) -> Problems {
-        found.iter().map(|d| self.place(d.to_diagnostic(), &d.path)).collect()
+        let placed = |d: &ProviderDiagnostic| match d.bare {
+            true => d.to_diagnostic(),
+            false => self.place(d.to_diagnostic(), &d.path),
+        };
+        found.iter().map(placed).collect()
     }
 
     /// A provider that gave no proper answer to a call that changes nothing, or that was not sent.

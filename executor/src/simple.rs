@@ -77,6 +77,12 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     };
     let value = context.shard.evaluate(&context.host, *condition, address).await?;
     let value = match convert(&value, &Type::Bool) {
+        Ok(value) if !value.is_known() && *kind == CheckKind::Assertion => {
+            // The block's own data source could not be read, and has said why.
+            let detail = "What the assertion looks at could not be read.";
+            let warning = place(Diagnostic::warning(summary(*kind, address), detail));
+            return Ok(context.done(Some(&Value::bool(false)), Writes::default(), vec![warning]));
+        }
         Ok(value) if !value.is_null() => value,
         Ok(_) => {
             let detail = "The condition is null; it must be true or false.";

@@ -17,7 +17,7 @@ use crate::options::WorkerOptions;
 use crate::problem::{Problems, has_errors};
 use crate::results::LiveResults;
 use crate::shard::Shard;
-use crate::{apply, data, simple};
+use crate::{apply, data, provision, simple};
 
 /// How old a granted intent may be until a coordinator says: a quarter of a lease of ten seconds.
 const INTENT_AGE_MS: u64 = 2_500;
@@ -128,6 +128,7 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
     let Some(operation) = shard.operation(id) else { return TaskResult::failed(vec![not_here(id)]) };
     let outcome = match operation {
         Operation::Apply { .. } => return apply::apply(&mut context).await,
+        Operation::Provision { .. } => return provision::provision(&mut context).await,
         Operation::ReadData { .. } => data::read(&context).await,
         Operation::Evaluate { .. } => simple::evaluate(&context).await,
         Operation::Output { .. } => simple::output(&context).await,

@@ -238,6 +238,7 @@ fn object_write(write: &ObjectWrite) -> proto::ObjectWrite {
         ObjectChange::DeposeAs(key) => Change::DeposeAs(key.clone()),
         ObjectChange::RestoreFrom(key) => Change::RestoreFrom(key.clone()),
         ObjectChange::DeposedFrom(address) => Change::DeposedFrom(address.clone()),
+        ObjectChange::Untaint => Change::Untaint(true),
     };
     proto::ObjectWrite {
         address: write.address.clone(),

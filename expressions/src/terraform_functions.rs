@@ -16,28 +16,80 @@ use crate::functions::FunctionError;
 /// Deepest nesting of a value that is written as text.
 const DEEPEST: usize = 512;
 
+/// A function as it is described to people: the words are those that tools read from `providers schema`.
+struct Described {
+    name: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    parameter: (&'static str, Type, &'static str),
+    result: Type,
+}
+
+/// All functions, by name.
+const ALL: [Described; 3] = [
+    Described {
+        name: "decode_tfvars",
+        summary: "Decode a TFVars file content into an object",
+        description: "provider::terraform::decode_tfvars decodes a TFVars file content into an object",
+        parameter: ("content", Type::String, "TFVars file content to decode"),
+        result: Type::Dynamic,
+    },
+    Described {
+        name: "encode_expr",
+        summary: "Takes an arbitrary expression and converts it into a string with valid OpenTofu syntax",
+        description: "provider::terraform::encode_expr takes an arbitrary expression and converts it into a string \
+                      with valid OpenTofu syntax",
+        parameter: ("expr", Type::Dynamic, "expression to encode"),
+        result: Type::String,
+    },
+    Described {
+        name: "encode_tfvars",
+        summary: "Encode an object into a string with the same format as a TFVars file",
+        description: "provider::terraform::encode_tfvars encodes an object into a string with the same format as a \
+                      TFVars file",
+        parameter: (
+            "input",
+            Type::Dynamic,
+            "Input to encode for TFVars file. Must be an object with key that are valid identifiers",
+        ),
+        result: Type::String,
+    },
+];
+
+/// The signatures of all functions by name. That `encode_expr` takes null is not among what is told of it, as in
+/// OpenTofu.
+pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
+    let told = |function: &Described| {
+        let mut signature = function.signature();
+        signature.parameters.iter_mut().for_each(|parameter| parameter.allow_null = false);
+        (SmolStr::new_static(function.name), signature)
+    };
+    ALL.iter().map(told).collect()
+}
+
 /// The signature of a function; none for a name that there is no function of.
 pub fn signature(name: &str) -> Option<FunctionSignature> {
-    let (parameter, ty, result) = match name {
-        "decode_tfvars" => ("content", Type::String, Type::Dynamic),
-        "encode_tfvars" => ("input", Type::Dynamic, Type::String),
-        "encode_expr" => ("input", Type::Dynamic, Type::String),
-        _ => return None,
-    };
-    Some(FunctionSignature {
-        parameters: vec![FunctionParameter {
-            name: parameter.to_owned(),
-            ty,
-            allow_null: name == "encode_expr",
-            allow_unknown: false,
-            description: String::new(),
-        }],
-        variadic: None,
-        result,
-        summary: String::new(),
-        description: String::new(),
-        deprecation_message: String::new(),
-    })
+    ALL.iter().find(|function| function.name == name).map(Described::signature)
+}
+
+impl Described {
+    fn signature(&self) -> FunctionSignature {
+        let (name, ty, description) = &self.parameter;
+        FunctionSignature {
+            parameters: vec![FunctionParameter {
+                name: (*name).to_owned(),
+                ty: ty.clone(),
+                allow_null: self.name == "encode_expr",
+                allow_unknown: false,
+                description: (*description).to_owned(),
+            }],
+            variadic: None,
+            result: self.result.clone(),
+            summary: self.summary.to_owned(),
+            description: self.description.to_owned(),
+            deprecation_message: String::new(),
+        }
+    }
 }
 
 /// Calls a function with arguments that are known, without marks, and as its signature wants them.

@@ -68,6 +68,7 @@ fn graph() -> ExecutionGraph {
             value: Value::empty_object(),
             private: Vec::new(),
             legacy: false,
+            provisioned: false,
             config_known: read.is_none(),
             record: StateRecord::default(),
             sensitive: Vec::new(),

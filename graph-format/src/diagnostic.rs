@@ -96,6 +96,24 @@ impl Diagnostic {
     }
 }
 
+/// Several as one text without places, as what came of a check is stored.
+pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
+    let line = |problem: &Diagnostic| match problem.detail.as_str() {
+        "" => problem.summary.clone(),
+        detail => format!("{}: {detail}", problem.summary),
+    };
+    match diagnostics {
+        [only] => line(only),
+        several => {
+            let lines: Vec<String> = several.iter().map(|problem| format!("\n- {}", line(problem))).collect();
+            format!("{} problems:\n{}", several.len(), lines.concat())
+        }
+    }
+}
+
+/// The code of what went wrong when something was read for a check block.
+pub const READ_FOR_CHECK: &str = "read-for-check";
+
 /// Whether any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)

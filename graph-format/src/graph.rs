@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use builder::{Applied, Builder, Checked, Desired, Evaluated, FinalPlanned, Prior, Provider, Ref};
+pub use builder::{Applied, Builder, Checked, Desired, Evaluated, FinalPlanned, Prior, Provider, Provisioned, Ref};
 pub use disassembly::disassemble;
 pub use finish::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
-pub use opcode::{Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, StateRecord};
+pub use opcode::{Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
 pub use outline::{Claim, OutlineRow};
 pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 

@@ -10,6 +10,9 @@ pub fn placed(found: &[ProviderDiagnostic], body: Option<&BodySource>, address: 
     found
         .iter()
         .map(|d| {
+            if d.bare {
+                return d.to_diagnostic();
+            }
             let mut ours = d.to_diagnostic().about(address);
             if let Some(body) = body {
                 ours.subject = Some(body.locate(&d.path));

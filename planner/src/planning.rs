@@ -16,6 +16,7 @@ mod orphans;
 mod outputs;
 mod proposal;
 mod protection;
+mod provisioning;
 mod records;
 mod refreshing;
 mod rehearsal;
@@ -32,12 +33,12 @@ use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{Environment, evaluate_configuration};
+use weft_evaluator::{Counters, Environment, evaluate_configuration};
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance,
 };
 use weft_graph_format::changes::{Changes, ResourceChange};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::{Applied, Builder, Claim, ExecutionGraph, FinishError, OperationId, Provider, Ref};
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::schema::ProviderSchema;
@@ -149,7 +150,8 @@ pub(crate) struct Ordering {
 /// A delete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delete {
-    pub(crate) operation: OperationId,
+    /// What comes first of it: its first provisioner, or the delete itself.
+    pub(crate) first: OperationId,
     pub(crate) kind: DeleteKind,
 }
 
@@ -182,6 +184,13 @@ pub(crate) struct Planning {
     pub(crate) original: Arc<Snapshot>,
     /// Objects that go by another address now: that and the one that the store has.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    pub(crate) environment: Environment,
+    /// Directories of modules, relative to that of the root module.
+    pub(crate) directories: FxHashMap<Module, String>,
+    /// For the formulas of provisioners.
+    pub(crate) counters: Counters,
+    /// What is created and provisioned.
+    pub(crate) created: Mutex<FxHashMap<ResourceInstance, provisioning::Created>>,
     pub(crate) providers: Arc<ProviderSet>,
     pub(crate) options: PlanOptions,
     pub(crate) replace: BTreeSet<ResourceInstance>,
@@ -202,8 +211,9 @@ pub(crate) struct Planning {
     pub(crate) changing: Mutex<FxHashSet<String>>,
     /// What changed of each instance that something happens to, for triggers: before and after.
     pub(crate) altered: Mutex<FxHashMap<AbsResource, Alterations>>,
-    /// Whether anything at a path of a resource changes, for triggers: answers given before.
-    pub(crate) fired: Mutex<FxHashMap<(AbsResource, weft_graph_format::path::Path), bool>>,
+    /// Whether anything at a path of a resource changes, for triggers: answers given before, none where the resource
+    /// has no part in the plan.
+    pub(crate) fired: Mutex<FxHashMap<(AbsResource, weft_graph_format::path::Path), Option<bool>>>,
     pub(crate) changes: Mutex<Vec<ResourceChange>>,
     pub(crate) drift: Mutex<Vec<ResourceChange>>,
     pub(crate) refreshed: Mutex<BTreeMap<ResourceInstance, crate::prior::Prior>>,
@@ -263,7 +273,7 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
 /// A planning that is about to begin, or what keeps it from beginning.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, snapshot, providers, options, watch, .. } = inputs;
-    let mut said = crate::validate(root.clone(), environment, providers.clone()).await;
+    let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
@@ -281,6 +291,10 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
             false => BTreeSet::new(),
         },
         blocks: blocks(&root),
+        directories: root.all().iter().map(|module| (module.path.clone(), module.dir.clone())).collect(),
+        environment,
+        counters: Counters::default(),
+        created: Mutex::default(),
         removed: root.all().iter().flat_map(|module| module.removed.iter().cloned()).collect(),
         root,
         snapshot: moved.snapshot,
@@ -357,7 +371,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     planning.close_providers();
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
     let mut warnings: Vec<Diagnostic> =
-        diagnostics.iter().filter(|d| !d.is_error() && d.summary != OPEN).cloned().collect();
+        diagnostics.iter().filter(|d| !d.is_error() && !is_told_again(d)).cloned().collect();
     sort(&mut warnings);
     diagnostics.append(&mut planning.refused.lock());
     diagnostics.append(&mut planning.remarks.lock());
@@ -413,6 +427,11 @@ fn sort(diagnostics: &mut Vec<Diagnostic>) {
         (a.is_error(), &a.subject, &a.address, &a.summary).cmp(&(b.is_error(), &b.subject, &b.address, &b.summary))
     });
     diagnostics.dedup();
+}
+
+/// Whether a warning is about what is looked at again when the plan is carried out.
+fn is_told_again(warning: &Diagnostic) -> bool {
+    warning.summary == OPEN || warning.code == READ_FOR_CHECK
 }
 
 /// The value without formulas and origins at any level.

@@ -28,6 +28,8 @@ pub struct Prior {
     pub private: Vec<u8>,
     /// To be replaced.
     pub tainted: bool,
+    /// State does not say of everything sensitive that it is, and the object was not looked at.
+    pub lacks_marks: bool,
     /// What is kept beside it.
     pub record: StateRecord,
 }
@@ -71,6 +73,7 @@ pub async fn read_prior(
         value: Value::null(upgraded.value.ty()),
         private: object.private.0.clone(),
         tainted: object.tainted,
+        lacks_marks: false,
         record: record_of(object, schema),
     };
     let mut value = upgraded.value;
@@ -108,7 +111,10 @@ pub async fn read_prior(
         prior.private = reply.value.private;
         watch.end(address, Looking::RefreshDone, &prior.stored, began).await;
     }
-    prior.value = value.mark_paths(&sensitive_in(&value, &marks, &schema.block));
+    let wanted = sensitive_in(&value, &marks, &schema.block);
+    // Looking at an object marks what its schema calls sensitive. Where nobody looks, marks that state lacks are a change.
+    prior.lacks_marks = !refresh && wanted.len() > marks.len();
+    prior.value = value.mark_paths(&wanted);
     Ok((prior, said))
 }
 
@@ -182,8 +188,12 @@ pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> V
 /// The marks of a planned value: where the configuration is sensitive, and where the schema demands it. What is
 /// ephemeral goes to attributes that are not stored only, so nothing of it is in a planned value.
 pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
-    let config: Vec<_> = config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect();
-    sensitive_in(planned, &config, &schema.block)
+    sensitive_in(planned, &sensitive_marks(config), &schema.block)
+}
+
+/// Those of the marks of a configuration that are about sensitive values.
+pub(crate) fn sensitive_marks(config: &[(Path, Marks)]) -> Vec<(Path, Marks)> {
+    config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect()
 }
 
 /// A value marked where its schema says sensitive.

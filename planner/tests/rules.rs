@@ -13,7 +13,8 @@
 //! 5. What gives a value is not what to wait for: `rule_5_readers_wait_for_the_settled_operation`,
 //!    `rule_5_first_operation_waits_for_the_whole_block`.
 //! 6. Containers carry both: `rule_6_no_path_through_a_set`; E `elements_of_a_set_may_turn_out_equal`.
-//! 7. Provisioners are not evaluated at plan: they are not built yet, `rule_7_provisioners_are_refused`.
+//! 7. Provisioners run at apply, errors in them included: `rule_7_provisioners_run_at_apply`,
+//!    `rule_7_provisioners_run_before_the_delete`, `rule_7_other_provisioners_are_refused`.
 //! 8. Templates at apply: `rule_8_known_templates_are_inlined`; E `a_template_known_at_apply_is_parsed_then`.
 //! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `impure_calls_are_told_apart`,
 //!    `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
@@ -328,14 +329,69 @@ async fn rule_6_no_path_through_a_set() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_7_provisioners_are_refused() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let text = "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n";
-    std::fs::write(dir.path().join("main.tf"), text).expect("written");
-    let (_, _, mut problems) = load_tree(dir.path(), &BTreeMap::new());
-    if problems.is_empty() {
-        problems = outcome(text, Snapshot::default()).await.diagnostics;
-    }
+async fn rule_7_provisioners_run_at_apply() {
+    let text = r#"
+        resource "terraform_data" "base" {
+          input = "b"
+        }
+        resource "terraform_data" "a" {
+          provisioner "local-exec" {
+            command = "echo ${self.id} ${tonumber(self.id)}"
+          }
+          provisioner "local-exec" {
+            command    = "echo ${terraform_data.base.id}"
+            on_failure = continue
+          }
+        }
+        output "id" {
+          value = terraform_data.a.id
+        }
+    "#;
+    let listing = Listing::of(text, Snapshot::default()).await;
+    let base = listing.number("= apply terraform_data.base ");
+    let created = listing.number("= apply terraform_data.a ");
+    // What a provisioner names is there before anything is done with the object; what only then goes wrong is said then.
+    assert!(listing.waits("= desired terraform_data.a ").contains(&base), "{}", listing.0);
+    let first = listing.number("= provision terraform_data.a local-exec Created ");
+    assert_eq!(listing.waits("= provision terraform_data.a local-exec Created "), [created]);
+    let last = listing.number("= provision terraform_data.a local-exec Completed continues ");
+    assert!(listing.waits("local-exec Completed continues ").contains(&first), "{}", listing.0);
+    // Whoever uses the object waits for the last of them.
+    assert!(listing.waits("= output id ").contains(&last), "{}", listing.0);
+    assert!(listing.line("local-exec Created ").contains("@home"), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_7_provisioners_run_before_the_delete() {
+    let text = r#"
+        removed {
+          from = terraform_data.a
+          lifecycle {
+            destroy = true
+          }
+          provisioner "local-exec" {
+            when    = destroy
+            command = "echo ${self.id}"
+          }
+        }
+    "#;
+    let object =
+        |id: &str| format!("{{\"id\": \"{id}\", \"input\": null, \"output\": null, \"triggers_replace\": null}}");
+    let instances = vec![stored("a", &object("i-a"), &[]), stored("b", &object("i-b"), &["terraform_data.a"])];
+    let listing = Listing::of(text, snapshot(instances)).await;
+    // Who depends on the object is gone before its provisioners run.
+    let dependent = listing.number("= apply terraform_data.b ");
+    let farewell = listing.number("= provision terraform_data.a local-exec Deleting ");
+    assert_eq!(listing.waits("= provision terraform_data.a "), [dependent]);
+    assert!(listing.line("= provision terraform_data.a ").contains("echo i-a"), "{}", listing.0);
+    assert!(listing.waits("= apply terraform_data.a ").contains(&farewell), "{}", listing.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_7_other_provisioners_are_refused() {
+    let text =
+        "resource \"terraform_data\" \"a\" {\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n";
+    let problems = outcome(text, Snapshot::default()).await.diagnostics;
     assert!(problems.iter().any(Diagnostic::is_error), "a construct that is not built is not left out in silence");
 }
 

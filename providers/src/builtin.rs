@@ -1,9 +1,13 @@
-//! The provider that is part of the product: `terraform.io/builtin/terraform` with `terraform_data`.
+//! The provider that is part of the product: `terraform.io/builtin/terraform` with `terraform_data` and
+//! `terraform_remote_state`.
 //!
-//! Its object is what state keeps and nothing else, so all of this is plain computing.
+//! An object of the former is what state keeps and nothing else, so that is plain computing; the latter reads state.
+
+mod remote_state;
 
 use std::sync::{Arc, LazyLock};
 
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::json;
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
@@ -43,6 +47,7 @@ static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
     };
     Arc::new(ProviderSchema {
         resources: [(DATA.into(), Schema { version: 0, block })].into(),
+        data_sources: [(remote_state::TYPE.into(), remote_state::schema())].into(),
         schema_optional: true,
         move_resource_state: true,
         ..ProviderSchema::default()
@@ -65,6 +70,13 @@ fn known_type(type_name: &str) -> Result<(), CallError> {
     Err(CallError::UnknownType { what: "resource type", name: type_name.into() })
 }
 
+fn known_data(type_name: &str) -> Result<(), CallError> {
+    if type_name == remote_state::TYPE {
+        return Ok(());
+    }
+    Err(CallError::UnknownType { what: "data source", name: type_name.into() })
+}
+
 impl Builtin {
     /// What it has.
     pub fn schema(&self) -> Arc<ProviderSchema> {
@@ -83,6 +95,25 @@ impl Builtin {
             .filter(|name| !part(config, name).is_null())
             .map(|name| ProviderDiagnostic::error(format!("\"{name}\" attribute is read-only"), ""))
             .collect())
+    }
+
+    /// Whether the configuration of a data source is sound, as far as it is known.
+    pub fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        known_data(type_name)?;
+        Ok(remote_state::validate(config))
+    }
+
+    /// Reads the data source of this address. Its files are those of the machine and directory that this runs in.
+    pub async fn read_data_source(
+        &self,
+        address: &ResourceInstance,
+        config: &Value,
+    ) -> Result<Reply<Value>, CallError> {
+        known_data(&address.resource.type_name)?;
+        let (address, config) = (address.to_string(), config.clone());
+        let reading = tokio::task::spawn_blocking(move || remote_state::read(&address, &config));
+        // It ends early only when the process does.
+        reading.await.map_err(|_| CallError::Closed)
     }
 
     /// The stored form is the object itself.

@@ -34,6 +34,7 @@ pub(crate) fn diagnostics(from: Vec<messages::Diagnostic>) -> Vec<ProviderDiagno
             summary: d.summary,
             detail: d.detail,
             path: d.attribute.map(path).unwrap_or_default(),
+            bare: false,
         })
         .collect()
 }

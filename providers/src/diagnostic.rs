@@ -14,6 +14,8 @@ pub struct ProviderDiagnostic {
     pub detail: String,
     /// Where in the configuration or object; the root when the provider did not say.
     pub path: Path,
+    /// It says by itself what it is about: neither an address nor a place is to be shown with it.
+    pub bare: bool,
 }
 
 impl ProviderDiagnostic {
@@ -24,7 +26,18 @@ impl ProviderDiagnostic {
             summary: summary.into(),
             detail: detail.into(),
             path: Path::ROOT,
+            bare: false,
         }
+    }
+
+    /// An error that says by itself what it is about.
+    pub fn bare(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiagnostic {
+        ProviderDiagnostic { bare: true, ..ProviderDiagnostic::error(summary, detail) }
+    }
+
+    /// The same about a part of the value.
+    pub fn at(self, path: Path) -> ProviderDiagnostic {
+        ProviderDiagnostic { path, ..self }
     }
 
     /// Whether it is an error.

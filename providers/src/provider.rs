@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 
@@ -49,7 +50,7 @@ impl Provider {
         config: &Value,
     ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
-            Provider::Builtin(_) => Err(no_data(type_name)),
+            Provider::Builtin(builtin) => builtin.validate_data_config(type_name, config),
             Provider::Plugin(lease) => lease.validate_data_config(type_name, config).await,
         }
     }
@@ -125,14 +126,14 @@ impl Provider {
     }
 
     /// See [`crate::ProviderSession::read_data_source`].
-    pub async fn read_data_source(&self, type_name: &str, config: &Value) -> Result<Reply<Value>, CallError> {
+    pub async fn read_data_source(
+        &self,
+        address: &ResourceInstance,
+        config: &Value,
+    ) -> Result<Reply<Value>, CallError> {
         match self {
-            Provider::Builtin(_) => Err(no_data(type_name)),
-            Provider::Plugin(lease) => lease.read_data_source(type_name, config, None).await,
+            Provider::Builtin(builtin) => builtin.read_data_source(address, config).await,
+            Provider::Plugin(lease) => lease.read_data_source(&address.resource.type_name, config, None).await,
         }
     }
-}
-
-fn no_data(type_name: &str) -> CallError {
-    CallError::UnknownType { what: "data source", name: type_name.into() }
 }

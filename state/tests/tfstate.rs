@@ -109,6 +109,16 @@ fn a_provider_above_the_instances_counts_for_all_of_them() {
     }
     let again = String::from_utf8(file.to_bytes()).unwrap();
     assert_eq!(again.matches("\"provider\"").count(), 1, "{again}");
+    // What is no address there is all that is said of the resource.
+    for (address, expected) in [
+        (r#"provider[\"a/b/c\"].x[1]"#, "A provider address must not include an instance key."),
+        ("nonsense", "Provider address must begin with \"provider.\", followed by a provider type name."),
+    ] {
+        let malformed = text.replace(r#"provider[\"a/b/c\"]"#, address);
+        let error = StateFile::parse(malformed.as_bytes(), "x").unwrap_err();
+        let expected = format!("x is not a valid state file: Invalid provider configuration address: {expected}");
+        assert_eq!(error.to_string(), expected);
+    }
     let torn = text.replace(r#"{"index_key":1.0}"#, r#"{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}"#);
     let error = StateFile::parse(torn.as_bytes(), "x").unwrap_err();
     assert!(error.to_string().contains("different provider addresses"), "{error}");

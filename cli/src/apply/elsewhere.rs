@@ -127,6 +127,7 @@ async fn attend(
     let shards = left.filter_map(|operation| outline.shards.get(operation.shard as usize));
     let progress =
         Progress::new(view, shards.map(|shard| shard.key.provider_instance())).placing(plan.manifest.places.clone());
+    let progress = progress.provisioning(super::progress::provisioners(&plan.graph));
     let ending = follow(client, run, view, progress).await;
     if let Some(home) = home {
         home.abort();

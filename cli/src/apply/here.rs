@@ -10,15 +10,16 @@ use weft_coordinator::listing::RunDetails;
 use weft_coordinator::{
     Cancel, FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
 };
-use weft_executor::{Channel, Packages, Worker, WorkerOptions};
+use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::source::SourceRange;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, Snapshot, StoreError};
 
 use super::elsewhere::counts;
 use super::observed::{ObservedStore, identity};
-use super::progress::{Progress, REMIND};
+use super::progress::{Progress, Provisioner, REMIND, provisioners};
 use super::{Ending, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
 use crate::outline::run_plan;
@@ -30,6 +31,8 @@ use crate::view::View;
 const WORKER: &str = "home";
 /// Notices that wait to be shown.
 const NOTICES: usize = 16_384;
+/// Lines of provisioners that wait to be shown; a command that writes faster waits for us.
+const LINES: usize = 1_024;
 
 /// What carrying out in this process needs beside the plan.
 pub struct Place<'a> {
@@ -52,13 +55,13 @@ pub struct Place<'a> {
 /// # Errors
 /// Why it was not begun. What goes wrong later is told as it happens.
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
-    let places = work.plan.manifest.places.clone();
+    let known = Known::of(&work.plan);
     let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
-    carry_out(run, plan, &BTreeSet::new(), places, RunOptions::in_process(), place).await
+    carry_out(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
 }
 
 /// Goes on with a run; `options` may say what became of operations in doubt.
@@ -66,17 +69,29 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 /// # Errors
 /// Why it was not gone on with.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
-    let places = work.plan.manifest.places.clone();
+    let known = Known::of(&work.plan);
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
-    let known = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
+    let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
     let done = |(index, record): (_, &OpRecord)| (record.status == OpStatus::Done).then_some(index);
     let earlier: BTreeSet<u32> =
-        known.iter().flat_map(|view| &view.ops).filter_map(|(index, record)| done((index.0, record))).collect();
+        stored.iter().flat_map(|view| &view.ops).filter_map(|(index, record)| done((index.0, record))).collect();
     if !earlier.is_empty() {
         place.view.aside(&format!("{} of its {} operations are done.", earlier.len(), plan.outline.operations.len()));
     }
-    carry_out(run, plan, &earlier, places, options, place).await
+    carry_out(run, plan, &earlier, known, options, place).await
+}
+
+/// What a plan knows that events do not say.
+struct Known {
+    places: BTreeMap<String, SourceRange>,
+    provisioners: BTreeMap<u32, Provisioner>,
+}
+
+impl Known {
+    fn of(plan: &PlanFile) -> Known {
+        Known { places: plan.manifest.places.clone(), provisioners: provisioners(&plan.graph) }
+    }
 }
 
 /// `earlier` are the operations that are done already.
@@ -84,15 +99,18 @@ async fn carry_out(
     run: RunId,
     plan: weft_coordinator::RunPlan,
     earlier: &BTreeSet<u32>,
-    places: BTreeMap<String, SourceRange>,
+    known: Known,
     options: RunOptions,
     place: Place<'_>,
 ) -> Result<Ending, Vec<Diagnostic>> {
     let Place { context, view, store, snapshot, packages, parallelism } = place;
     let (store, commits) = ObservedStore::new(store);
-    let mut progress =
-        Progress::new(view, instances(&plan.outline, earlier)).knowing(ids(snapshot, &plan.outline)).placing(places);
+    let mut progress = Progress::new(view, instances(&plan.outline, earlier))
+        .knowing(ids(snapshot, &plan.outline))
+        .placing(known.places);
+    progress = progress.provisioning(known.provisioners);
     progress.observe(commits);
+    let (said, mut lines) = mpsc::channel::<Said>(LINES);
 
     let (ours, theirs) = pair();
     let mut worker = Worker::new(WorkerOptions {
@@ -100,6 +118,7 @@ async fn carry_out(
         files: Arc::new(DiskFiles),
         base_directory: PathBuf::from("."),
         labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
+        said: Some(said),
         ..WorkerOptions::new(WORKER, process::incarnation(), packages)
     });
     let working = tokio::spawn(async move {
@@ -135,10 +154,15 @@ async fn carry_out(
         tokio::select! {
             biased;
             Some(notice) = told.recv() => show(&mut progress, view, notice),
+            Some(said) = lines.recv() => progress.said(&said),
             outcome = &mut running => break outcome,
             _ = reminder.tick() => progress.remind(),
         }
     };
+    while let Ok(said) = lines.try_recv() {
+        progress.said(&said);
+    }
+    drop(lines);
     while let Ok(notice) = told.try_recv() {
         show(&mut progress, view, notice);
     }

@@ -7,8 +7,10 @@ use weft_coordinator::client::OperationEvent;
 use weft_coordinator::process::worker_name;
 use weft_coordinator::result::decode_diagnostics;
 use weft_coordinator::{Progress as Step, ProgressKind};
+use weft_executor::Said;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
+use weft_graph_format::graph::{ExecutionGraph, Operation, ProvisionWhen};
 use weft_graph_format::source::SourceRange;
 
 use super::observed::Commits;
@@ -86,6 +88,27 @@ impl From<OperationEvent> for Happening {
     }
 }
 
+/// A provisioner of the plan.
+#[derive(Clone, Debug)]
+pub struct Provisioner {
+    address: ResourceInstance,
+    kind: String,
+    when: ProvisionWhen,
+}
+
+/// The provisioners of a plan by their operations.
+pub fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
+    let rows = graph.fragments.iter().flat_map(|fragment| &fragment.rows);
+    rows.filter_map(|row| match &row.operation {
+        Operation::Provision { address, provisioner, when, .. } => {
+            let found = Provisioner { address: address.clone(), kind: provisioner.to_string(), when: *when };
+            Some((row.id.0, found))
+        }
+        _ => None,
+    })
+    .collect()
+}
+
 /// An operation that began.
 struct Running {
     hook: Hook,
@@ -101,6 +124,11 @@ pub struct Progress<'a> {
     /// Ids of objects before the run, by address, for what is updated or deleted.
     known: BTreeMap<String, (String, String)>,
     places: BTreeMap<String, SourceRange>,
+    provisioners: BTreeMap<u32, Provisioner>,
+    /// Instances whose create is followed by provisioners that are not done.
+    unfinished: BTreeSet<String>,
+    /// Creates that are done but for their provisioners, and deletes that began with theirs.
+    held: BTreeMap<String, (Hook, Instant)>,
     running: BTreeMap<u32, Running>,
     /// When the last lines about all provider instances were printed.
     reported: Instant,
@@ -128,6 +156,9 @@ impl<'a> Progress<'a> {
             commits: None,
             known: BTreeMap::new(),
             places: BTreeMap::new(),
+            provisioners: BTreeMap::new(),
+            unfinished: BTreeSet::new(),
+            held: BTreeMap::new(),
             running: BTreeMap::new(),
             reported: Instant::now(),
             counts: Counts::default(),
@@ -156,6 +187,64 @@ impl<'a> Progress<'a> {
     pub fn placing(mut self, places: BTreeMap<String, SourceRange>) -> Progress<'a> {
         self.places = places;
         self
+    }
+
+    /// Also knows the provisioners that will run: an object is created when the last of its own is done.
+    #[must_use]
+    pub fn provisioning(mut self, provisioners: BTreeMap<u32, Provisioner>) -> Progress<'a> {
+        let last = provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
+        self.unfinished = last.map(|found| found.address.to_string()).collect();
+        self.provisioners = provisioners;
+        self
+    }
+
+    /// A provisioner wrote a line.
+    pub fn said(&self, said: &Said) {
+        if let Ok(address) = said.address.parse() {
+            self.view.event(events::provision_progress(&address, &said.provisioner, &said.line));
+        }
+        self.say(|| format!("{} ({}): {}", said.address, said.provisioner, said.line));
+    }
+
+    /// Something happened to a provisioner.
+    fn provisioner_happened(&mut self, found: &Provisioner, status: &str) {
+        let Provisioner { address, kind, when } = found;
+        let text = address.to_string();
+        match status {
+            "started" => {
+                if *when == ProvisionWhen::Deleting && !self.held.contains_key(&text) {
+                    let id = self.known.get(&text).cloned();
+                    let hook = Hook { address: address.clone(), action: "delete".into(), id, elapsed_seconds: 0 };
+                    self.view.event(events::apply_start(&hook));
+                    self.say(|| lines::started_line(&hook));
+                    self.held.insert(text, (hook, Instant::now()));
+                }
+                self.view.event(events::provision_start(address, kind));
+                self.say(|| lines::provisioning_line(address, kind));
+            }
+            "done" => {
+                self.view.event(events::provision_complete(address, kind));
+                if *when != ProvisionWhen::Completed {
+                    return;
+                }
+                self.unfinished.remove(&text);
+                if let Some((mut hook, since)) = self.held.remove(&text) {
+                    hook.elapsed_seconds = since.elapsed().as_secs();
+                    self.count(&hook);
+                    self.view.event(events::apply_complete(&hook));
+                    self.say(|| lines::done_line(&hook));
+                }
+            }
+            "failed" => {
+                self.view.event(events::provision_errored(address, kind));
+                let action = if *when == ProvisionWhen::Deleting { "delete" } else { "create" };
+                let since = self.held.remove(&text).map_or_else(Instant::now, |(_, since)| since);
+                let elapsed_seconds = since.elapsed().as_secs();
+                let hook = Hook { address: address.clone(), action: action.into(), id: None, elapsed_seconds };
+                self.view.event(events::apply_errored(&hook));
+            }
+            _ => {}
+        }
     }
 
     /// Problems of an object point at its block when they say nothing better.
@@ -188,27 +277,42 @@ impl<'a> Progress<'a> {
         let happening = happening.into();
         let hook = self.hook(&happening);
         self.tally(&happening);
+        if let Some(found) = self.provisioners.get(&happening.operation).cloned() {
+            self.provisioner_happened(&found, &happening.status);
+        }
         match happening.status.as_str() {
             "started" => {
                 if let Some(hook) = hook {
-                    if hook.action != "forget" {
+                    // What runs before a delete has begun it.
+                    let begun = self.held.remove(&happening.address).filter(|_| hook.action == "delete");
+                    if hook.action != "forget" && begun.is_none() {
                         self.view.event(events::apply_start(&hook));
                     }
-                    self.say(|| lines::started_line(&hook));
-                    let running = Running { hook, since: Instant::now(), told: 0 };
+                    if begun.is_none() {
+                        self.say(|| lines::started_line(&hook));
+                    }
+                    let since = begun.map_or_else(Instant::now, |(_, since)| since);
+                    let running = Running { hook, since, told: 0 };
                     self.running.insert(happening.operation, running);
                 }
             }
             "done" => {
                 self.done += 1;
-                self.running.remove(&happening.operation);
+                let running = self.running.remove(&happening.operation);
                 self.doubts.remove(&subject(&happening));
                 if !happening.diagnostics.is_empty() {
                     self.warnings.insert(happening.operation, happening.diagnostics.clone());
                 }
                 // An update that turned out to be none called nothing.
                 let was_nothing = happening.action == "update" && !happening.intended;
-                if let Some(hook) = hook.filter(|_| !was_nothing) {
+                // So is what could not be read for a check block.
+                let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
+                let provisioned = happening.action == "create" && self.unfinished.contains(&happening.address);
+                if let Some(hook) = hook.clone().filter(|_| provisioned) {
+                    let since = running.map_or_else(Instant::now, |running| running.since);
+                    self.held.insert(happening.address.clone(), (hook, since));
+                }
+                if let Some(hook) = hook.filter(|_| !was_nothing && !unread && !provisioned) {
                     self.count(&hook);
                     // Scripts hear of calls of providers only.
                     if hook.action != "forget" {

@@ -146,6 +146,7 @@ impl Loaded {
             context,
             workspace: context.workspace().map_err(|problem| vec![problem])?,
             root: self.project.root.clone(),
+            warnings: &self.project.warnings,
             given: self.gathered.given.clone(),
             snapshot,
             backend: self.place.words(),

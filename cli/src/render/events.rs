@@ -263,6 +263,36 @@ pub fn apply_errored(hook: &Hook) -> Json {
     )
 }
 
+/// A provisioner, as events name it.
+fn provision(kind: &str, message: String, address: &ResourceInstance, provisioner: &str) -> Json {
+    let hook = json!({"resource": resource(address), "provisioner": provisioner});
+    event(kind, "info", message, [("hook", hook)])
+}
+
+/// A provisioner begins.
+pub fn provision_start(address: &ResourceInstance, provisioner: &str) -> Json {
+    provision("provision_start", super::plan::provisioning_line(address, provisioner), address, provisioner)
+}
+
+/// A provisioner wrote a line.
+pub fn provision_progress(address: &ResourceInstance, provisioner: &str, line: &str) -> Json {
+    let message = format!("{address}: ({provisioner}): {line}");
+    let hook = json!({"resource": resource(address), "provisioner": provisioner, "output": line});
+    event("provision_progress", "info", message, [("hook", hook)])
+}
+
+/// A provisioner is done.
+pub fn provision_complete(address: &ResourceInstance, provisioner: &str) -> Json {
+    let message = format!("{address}: ({provisioner}) Provisioning complete");
+    provision("provision_complete", message, address, provisioner)
+}
+
+/// A provisioner failed.
+pub fn provision_errored(address: &ResourceInstance, provisioner: &str) -> Json {
+    let message = format!("{address}: ({provisioner}) Provisioning errored");
+    provision("provision_errored", message, address, provisioner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,6 +94,7 @@ impl Coordinator {
                         object.status = if erred { "error" } else { "fail" }.to_owned();
                         let messages = checked.failures.iter().filter(|failure| failure.holds_not);
                         object.failure_messages.extend(messages.map(|failure| failure.message.clone()));
+                        object.failure_messages.sort();
                     }
                     Some(checked) if !checked.open && object.status == "unknown" => object.status = "pass".to_owned(),
                     _ => {}

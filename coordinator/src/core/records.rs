@@ -97,7 +97,10 @@ impl Records {
             let reported = match &write.change {
                 ObjectChange::Put(object) => Some(object.as_ref()),
                 ObjectChange::Remove => None,
-                ObjectChange::DeposeAs(_) | ObjectChange::RestoreFrom(_) | ObjectChange::DeposedFrom(_) => continue,
+                ObjectChange::DeposeAs(_)
+                | ObjectChange::RestoreFrom(_)
+                | ObjectChange::DeposedFrom(_)
+                | ObjectChange::Untaint => continue,
             };
             if recorded != reported {
                 strays.push((DoubtKey { address: write.address.clone(), deposed }, reported.cloned()));
@@ -138,6 +141,10 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             };
             record.deposed.insert(key, object);
         }
+        (ObjectChange::Untaint, _) => match &mut record.current {
+            Some(object) => object.tainted = false,
+            None => return Err(RecordError::Absent { address: write.address, what: "untainted" }),
+        },
         // They have come already.
         (ObjectChange::DeposedFrom(_), _) => {}
         (ObjectChange::RestoreFrom(deposed), _) => {

@@ -262,7 +262,7 @@ impl Compiling<'_> {
                 Some(items) => {
                     for item in items {
                         match item.unquoted() {
-                            Ok(item) => lifecycle.replace_triggered_by.push(item),
+                            Ok(item) => self.trigger(item, &mut lifecycle),
                             Err(problems) => self.diagnostics.extend(problems),
                         }
                     }
@@ -285,6 +285,50 @@ impl Compiling<'_> {
             }
         }
         (lifecycle, content.get("enabled").cloned())
+    }
+
+    /// An entry of `replace_triggered_by`: it names one resource, and beside that only the key of an instance.
+    fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
+        const SUMMARY: &str = "Invalid replace_triggered_by expression";
+        let at = item.range();
+        let mut problems = Vec::new();
+        let references = references_of(&item, &mut problems);
+        let mut resources = 0;
+        if problems.is_empty() {
+            for reference in &references {
+                let (summary, detail) = match reference.subject {
+                    Subject::Resource(_) => {
+                        resources += 1;
+                        continue;
+                    }
+                    Subject::CountIndex | Subject::EachKey => continue,
+                    Subject::EachValue => (
+                        "Invalid each reference in replace_triggered_by expression",
+                        "Of each, replace_triggered_by can use the key only: each.key.",
+                    ),
+                    _ => (
+                        "Invalid reference in replace_triggered_by expression",
+                        "Only resources, and as keys of their instances count.index and each.key, may be named in \
+                         replace_triggered_by.",
+                    ),
+                };
+                problems.push(Diagnostic::error(summary, detail));
+            }
+            match resources {
+                1 => {}
+                0 => {
+                    problems.push(Diagnostic::error(SUMMARY, "Each entry must name a resource, and this one does not."))
+                }
+                _ => problems.push(Diagnostic::error(
+                    SUMMARY,
+                    "Each entry names one resource. Give each resource an entry of its own.",
+                )),
+            }
+        }
+        match problems.is_empty() {
+            true => lifecycle.replace_triggered_by.push(item),
+            false => self.diagnostics.extend(problems.into_iter().map(|problem| problem.at(at.clone()))),
+        }
     }
 
     fn ignore_changes(&mut self, expression: &Expression, lifecycle: &mut Lifecycle) {

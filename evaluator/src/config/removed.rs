@@ -28,6 +28,8 @@ pub struct RemovedBlock {
     pub resource: Option<Resource>,
     /// Whether objects are destroyed; none when nothing is said, which means that they are forgotten.
     pub destroy: Option<bool>,
+    /// Directory of the module that the block stands in.
+    pub dir: String,
     /// What runs before an object is destroyed.
     pub provisioners: Vec<Provisioner>,
     /// Header of the block.
@@ -92,6 +94,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         module,
         resource: address.resource.map(|(resource, _)| resource),
         destroy: lifecycle.flatten(),
+        dir: compiling.module.dir.clone(),
         provisioners,
         range: block.range.clone(),
     });

@@ -43,8 +43,10 @@ impl Tally {
         self.messages.extend(message);
     }
 
-    /// The whole. An object whose conditions nobody came to is unknown.
-    pub(crate) fn result(self) -> CheckResult {
+    /// The whole, messages in order of their text as OpenTofu has them. An object whose conditions nobody came to is
+    /// unknown.
+    pub(crate) fn result(mut self) -> CheckResult {
+        self.messages.sort();
         CheckResult {
             address: self.address.to_string(),
             kind: self.kind,

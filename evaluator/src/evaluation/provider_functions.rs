@@ -114,13 +114,13 @@ impl ModuleNode {
         }
         let source = self.config.provider_source(&wanted.provider);
         let not_here = || Diagnostic::error("Unavailable provider function", "Nobody can wait for a provider here.");
-        let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
         let found = if source.is_builtin() {
             terraform_functions::signature(wanted.function)
         } else {
             let schema = wait(self.evaluation.glue.provider_schema(&source)).ok_or_else(not_here)??;
             schema.functions.get(wanted.function).cloned()
         };
+        let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
         // What a provider does not have is found missing when planning.
         let found = found.or_else(|| self.evaluation.is_validation().then(anything));
         let Some(signature) = found else {

@@ -1,8 +1,10 @@
-//! Provisioners as far as they can be looked at without carrying them out.
+//! Provisioners: looked at when validating, and made ready for running. They are run at apply only.
 
 use std::sync::Arc;
 
+use weft_expressions::evaluate::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -11,11 +13,13 @@ use super::calls::ModuleNode;
 use super::scope::Repeated;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
-use crate::glue::Failed;
+use crate::glue::{Failed, Provision};
 use crate::reference::Reference;
 
 /// The provisioners that are built in.
-const KINDS: [&str; 3] = ["local-exec", "remote-exec", "file"];
+const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
+/// The one that can be run.
+pub(super) const LOCAL_EXEC: &str = "local-exec";
 
 /// Provisioners that need a plugin, of which there are none.
 pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
@@ -108,7 +112,41 @@ pub fn connection_schema() -> Block {
     schema(&[("host", text())], &optional)
 }
 
+/// A provisioner with its arguments. Whatever is wrong with them is said when it runs: nobody evaluates them before.
+pub(super) fn made_ready(provisioner: &Provisioner, scope: &dyn Scope) -> Option<Provision> {
+    let schema = provisioner_schema(&provisioner.kind)?;
+    let (value, problems) = decode(&provisioner.body, &schema, scope);
+    let config = match problems.into_iter().find(Diagnostic::is_error) {
+        None => value,
+        Some(problem) => {
+            let ty = schema.implied_type();
+            let failure = Formula::new(FormulaOp::Failure(Box::new(problem)), ty.clone(), None);
+            Value::unknown(ty).with_formula(Some(failure)).add_origin(value.deep_origin().as_ref())
+        }
+    };
+    Some(Provision {
+        kind: provisioner.kind.clone(),
+        continues: provisioner.continues,
+        config,
+        range: provisioner.range.clone(),
+    })
+}
+
 impl ModuleNode {
+    /// The provisioners that run after an instance is created. `repeated` has what `self` is.
+    pub(crate) async fn provisions(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        repeated: &Repeated,
+    ) -> Result<Vec<Provision>, Failed> {
+        let mut found = Vec::new();
+        for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
+            let scope = self.scope(&provisioner.references, repeated).await?;
+            found.extend(made_ready(provisioner, &scope));
+        }
+        Ok(found)
+    }
+
     /// Looks at the provisioners and connections of a resource, whose objects nobody knows yet.
     pub(crate) async fn validate_provisioners(
         self: &Arc<Self>,

@@ -205,24 +205,18 @@ impl Checking<'_> {
     fn triggers(&mut self, block: &ResourceBlock) {
         for reference in &block.trigger_references {
             let problem = match &reference.subject {
-                Subject::Resource(resource) if resource.mode == ResourceMode::Managed => {
-                    if self.module.resources.contains_key(resource) {
-                        self.no_attribute(reference)
-                    } else {
-                        Some(Diagnostic::error(
-                            "Undeclared resource in replace_triggered_by",
-                            format!(
-                                "{} names {resource} in replace_triggered_by, which this module does not declare.",
-                                block.resource
-                            ),
-                        ))
-                    }
+                Subject::Resource(resource) if self.module.resources.contains_key(resource) => {
+                    self.no_attribute(reference)
                 }
-                Subject::CountIndex | Subject::EachKey => None,
-                _ => Some(Diagnostic::error(
-                    "Invalid reference in replace_triggered_by expression",
-                    "Only managed resources, count.index and each.key may be named in replace_triggered_by.",
+                Subject::Resource(resource) => Some(Diagnostic::error(
+                    "Undeclared resource in replace_triggered_by",
+                    format!(
+                        "{} names {resource} in replace_triggered_by, which this module does not declare.",
+                        block.resource
+                    ),
                 )),
+                // What else is named was looked at when the block was read.
+                _ => None,
             };
             self.found.extend(problem.map(|p| match p.subject {
                 Some(_) => p,

@@ -189,13 +189,22 @@ impl ModuleNode {
         let dependencies =
             self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
         let create_first = self.evaluation.create_first.contains(config_address.as_str());
-        let waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
+        let mut waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
+        let provisioned =
+            !self.evaluation.is_validation() && block.provisioners.iter().any(|provisioner| !provisioner.on_destroy);
+        if provisioned {
+            // Nothing is done with the object before everything is there that its provisioners name.
+            let unknown = Value::unknown(common.schema.block.implied_type());
+            let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
+            let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
+            waits = Origin::union(waits.into_iter().chain(named));
+        }
         let import = match self.evaluation.imported.contains(config_address.as_str()) {
             true => self.root_node().imports_of(&config_address).await?.get(&address).cloned(),
             false => None,
         };
         let desired = DesiredInstance {
-            address,
+            address: address.clone(),
             provider: chosen.instance,
             config,
             schema: common.schema.clone(),
@@ -212,6 +221,12 @@ impl ModuleNode {
             ResourceMode::Data => self.evaluation.glue.data(desired).await?,
             ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
         };
+        let mut value = value;
+        if provisioned && self.evaluation.glue.is_created(&address) {
+            let provisions = self.provisions(block, &repeated.with_self(value.clone())).await?;
+            let ended = self.evaluation.glue.provision(&address, provisions);
+            value = value.add_origin(ended.as_ref());
+        }
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
@@ -303,7 +318,7 @@ impl ModuleNode {
         };
         let Ok(reference) = crate::reference::resolve(&expression.tree, &traversal) else { return Ok(None) };
         let Subject::Resource(resource) = &reference.subject else { return Ok(None) };
-        if resource.mode != ResourceMode::Managed || !self.config.resources.contains_key(resource) {
+        if !self.config.resources.contains_key(resource) {
             return Ok(None);
         }
         let mut rest: Vec<_> = traversal.steps[reference.steps..].to_vec();

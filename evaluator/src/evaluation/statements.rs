@@ -61,10 +61,11 @@ fn unsupported(module: &CompiledModule, glue: &dyn Glue) -> Vec<Diagnostic> {
         if block.resource.mode == ResourceMode::Ephemeral {
             used.push((Construct::Ephemeral, &block.range));
         }
-        used.extend(block.provisioners.iter().map(|inner| (Construct::Provisioner, &inner.range)));
     }
+    let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.removed.iter().flat_map(|block| &block.provisioners);
-    used.extend(removed.map(|inner| (Construct::Provisioner, &inner.range)));
+    let others = own.chain(removed).filter(|inner| inner.kind != provisioners::LOCAL_EXEC);
+    used.extend(others.map(|inner| (Construct::Provisioner, &inner.range)));
     used.into_iter()
         .filter(|(construct, _)| !glue.supports(*construct))
         .map(|(construct, range)| not_supported(construct, range))

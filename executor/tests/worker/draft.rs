@@ -49,6 +49,7 @@ impl Draft {
             value,
             private: Vec::new(),
             legacy: false,
+            provisioned: false,
             config_known,
             record: StateRecord { dependencies: vec!["terraform_data.before".into()], ..StateRecord::default() },
             sensitive: Vec::new(),

@@ -189,6 +189,7 @@ async fn a_chain_over_a_plugin() {
         planned,
         StateRecord::default(),
         Vec::new(),
+        false,
         draft.shard.clone(),
         None,
     );

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use smol_str::SmolStr;
 
-use super::opcode::{CheckKind, Operation, PlannedObject, PriorObject, StateRecord};
+use super::opcode::{CheckKind, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
 use super::{OperationId, Shard};
 use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use crate::formula::Formula;
@@ -62,6 +62,9 @@ pub enum Applied {}
 /// Result of `check`: nothing.
 #[derive(Debug)]
 pub enum Checked {}
+/// Result of `provision`: nothing.
+#[derive(Debug)]
+pub enum Provisioned {}
 
 /// One operation as drafted.
 #[derive(Debug)]
@@ -216,11 +219,12 @@ impl Builder {
         planned: Value,
         record: StateRecord,
         sensitive: Vec<Path>,
+        for_check: bool,
         shard: Shard,
         waits: Option<Origin>,
     ) -> Ref<Applied> {
         let provider = provider.id;
-        let operation = Operation::ReadData { address, provider, config, planned, record, sensitive };
+        let operation = Operation::ReadData { address, provider, config, planned, record, sensitive, for_check };
         Ref::new(self.add(operation, shard, waits))
     }
 
@@ -262,6 +266,22 @@ impl Builder {
     ) -> Ref<Checked> {
         let operation = Operation::Check { address, kind, condition, message, range };
         Ref::new(self.add(operation, Shard::Unplaced, waits))
+    }
+
+    /// Drafts a `provision`, on the machine of whoever applies.
+    #[allow(clippy::too_many_arguments)]
+    pub fn provision(
+        &self,
+        address: ResourceInstance,
+        provisioner: SmolStr,
+        when: ProvisionWhen,
+        continues: bool,
+        config: Formula,
+        range: Option<SourceRange>,
+        waits: Option<Origin>,
+    ) -> Ref<Provisioned> {
+        let operation = Operation::Provision { address, provisioner, when, continues, config, range };
+        Ref::new(self.add(operation, Shard::Home, waits))
     }
 
     /// `later` waits for `earlier`, although it uses nothing of it.

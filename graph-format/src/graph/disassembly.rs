@@ -87,8 +87,9 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
             let deposed = deposed.as_ref().map(|d| format!(" deposed {}", d.0)).unwrap_or_default();
             write!(out, "forget {address}{deposed}")
         }
-        Operation::ReadData { address, provider, config, sensitive, .. } => {
-            write!(out, "read_data {address} provider {} {}", provider.0, formula(table, *config, sensitive))
+        Operation::ReadData { address, provider, config, sensitive, for_check, .. } => {
+            let check = if *for_check { " for check" } else { "" };
+            write!(out, "read_data {address}{check} provider {} {}", provider.0, formula(table, *config, sensitive))
         }
         Operation::Record { address, previous, object, .. } => {
             let previous = previous.as_ref().map(|p| format!(" moved from {p}")).unwrap_or_default();
@@ -102,6 +103,10 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
         }
         Operation::Check { address, kind, condition, message, .. } => {
             write!(out, "check {address} {kind:?} {} message {}", f(condition), f(message))
+        }
+        Operation::Provision { address, provisioner, when, continues, config, .. } => {
+            let word = if *continues { " continues" } else { "" };
+            write!(out, "provision {address} {provisioner} {when:?}{word} {}", f(config))
         }
     };
     if !row.waits.is_empty() {

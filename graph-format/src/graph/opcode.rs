@@ -40,6 +40,8 @@ pub enum Opcode {
     Output = 12,
     /// [`Operation::Check`]
     Check = 13,
+    /// [`Operation::Provision`]
+    Provision = 14,
 }
 
 /// What happens to an object.
@@ -116,6 +118,8 @@ pub struct PlannedObject {
     pub private: Vec<u8>,
     /// The provider has the legacy type system: its results are checked loosely.
     pub legacy: bool,
+    /// Provisioners run after the create: the object is tainted until the last of them is done.
+    pub provisioned: bool,
     /// The configuration was wholly known when this was planned, so the provider has said of it what there is to say.
     pub config_known: bool,
     /// What is to be stored beside the new object.
@@ -228,6 +232,8 @@ pub enum Operation<F> {
         record: StateRecord,
         /// Where the schema or configuration says sensitive.
         sensitive: Vec<Path>,
+        /// It is read for a check block: what goes wrong is a warning.
+        for_check: bool,
     },
     /// Writes an object that refreshing, moving or a changed configuration altered in state only. No provider is called.
     Record {
@@ -266,6 +272,32 @@ pub enum Operation<F> {
         /// Where the condition stands.
         range: Option<SourceRange>,
     },
+    /// Runs a provisioner, after an object was created or before it is deleted. Result: nothing.
+    Provision {
+        /// Whose.
+        address: ResourceInstance,
+        /// Which one: `local-exec`.
+        provisioner: SmolStr,
+        /// When it runs.
+        when: ProvisionWhen,
+        /// What comes after it goes on when it fails.
+        continues: bool,
+        /// Its arguments, typed by the provisioner's schema.
+        config: F,
+        /// Where the block stands.
+        range: Option<SourceRange>,
+    },
+}
+
+/// When a provisioner runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ProvisionWhen {
+    /// After the create; others follow.
+    Created,
+    /// After the create, as the last: with it the object is whole, and no longer tainted.
+    Completed,
+    /// Before the delete.
+    Deleting,
 }
 
 impl<F> Operation<F> {
@@ -285,7 +317,13 @@ impl<F> Operation<F> {
             Operation::Record { .. } => Opcode::Record,
             Operation::Output { .. } => Opcode::Output,
             Operation::Check { .. } => Opcode::Check,
+            Operation::Provision { .. } => Opcode::Provision,
         }
+    }
+
+    /// Whether it changes something outside: an intent comes before it.
+    pub fn changes_world(&self) -> bool {
+        matches!(self, Operation::Apply { .. } | Operation::Provision { .. })
     }
 
     /// Whether a coordinator schedules and journals it. The others run inside the tracked operation that needs them.
@@ -313,7 +351,8 @@ impl<F> Operation<F> {
             | Operation::Depose { address, .. }
             | Operation::Forget { address, .. }
             | Operation::ReadData { address, .. }
-            | Operation::Record { address, .. } => address.to_string(),
+            | Operation::Record { address, .. }
+            | Operation::Provision { address, .. } => address.to_string(),
             Operation::Output { name, .. } => format!("output.{name}"),
             Operation::Check { address, .. } => address.to_string(),
         }
@@ -348,7 +387,8 @@ impl<F> Operation<F> {
             Operation::Evaluate { formula, .. } => vec![formula],
             Operation::OpenProvider { config, .. }
             | Operation::Desired { config, .. }
-            | Operation::ReadData { config, .. } => vec![config],
+            | Operation::ReadData { config, .. }
+            | Operation::Provision { config, .. } => vec![config],
             Operation::Output { formula, .. } => formula.iter().collect(),
             Operation::Check { condition, message, .. } => vec![condition, message],
             _ => Vec::new(),
@@ -379,14 +419,17 @@ impl<F> Operation<F> {
             Operation::Apply { address, deposed, plan } => Operation::Apply { address, deposed, plan: operation(plan) },
             Operation::Depose { address, key } => Operation::Depose { address, key },
             Operation::Forget { address, deposed } => Operation::Forget { address, deposed },
-            Operation::ReadData { address, provider, config, planned, record, sensitive } => Operation::ReadData {
-                address,
-                provider: operation(provider),
-                config: formula(config),
-                planned,
-                record,
-                sensitive,
-            },
+            Operation::ReadData { address, provider, config, planned, record, sensitive, for_check } => {
+                Operation::ReadData {
+                    address,
+                    provider: operation(provider),
+                    config: formula(config),
+                    planned,
+                    record,
+                    sensitive,
+                    for_check,
+                }
+            }
             Operation::Record { address, previous, object, provider } => {
                 Operation::Record { address, previous, object, provider }
             }
@@ -396,6 +439,9 @@ impl<F> Operation<F> {
             Operation::Check { address, kind, condition, message, range } => {
                 let condition = formula(condition);
                 Operation::Check { address, kind, condition, message: formula(message), range }
+            }
+            Operation::Provision { address, provisioner, when, continues, config, range } => {
+                Operation::Provision { address, provisioner, when, continues, config: formula(config), range }
             }
         }
     }

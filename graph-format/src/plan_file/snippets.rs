@@ -82,7 +82,9 @@ fn source_ranges(fragment: &Fragment, visit: &mut impl FnMut(&SourceRange)) {
         }
     }
     for row in &fragment.rows {
-        if let Operation::Check { range: Some(range), .. } = &row.operation {
+        if let Operation::Check { range: Some(range), .. } | Operation::Provision { range: Some(range), .. } =
+            &row.operation
+        {
             visit(range);
         }
     }

@@ -42,6 +42,7 @@ pub fn planned(action: Action, value: Value) -> PlannedObject {
         value,
         private: Vec::new(),
         legacy: false,
+        provisioned: false,
         config_known: true,
         record: StateRecord { schema_version: 1, ..StateRecord::default() },
         sensitive: Vec::new(),

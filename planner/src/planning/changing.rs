@@ -10,6 +10,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 
 use super::proposal::Proposal;
+use super::provisioning::Created;
 use super::{Planning, without_provenance};
 use crate::prior::Prior;
 
@@ -72,6 +73,8 @@ impl Planning {
                     .map(|p| self.builder.prior_state(address.clone(), None, self.object(&address, p), shard.clone()))
             })
             .flatten();
+        let provisioned =
+            action == Action::Create && desired.block.provisioners.iter().any(|provisioner| !provisioner.on_destroy);
         let config_known = !target.full.deep().formula && target.full.is_wholly_known();
         let config = self.builder.desired(address.clone(), target.full.to_formula(), shard.clone(), waits);
         let (_, marks) = after.unmark_with_paths();
@@ -80,6 +83,7 @@ impl Planning {
             value: without_provenance(&proposal.planned),
             private: proposal.private.clone(),
             legacy: proposal.legacy,
+            provisioned,
             config_known,
             record: target.record.clone(),
             sensitive: marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
@@ -97,8 +101,13 @@ impl Planning {
         let mut names: Vec<_> = target.record.dependencies.iter().chain(before).cloned().collect();
         names.sort();
         names.dedup();
-        for name in names {
-            ordering.changed_dependents.entry(name).or_default().push(operation);
+        for name in &names {
+            ordering.changed_dependents.entry(name.clone()).or_default().push(operation);
+        }
+        drop(ordering);
+        if provisioned {
+            let created = Created { operation, replaced: None, names };
+            self.created.lock().insert(desired.address.clone(), created);
         }
         operation
     }

@@ -4,11 +4,11 @@ use weft_evaluator::glue::{DesiredInstance, Failed};
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::codec::json;
-use weft_graph_format::diagnostic::{Diagnostic, Severity};
-use weft_graph_format::graph::{Action, PriorObject, StateRecord};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity, in_one_text};
+use weft_graph_format::graph::{Action, OperationId, PriorObject, Shard, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Kind, Transform, Value};
 
 use super::changing::planned_result;
 use super::records::PendingRecord;
@@ -21,15 +21,17 @@ impl Planning {
     /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
     pub(crate) async fn plan_check_data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
         let check = desired.block.check.clone().unwrap_or_default();
-        let module = desired.address.module.clone();
-        let problems = match self.plan_data(desired).await {
+        let module = &desired.address.module;
+        let problems = match self.plan_data(&desired).await {
             Ok(value) => return Ok(value),
             Err(problems) => problems,
         };
-        let messages = problems.iter().map(|problem| problem.summary.to_string()).collect();
+        let messages = vec![in_one_text(&problems)];
         for problem in problems {
-            self.report_all(vec![Diagnostic { severity: Severity::Warning, ..problem }]);
+            // Whoever applies the plan looks again, and says then what is wrong.
+            self.report_all(vec![Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK)]);
         }
+        self.plan_unread(&desired);
         let name = format!("check.{check}");
         let address = if module.is_root() { name } else { format!("{module}.{name}") };
         let result = CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages };
@@ -38,7 +40,7 @@ impl Planning {
     }
 
     /// Reads a data source, or plans to.
-    pub(crate) async fn plan_data(&self, desired: DesiredInstance) -> Result<Value, Vec<Diagnostic>> {
+    pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Vec<Diagnostic>> {
         let text = desired.address.to_string();
         let body = &desired.block.body;
         let schema = &desired.schema;
@@ -56,7 +58,7 @@ impl Planning {
         // Nothing depends on when a data source goes, so state names no dependencies of it.
         let record = StateRecord { schema_version: schema.version, ..StateRecord::default() };
         // In a plan to destroy everything is read as if nothing changed, before anything is decided.
-        let pending = !self.options.destroy && self.has_pending(&desired);
+        let pending = !self.options.destroy && self.has_pending(desired);
         // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
         let known = config.is_wholly_known();
         if !known || pending {
@@ -72,41 +74,16 @@ impl Planning {
             let planned = all_unknown(&schema.block, &plain);
             let marks = sensitive_in(&planned, &config_marks, &schema.block);
             let after = planned.mark_paths(&marks);
-            let opened = self.opened(&desired.provider);
-            let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
-            let operation = self.builder.read_data(
-                desired.address.clone(),
-                opened.provider,
-                config.to_formula(),
-                planned,
-                record,
-                marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
-                Self::shard(&desired.provider),
-                Origin::union(waits.into_iter().flatten()),
-            );
-            let operation = self.applied(&desired.provider, operation);
-            self.changes.lock().push(ResourceChange {
-                address: desired.address.clone(),
-                previous_address: None,
-                deposed: None,
-                provider: desired.provider.clone(),
-                action: ChangeAction::Only(Action::Read),
-                reason,
-                before: Value::null(after.ty()),
-                after: after.clone(),
-                replace_paths: Vec::new(),
-                importing: None,
-                before_record: None,
-                schema_version: schema.version,
-            });
-            self.claim(text, true);
-            self.note_unread(&desired, &after);
+            let operation = self.draft_read(desired, &after, reason, record);
+            // It has a part in the plan, and triggers nothing.
+            self.altered.lock().entry(desired.address.all()).or_default();
+            self.note_unread(desired, &after);
             return Ok(planned_result(&after, operation, false));
         }
         let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
         let reply = in_use
             .provider
-            .read_data_source(type_name, &plain)
+            .read_data_source(&desired.address, &plain)
             .await
             .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         self.accept(placed(&reply.diagnostics, Some(body), &text))?;
@@ -131,46 +108,81 @@ impl Planning {
         }
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
         self.watch.end(&desired.address, Looking::ReadDone, &value, began).await;
-        self.note_data(&desired, &value, record.clone());
+        self.note_data(desired, &value, record.clone());
         if desired.block.check.is_some() && !self.options.destroy {
-            self.plan_nested_read(&desired, &value, record);
+            // What a check block looks at is looked at again when the plan is carried out.
+            self.draft_read(desired, &value, Reason::ReadBecauseCheckNested, record);
         }
         let value = with_schema_marks(&value, schema);
         let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
         Ok(value.add_origin(origin.as_ref()))
     }
 
-    /// What a check block looks at is looked at again when the plan is carried out.
-    fn plan_nested_read(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) {
-        let (bare, marks) = value.unmark_with_paths();
-        let opened = self.opened(&desired.provider);
+    /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
+    fn plan_unread(&self, desired: &DesiredInstance) {
+        if self.options.destroy {
+            return;
+        }
+        let (config, marks) = desired.config.unmark_with_paths();
+        let planned = all_unknown(&desired.schema.block, &without_provenance(&config));
+        let marked = |value: &Value| value.mark_paths(&sensitive_in(value, &marks, &desired.schema.block));
+        let record = StateRecord { schema_version: desired.schema.version, ..StateRecord::default() };
+        self.draft_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, record.clone());
+        let nothing = planned.transform(&mut |_, part| match part.open().1 {
+            Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone())),
+            _ => Transform::Descend,
+        });
+        self.note_data(desired, &marked(&nothing), record);
+    }
+
+    /// Drafts the reading of a data source and tells of it; `after` is what it is expected to give, with marks.
+    fn draft_read(&self, desired: &DesiredInstance, after: &Value, reason: Reason, record: StateRecord) -> OperationId {
+        let (planned, marks) = after.unmark_with_paths();
         let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
+        // The state of other configurations is looked for from where the plan is applied.
+        let at_home = desired.provider.source.is_builtin();
+        let (provider, shard) = match at_home {
+            true => {
+                let (instance, nothing) = (desired.provider.clone(), Value::empty_object().to_formula());
+                (self.builder.open_provider_in(instance, nothing, None, Shard::Home), Shard::Home)
+            }
+            false => (self.opened(&desired.provider).provider, Self::shard(&desired.provider)),
+        };
         let operation = self.builder.read_data(
             desired.address.clone(),
-            opened.provider,
+            provider,
             desired.config.unmark_deep().0.to_formula(),
-            without_provenance(&bare),
+            without_provenance(&planned),
             record,
             marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
-            Self::shard(&desired.provider),
+            desired.block.check.is_some(),
+            shard.clone(),
             Origin::union(waits.into_iter().flatten()),
         );
-        self.applied(&desired.provider, operation);
+        let operation = match at_home {
+            true => {
+                let close = self.builder.close_provider(provider, shard);
+                self.builder.wait(close, Some(Origin::after(operation.id())));
+                operation.id()
+            }
+            false => self.applied(&desired.provider, operation),
+        };
         self.changes.lock().push(ResourceChange {
             address: desired.address.clone(),
             previous_address: None,
             deposed: None,
             provider: desired.provider.clone(),
             action: ChangeAction::Only(Action::Read),
-            reason: Reason::ReadBecauseCheckNested,
-            before: Value::null(value.ty()),
-            after: without_provenance(value),
+            reason,
+            before: Value::null(after.ty()),
+            after: without_provenance(after),
             replace_paths: Vec::new(),
             importing: None,
             before_record: None,
             schema_version: desired.schema.version,
         });
         self.claim(desired.address.to_string(), true);
+        operation
     }
 
     /// Whether something that the block names directly is going to change; where it has conditions, anything that it
@@ -199,6 +211,7 @@ impl Planning {
             value: nothing,
             private: Vec::new(),
             tainted: false,
+            lacks_marks: false,
             record: StateRecord::default(),
         };
         self.refreshed.lock().insert(desired.address.clone(), prior);
@@ -218,6 +231,7 @@ impl Planning {
             value: object.value.clone(),
             private: Vec::new(),
             tainted: false,
+            lacks_marks: false,
             record,
         };
         let address = desired.address.clone();

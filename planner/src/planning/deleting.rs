@@ -166,6 +166,7 @@ impl Planning {
             value: Value::null(prior.value.ty()),
             private,
             legacy: false,
+            provisioned: false,
             config_known: true,
             record: prior.record.clone(),
             sensitive: Vec::new(),
@@ -173,12 +174,21 @@ impl Planning {
         };
         let state = self.builder.prior_state(address.clone(), deposed.clone(), object, shard.clone());
         let plan = self.builder.final_plan(address.clone(), opened.provider, Some(state), None, planned, shard.clone());
+        let farewell = if deposed.is_none() { self.draft_farewell(address, prior) } else { None };
         let apply = self.builder.apply(address.clone(), deposed, plan, shard);
         self.builder.wait(apply.id(), self.provider_origin(instance));
         self.builder.wait(apply.id(), self.move_origin(address));
         let operation = self.applied(instance, apply);
+        let first = match farewell {
+            Some((first, last)) => {
+                self.builder.wait(first, self.move_origin(address));
+                self.builder.order(last, operation);
+                first
+            }
+            None => operation,
+        };
         let mut ordering = self.ordering.lock();
-        ordering.deletes.entry(address.config()).or_default().push(Delete { operation, kind });
+        ordering.deletes.entry(address.config()).or_default().push(Delete { first, kind });
         for name in &prior.record.dependencies {
             ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
         }

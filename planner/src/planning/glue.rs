@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{
-    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Purpose, RootOutput,
+    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Provision, Purpose, RootOutput,
 };
 use weft_evaluator::selection::Selection;
 use weft_expressions::functions::FunctionError;
@@ -15,7 +15,7 @@ use weft_graph_format::address::{
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::plan_file::CheckResult;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{Transform, Value};
@@ -29,7 +29,10 @@ impl Glue for Planning {
     }
 
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
-        self.providers.schema(source).await
+        let schema = self.providers.schema(source).await?;
+        // Whoever looks for a block's arguments or a function is at evaluating.
+        self.begin();
+        Ok(schema)
     }
 
     async fn provider_instance(
@@ -65,12 +68,29 @@ impl Glue for Planning {
         wanted.into_iter().collect()
     }
 
+    fn is_created(&self, address: &ResourceInstance) -> bool {
+        self.created.lock().contains_key(address)
+    }
+
+    fn provision(&self, address: &ResourceInstance, provisions: Vec<Provision>) -> Option<Origin> {
+        self.draft_provisions(address, provisions)
+    }
+
     fn supports(&self, construct: Construct) -> bool {
         matches!(construct, Construct::Moved | Construct::Removed | Construct::Import | Construct::Check)
     }
 
-    fn checked(&self, result: CheckResult) {
-        self.checks.lock().insert((result.kind, result.address.clone()), result);
+    fn checked(&self, mut result: CheckResult) {
+        let mut checks = self.checks.lock();
+        // A check whose data source could not be read has failed, whatever its other assertions say.
+        if let Some(known) = checks.remove(&(result.kind, result.address.clone())) {
+            result.messages.extend(known.messages);
+            result.messages.sort();
+            if result.status != CheckStatus::Error {
+                result.status = known.status;
+            }
+        }
+        checks.insert((result.kind, result.address.clone()), result);
     }
 
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
@@ -96,7 +116,7 @@ impl Glue for Planning {
         if desired.block.check.is_some() {
             return self.plan_check_data(desired).await;
         }
-        self.plan_data(desired).await.map_err(|problems| {
+        self.plan_data(&desired).await.map_err(|problems| {
             self.report_all(problems);
             Failed
         })

@@ -18,7 +18,7 @@ use super::changing::{Target, planned_result};
 use super::{DeleteKind, Planning, Problems, without_provenance};
 use crate::decide::{self, Pressure, ReplaceOrder};
 use crate::diagnostics::{call_failed, in_block, placed};
-use crate::prior::{Prior, marks_for, raw_state, read_prior, with_schema_marks};
+use crate::prior::{Prior, marks_for, raw_state, read_prior, sensitive_marks, with_schema_marks};
 
 impl Planning {
     /// Decides what happens to a desired instance and drafts it. Gives the value that others see.
@@ -56,14 +56,21 @@ impl Planning {
         };
 
         let private = prior.as_ref().map(|p| p.private.clone()).unwrap_or_default();
-        let proposal = self.propose(provider, &desired, &before_bare, &ignored(&plain), private.clone()).await?;
+        // A tainted object is replaced whatever it is, so the plan is that of a create from the start.
+        let proposal = match tainted {
+            true => self.propose(provider, &desired, &Value::null(plain.ty()), &plain, Vec::new()).await?,
+            false => self.propose(provider, &desired, &before_bare, &ignored(&plain), private.clone()).await?,
+        };
         let marks = marks_for(&proposal.planned, &config_marks, &schema);
         let after = proposal.planned.mark_paths(&marks);
-        let pressure = Pressure {
-            tainted,
-            requested: self.replace.contains(&desired.address),
-            triggered: desired.triggers.iter().any(|t| self.fires(t)),
-        };
+        let mut triggered = false;
+        for trigger in &desired.triggers {
+            triggered = self.fires(trigger).map_err(|problem| vec![problem])?;
+            if triggered {
+                break;
+            }
+        }
+        let pressure = Pressure { tainted, requested: self.replace.contains(&desired.address), triggered };
         // What depends on it and is replaced that way demands it, whatever the block itself says.
         let create_first = desired.create_first
             || lifecycle
@@ -74,7 +81,12 @@ impl Planning {
             (true, None) => ReplaceOrder::CreateFirst,
             (false, None) => ReplaceOrder::DestroyFirst,
         };
-        let (action, reason) = decide::action(&before, &after, &proposal.replace, pressure, order);
+        let (action, reason) = match decide::action(&before, &after, &proposal.replace, pressure, order) {
+            (action, reason) if action.is_no_op() && prior.as_ref().is_some_and(|p| p.lacks_marks) => {
+                (ChangeAction::Only(Action::Update), reason)
+            }
+            decided => decided,
+        };
         if action.is_replace() {
             self.heed_protection(&desired.address, "replaced");
         }
@@ -90,8 +102,9 @@ impl Planning {
             identity_schema_version: kept.map_or(0, |p| p.record.identity_schema_version),
         };
         let target = Target { desired: &desired, record, full, prior: prior.as_ref() };
-        let replace_paths = if action.is_replace() { proposal.replace.clone() } else { Vec::new() };
-        let (proposal, after) = if action.is_replace() {
+        let again = action.is_replace() && !tainted;
+        let replace_paths = if again { proposal.replace.clone() } else { Vec::new() };
+        let (proposal, after) = if again {
             let null = Value::null(plain.ty());
             let again = self.propose(provider, &desired, &null, &plain, Vec::new()).await?;
             let marks = marks_for(&again.planned, &config_marks, &schema);
@@ -101,6 +114,12 @@ impl Planning {
             (proposal, after)
         };
         drop(in_use);
+        // The second plan of a replacement is shown as it came: what the schema calls sensitive is told by whoever shows
+        // it.
+        let shown = match again {
+            true => proposal.planned.mark_paths(&sensitive_marks(&config_marks)),
+            false => after.clone(),
+        };
         self.changes.lock().push(ResourceChange {
             address: desired.address.clone(),
             previous_address: self.previous(&desired.address).cloned(),
@@ -109,7 +128,7 @@ impl Planning {
             action,
             reason,
             before: without_provenance(&before),
-            after: without_provenance(&after),
+            after: without_provenance(&shown),
             replace_paths,
             importing: self.importing(&desired),
             before_record: prior.as_ref().map(|p| p.record.clone()),
@@ -166,6 +185,9 @@ impl Planning {
                 );
                 if let Some(delete) = delete {
                     self.builder.order(create, delete);
+                    if let Some(created) = self.created.lock().get_mut(&desired.address) {
+                        created.replaced = Some(delete);
+                    }
                 }
                 create
             }

@@ -22,9 +22,9 @@ impl Planning {
             let deleted = union(ordering.deleted_dependents.get(name.as_str()));
             let changed = union(ordering.changed_dependents.get(name.as_str()));
             for delete in deletes {
-                self.builder.wait(delete.operation, deleted.clone());
+                self.builder.wait(delete.first, deleted.clone());
                 if delete.kind != DeleteKind::BeforeCreate {
-                    self.builder.wait(delete.operation, changed.clone());
+                    self.builder.wait(delete.first, changed.clone());
                 }
             }
         }

@@ -19,17 +19,18 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// Those of the resource of this name, for which `text` stands with the resource itself.
-    pub(super) fn new(resource: &'a str, text: Option<&str>, problems: &mut Vec<Problem>) -> Owners<'a> {
-        let of_all = text.filter(|text| !text.is_empty()).and_then(|text| {
-            let found = parse(text).or_else(|problem| short_form(text).ok_or(problem));
-            let found = found.and_then(|found| match found.key {
-                InstanceKey::None => Ok(found),
-                _ => Err("A provider address must not include an instance key."),
-            });
-            found.map_err(|detail| problems.push(problem(detail))).ok()
-        });
-        Owners { resource, of_all, first: None, conflict: false }
+    /// Those of the resource of this name, for which `text` stands with the resource itself. None with a problem where
+    /// that is no address: nothing more is said of the resource then.
+    pub(super) fn new(resource: &'a str, text: Option<&str>, problems: &mut Vec<Problem>) -> Option<Owners<'a>> {
+        let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
+            Some(Ok(found)) => Some(found),
+            Some(Err(detail)) => {
+                problems.push(problem(detail));
+                return None;
+            }
+            None => None,
+        };
+        Some(Owners { resource, of_all, first: None, conflict: false })
     }
 
     /// The provider of one instance; none with a problem.
@@ -72,6 +73,15 @@ impl<'a> Owners<'a> {
 
 fn problem(detail: &str) -> Problem {
     Problem { summary: ADDRESS, detail: detail.to_owned() }
+}
+
+/// An address that stands with a resource: of a configuration, in the long or the short form.
+fn of_resource(text: &str) -> Result<ProviderInstance, &'static str> {
+    let found = parse(text).or_else(|problem| short_form(text).ok_or(problem))?;
+    match found.key {
+        InstanceKey::None => Ok(found),
+        _ => Err("A provider address must not include an instance key."),
+    }
 }
 
 fn parse(text: &str) -> Result<ProviderInstance, &'static str> {

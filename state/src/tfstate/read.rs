@@ -156,7 +156,7 @@ fn read_resource(
     problems: &mut Vec<Problem>,
 ) -> Result<(), String> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
-    let mut owners = Owners::new(&plain, resource.provider.as_deref(), problems);
+    let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), problems) else { return Ok(()) };
     let mode = match resource.mode.as_str() {
         "managed" => ResourceMode::Managed,
         "data" => ResourceMode::Data,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
+use weft_expressions::terraform_functions;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::ProviderSchema;
@@ -74,8 +75,15 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if problems.is_empty() { Ok(schemas) } else { Err(problems) }
     });
     let schemas = read.map_err(|problem| fail(vec![problem]))?.map_err(fail)?;
-    let providers: Map<String, Json> =
-        schemas.iter().map(|(source, schema)| (source.to_string(), schema_json::provider(schema))).collect();
+    let document = |(source, schema): (&ProviderSource, &Arc<ProviderSchema>)| {
+        if !source.is_builtin() {
+            return (source.to_string(), schema_json::provider(schema));
+        }
+        // The functions that are built in are part of the language here.
+        let whole = ProviderSchema { functions: terraform_functions::described(), ..(**schema).clone() };
+        (source.to_string(), schema_json::provider(&whole))
+    };
+    let providers: Map<String, Json> = schemas.iter().map(document).collect();
     view.document(&(json!({ "format_version": FORMAT, "provider_schemas": providers }).to_string() + "\n"));
     Ok(Exit::DONE)
 }

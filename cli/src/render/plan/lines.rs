@@ -1,5 +1,7 @@
 //! Single lines about plans and applies, most of which scripts match.
 
+use weft_graph_format::address::ResourceInstance;
+
 use super::super::events::{Counts, Hook};
 use super::super::style::Style;
 
@@ -72,6 +74,11 @@ pub fn started_line(hook: &Hook) -> String {
         _ => "Starting...",
     };
     format!("{}: {verb}{}", hook.address, with_id(hook))
+}
+
+/// A provisioner begins.
+pub fn provisioning_line(address: &ResourceInstance, provisioner: &str) -> String {
+    format!("{address}: Provisioning with '{provisioner}'...")
 }
 
 /// An operation takes long.

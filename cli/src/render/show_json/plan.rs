@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::changes::{ChangeAction, Importing, OutputChange, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Importing, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
@@ -212,7 +212,12 @@ fn planned_values(plan: &PlanFile) -> Json {
         if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {
             continue;
         }
-        let after = marked(plan, change, &change.after);
+        // A replacement's second plan is handed on without what the schema calls sensitive. One that a tainted object
+        // makes necessary is planned as a create from the start.
+        let after = match change.action.is_replace() && change.reason != Reason::ReplaceBecauseTainted {
+            true => change.after.clone(),
+            false => marked(plan, change, &change.after),
+        };
         let mut object = objects::named(&change.address, false);
         object.insert("provider_name".into(), change.provider.source.to_string().into());
         object.insert("schema_version".into(), change.schema_version.into());

@@ -58,7 +58,7 @@ pub(super) fn rows(
             action,
             shard: shard_of[*id as usize],
             needs: Waits { operations: needs.into_iter().collect(), waiters: waits.into_iter().collect() },
-            changes_world: matches!(drafted.operation, Operation::Apply { .. }),
+            changes_world: drafted.operation.changes_world(),
             lookup: plan.and_then(|p| p.lookup.clone()),
         });
     }

@@ -184,7 +184,7 @@ fn says_the_same(rows: &Rows<'_>, row: &Row, shard: usize, outline: &OutlineRow)
         && outline.address == operation.address()
         && outline.deposed.as_deref() == operation.deposed().map(|key| key.0.as_str())
         && outline.action == action
-        && outline.changes_world == matches!(operation, Operation::Apply { .. })
+        && outline.changes_world == operation.changes_world()
         && outline.lookup == planned.and_then(|p| p.lookup.clone())
 }
 

@@ -1,0 +1,109 @@
+//! Provisioners that run before an object is destroyed. They name nothing but the object, its key, paths and the
+//! workspace, so they are evaluated without a module: the block that wanted the object may be gone.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_expressions::call_context::{CallContext, Impure};
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::address::InstanceKey;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::value::Value;
+use weft_syntax::{Traversal, Tree};
+
+use super::provisioners::made_ready;
+use super::scope::{Environment, Repeated, out_of_scope};
+use crate::config::Provisioner;
+use crate::glue::Provision;
+use crate::reference::{Subject, resolve};
+
+/// The first number of impure calls and parameters here: evaluation of modules counts from zero.
+const FIRST: u32 = 1 << 31;
+
+/// Numbers of impure calls and parameters that no other formula of a plan has.
+#[derive(Debug)]
+pub struct Counters {
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters { occurrences: AtomicU32::new(FIRST), parameters: AtomicU32::new(FIRST) }
+    }
+}
+
+/// An object that is about to be destroyed.
+#[derive(Debug)]
+pub struct Leaving<'a> {
+    /// Where the configuration stands.
+    pub environment: &'a Environment,
+    /// Directory of the module whose blocks are evaluated, relative to that of the root module.
+    pub module_dir: &'a str,
+    /// The key of the instance.
+    pub key: &'a InstanceKey,
+    /// The object as it is.
+    pub object: Value,
+    /// Where numbers come from.
+    pub counters: &'a Counters,
+}
+
+impl Leaving<'_> {
+    /// Those of the provisioners that run before the object is destroyed, in order.
+    pub fn provisions(&self, provisioners: &[Provisioner]) -> Vec<Provision> {
+        provisioners.iter().filter(|found| found.on_destroy).filter_map(|found| made_ready(found, self)).collect()
+    }
+
+    fn value(&self, subject: &Subject) -> Option<Value> {
+        let repeated = Repeated::of(self.key, None);
+        match subject {
+            Subject::SelfObject => Some(self.object.clone()),
+            Subject::EachKey => repeated.key,
+            Subject::CountIndex => repeated.index,
+            Subject::Path(name) => Some(match name.as_str() {
+                "module" => Value::string(self.module_dir),
+                "root" => Value::string("."),
+                _ => Value::string(self.environment.cwd.to_string_lossy()),
+            }),
+            Subject::Terraform(_, name) if name == "workspace" => Some(Value::string(&self.environment.workspace)),
+            _ => None,
+        }
+    }
+}
+
+impl Scope for Leaving<'_> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        match self.value(&reference.subject) {
+            Some(value) => Ok(Resolved { value, consumed: reference.steps }),
+            None => Err(vec![out_of_scope(&reference)]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            base_directory: &self.environment.root_dir,
+            plan_timestamp: Some(self.environment.timestamp.as_str()).filter(|text| !text.is_empty()),
+            impure: Impure::Defer,
+            ..CallContext::new(&self.counters.occurrences, &self.counters.parameters)
+        }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.counters.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error(
+            "Provider function not available",
+            format!(
+                "The function {name} cannot be used when an object is destroyed: its provider may be gone by then."
+            ),
+        ))
+    }
+
+    fn call_provider_function(&self, function: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new(format!("{} is not available when an object is destroyed", function.function)))
+    }
+}

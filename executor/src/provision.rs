@@ -1,0 +1,316 @@
+//! Running provisioners: commands on the machine of whoever applies.
+
+use std::io::{PipeReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::sync::oneshot;
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{Operation, ProvisionWhen};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use crate::message::{Done, ObjectChange, ObjectWrite, TaskResult, Writes};
+use crate::options::Saying;
+use crate::problem::Problems;
+use crate::task::{TaskContext, not_here};
+
+/// The only kind that can be run so far.
+const LOCAL_EXEC: &str = "local-exec";
+/// How much of a command's output is kept for the message when it fails: as much as OpenTofu keeps.
+const KEPT_OUTPUT: usize = 8 * 1024;
+/// The longest line that is handed on in one piece; what writes more without a break is no text.
+const LONGEST_LINE: usize = 64 * 1024;
+/// Bytes read at a time.
+const PIECE: usize = 8 * 1024;
+/// What runs a command when nothing is said.
+const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+
+/// Why a command did not succeed.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    #[error("{0}")]
+    Start(#[source] std::io::Error),
+    #[error("exit status {0}")]
+    Exit(i32),
+    #[error("{0}")]
+    Signal(ExitStatus),
+}
+
+/// A command as its arguments say.
+#[derive(Debug, PartialEq, Eq)]
+struct LocalExec {
+    command: String,
+    program: String,
+    arguments: Vec<String>,
+    working_dir: Option<String>,
+    environment: Vec<(String, String)>,
+    quiet: bool,
+}
+
+/// Runs the provisioner of an operation. The intent is asked for right before the command is started.
+pub(crate) async fn provision(context: &mut TaskContext) -> TaskResult {
+    let shard = context.shard.clone();
+    let id = context.id();
+    let Some(Operation::Provision { address, provisioner, when, continues, config, range }) = shard.operation(id)
+    else {
+        return TaskResult::failed(vec![not_here(id)]);
+    };
+    let address = address.to_string();
+    let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
+    let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
+        Ok(()) => TaskResult::Done(succeeded(context, &address, *when)),
+        // What follows goes on as if nothing had happened, as the block says.
+        Err(problems) if *continues => {
+            tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
+            TaskResult::Done(succeeded(context, &address, *when))
+        }
+        Err(problems) => TaskResult::failed(problems),
+    };
+    let value = match shard.evaluate(&context.host, *config, &address).await {
+        Ok(value) => value,
+        Err(problems) => return ended(context, Err(problems.into_iter().map(place).collect())),
+    };
+    let (bare, marks) = value.unmark_deep();
+    let hidden = match (marks.is_sensitive(), marks.is_ephemeral()) {
+        (true, _) => Some("sensitive"),
+        (false, true) => Some("ephemeral"),
+        (false, false) => None,
+    };
+    if provisioner != LOCAL_EXEC {
+        let detail = format!("This version of Weft cannot run the provisioner {provisioner:?}.");
+        return TaskResult::failed(vec![place(Diagnostic::error("Provisioner not supported", detail))]);
+    }
+    let command = match read(&bare) {
+        Ok(command) => command,
+        Err(problem) => return ended(context, Err(vec![place(problem)])),
+    };
+    let digest = blake3::hash(format!("{address}\0{command:?}").as_bytes());
+    if let Err(reason) = context.ask(*digest.as_bytes()).await {
+        return TaskResult::NotCalled { reason };
+    }
+    let saying = Saying::new(context.host.options.said.clone(), &address, provisioner);
+    let base = context.host.options.base_directory.clone();
+    let outcome = run(&command, base, saying, hidden).await;
+    let outcome = outcome.map_err(|(error, output)| {
+        let detail = match hidden {
+            Some(what) => format!("The command failed: {error}. It is made from {what} values, so it is not shown."),
+            None => format!("Error running command '{}': {error}. Output: {output}", command.command),
+        };
+        vec![place(Diagnostic::error("local-exec provisioner error", detail))]
+    });
+    ended(context, outcome)
+}
+
+fn place(problem: Diagnostic, address: &str, range: Option<&SourceRange>) -> Diagnostic {
+    let problem = if problem.address.is_none() { problem.about(address) } else { problem };
+    match range {
+        Some(range) if problem.subject.is_none() => problem.at(range.clone()),
+        _ => problem,
+    }
+}
+
+/// With the last provisioner of a create the object is whole.
+fn succeeded(context: &TaskContext, address: &str, when: ProvisionWhen) -> Done {
+    let objects = match when {
+        ProvisionWhen::Completed => vec![ObjectWrite {
+            address: address.to_owned(),
+            provider: String::new(),
+            deposed: None,
+            change: ObjectChange::Untaint,
+        }],
+        ProvisionWhen::Created | ProvisionWhen::Deleting => Vec::new(),
+    };
+    context.done(None, Writes { objects, outputs: Vec::new() }, Vec::new())
+}
+
+fn text_of(value: Option<&Value>) -> Option<String> {
+    let value = convert(value?, &Type::String).ok()?;
+    value.as_str().map(str::to_owned)
+}
+
+/// The command that arguments describe.
+fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
+    let invalid = |detail: &str| Diagnostic::error("Invalid local-exec provisioner command", detail.to_owned());
+    let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name));
+    let Some(command) = text_of(field("command")).filter(|command| !command.is_empty()) else {
+        return Err(invalid("The command must be a string that is not empty."));
+    };
+    let mut words: Vec<String> = match field("interpreter").map(|list| list.open().1) {
+        Some(Kind::List(items) | Kind::Tuple(items)) if !items.items().is_empty() => {
+            items.items().iter().filter_map(|item| text_of(Some(item))).collect()
+        }
+        _ => SHELL.iter().map(ToString::to_string).collect(),
+    };
+    words.push(command.clone());
+    let environment = field("environment").and_then(Value::as_fields).map(|fields| {
+        fields.iter().filter_map(|(name, value)| Some((name.to_string(), text_of(Some(value))?))).collect()
+    });
+    let mut words = words.into_iter();
+    let Some(program) = words.next() else { return Err(invalid("There is no interpreter.")) };
+    Ok(LocalExec {
+        command,
+        program,
+        arguments: words.collect(),
+        working_dir: text_of(field("working_dir")).filter(|dir| !dir.is_empty()),
+        environment: environment.unwrap_or_default(),
+        quiet: field("quiet").and_then(Value::as_bool).unwrap_or_default(),
+    })
+}
+
+/// Runs a command to its end; on an error the last of its output as well.
+async fn run(
+    command: &LocalExec,
+    base: PathBuf,
+    saying: Saying,
+    hidden: Option<&'static str>,
+) -> Result<(), (CommandError, String)> {
+    let failed = |error: std::io::Error| (CommandError::Start(error), String::new());
+    match hidden {
+        Some(what) => saying.say(format!("(output suppressed due to {what} value in config)")).await,
+        None if command.quiet => saying.say("local-exec: Executing: Suppressed by quiet=true".to_owned()).await,
+        None => {
+            let words = std::iter::once(&command.program).chain(&command.arguments);
+            let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+            saying.say(format!("Executing: [{}]", words.join(" "))).await;
+        }
+    }
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let mut child = {
+        let mut process = tokio::process::Command::new(&command.program);
+        process
+            .args(&command.arguments)
+            .envs(command.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(failed)?)
+            .stderr(writer)
+            .kill_on_drop(true);
+        let directory = match &command.working_dir {
+            Some(directory) => base.join(directory),
+            None => base,
+        };
+        if !directory.as_os_str().is_empty() {
+            process.current_dir(directory);
+        }
+        // Both ends for writing are with the child alone from here on.
+        process.spawn().map_err(failed)?
+    };
+    let shown = hidden.is_none().then_some(saying);
+    // A thread of its own: what a command leaves running may hold the pipe open, and nobody waits for that when the
+    // process is to end at once.
+    let (told, heard) = oneshot::channel();
+    let listen = move || {
+        // Whoever asked may be gone.
+        let _ = told.send(drain(reader, shown));
+    };
+    std::thread::Builder::new().name("provisioner output".into()).spawn(listen).map_err(failed)?;
+    let output = heard.await.unwrap_or_default();
+    let status = child.wait().await.map_err(failed)?;
+    match (status.success(), status.code()) {
+        (true, _) => Ok(()),
+        (false, Some(code)) => Err((CommandError::Exit(code), output)),
+        (false, None) => Err((CommandError::Signal(status), output)),
+    }
+}
+
+/// Hands each line on, until nobody can write any more; gives the last of all.
+fn drain(mut reader: PipeReader, saying: Option<Saying>) -> String {
+    let mut kept: Vec<u8> = Vec::new();
+    let mut line: Vec<u8> = Vec::new();
+    let mut piece = [0; PIECE];
+    let told = |line: &mut Vec<u8>| {
+        let text = String::from_utf8_lossy(line).trim_end_matches('\r').to_owned();
+        line.clear();
+        if let Some(saying) = &saying {
+            saying.say_blocking(text);
+        }
+    };
+    loop {
+        let count = match reader.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        // Writing to a vector does not fail.
+        let _ = kept.write_all(&piece[..count]);
+        if kept.len() > 2 * KEPT_OUTPUT {
+            kept.drain(..kept.len() - KEPT_OUTPUT);
+        }
+        for byte in &piece[..count] {
+            match byte {
+                b'\n' => told(&mut line),
+                _ => line.push(*byte),
+            }
+            if line.len() >= LONGEST_LINE {
+                told(&mut line);
+            }
+        }
+    }
+    if !line.is_empty() {
+        told(&mut line);
+    }
+    let last = kept.len().saturating_sub(KEPT_OUTPUT);
+    String::from_utf8_lossy(&kept[last..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(fields: &[(&'static str, Value)]) -> Value {
+        Value::object(fields.iter().cloned())
+    }
+
+    #[test]
+    fn commands_from_arguments() {
+        let list = Value::list(Type::String, vec![Value::string("perl"), Value::string("-e")]);
+        let environment = Value::map(Type::String, [("A".into(), Value::string("1"))].into());
+        let found = read(&arguments(&[
+            ("command", Value::string("print 1")),
+            ("interpreter", list),
+            ("environment", environment),
+            ("working_dir", Value::string("sub")),
+            ("quiet", Value::bool(true)),
+        ]))
+        .unwrap();
+        assert_eq!(
+            (found.program.as_str(), found.arguments.as_slice()),
+            ("perl", &["-e".into(), "print 1".into()][..])
+        );
+        assert_eq!(found.environment, [("A".into(), "1".into())]);
+        assert_eq!((found.working_dir.as_deref(), found.quiet), (Some("sub"), true));
+        let plain = read(&arguments(&[("command", Value::string("true"))])).unwrap();
+        assert_eq!((plain.program.as_str(), plain.arguments.len()), ("/bin/sh", 2));
+        assert!(read(&arguments(&[("command", Value::string(""))])).is_err());
+        assert!(read(&arguments(&[("command", Value::null(Type::String))])).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_a_command_says_and_how_it_ends() {
+        let (sender, mut lines) = tokio::sync::mpsc::channel(64);
+        let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
+        let command = read(&arguments(&[("command", Value::string("echo one; echo two >&2; printf end; exit 3"))]));
+        let (error, output) = run(&command.unwrap(), PathBuf::from("."), saying, None).await.unwrap_err();
+        assert_eq!((error.to_string().as_str(), output.as_str()), ("exit status 3", "one\ntwo\nend"));
+        let mut heard = Vec::new();
+        while let Some(said) = lines.recv().await {
+            heard.push(said.line);
+        }
+        assert_eq!(&heard[1..], ["one", "two", "end"]);
+        assert!(heard[0].starts_with("Executing: [\"/bin/sh\" \"-c\" "));
+    }
+
+    #[tokio::test]
+    async fn what_must_not_be_shown_is_not() {
+        let (sender, mut lines) = tokio::sync::mpsc::channel(64);
+        let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
+        let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();
+        run(&command, PathBuf::from("."), saying, Some("sensitive")).await.unwrap();
+        let first = lines.recv().await.map(|said| said.line);
+        assert_eq!(first.as_deref(), Some("(output suppressed due to sensitive value in config)"));
+        assert!(lines.recv().await.is_none());
+    }
+}

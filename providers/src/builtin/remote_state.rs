@@ -1,0 +1,343 @@
+//! `data.terraform_remote_state`: the outputs of another configuration's root module, from where its state is kept.
+//!
+//! Of the backends only `local` can be read so far; settings of the others are let pass, and reading them is an error
+//! that says so. Sensitive outputs are handed out without a mark, as by OpenTofu: whoever uses them marks them.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use smol_str::SmolStr;
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::path::Path;
+use weft_graph_format::schema::{Attribute, Block, Schema};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+
+use super::part;
+use crate::call::Reply;
+use crate::diagnostic::{ProviderDiagnostic, has_errors};
+
+/// The type's name.
+pub(super) const TYPE: &str = "terraform_remote_state";
+
+/// The one backend that can be read.
+const LOCAL: &str = "local";
+/// Other backends that OpenTofu has.
+const KNOWN_BACKENDS: [&str; 12] =
+    ["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
+/// Arguments of the local backend.
+const LOCAL_ARGUMENTS: [&str; 2] = ["path", "workspace_dir"];
+/// Where the local backend keeps state when it is not told.
+const STATE_FILE: &str = "terraform.tfstate";
+/// Where it keeps the state of other workspaces.
+const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
+/// The workspace that has no folder.
+const DEFAULT_WORKSPACE: &str = "default";
+/// The largest state file that is read: ten times the largest ones that are known, and still fits into memory.
+const LARGEST_FILE: u64 = 4 << 30;
+/// Formats of state files that can be read: OpenTofu's, and the same while a run of Weft keeps others off it.
+const FORMATS: [u64; 2] = [4, 9];
+
+/// What of a state file is read; everything else is passed over.
+#[derive(Deserialize)]
+struct StateForm {
+    version: Option<u64>,
+    #[serde(default)]
+    outputs: Option<BTreeMap<SmolStr, OutputForm>>,
+    #[serde(default)]
+    encrypted_data: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct OutputForm {
+    value: Box<RawValue>,
+    #[serde(rename = "type")]
+    value_type: Box<RawValue>,
+}
+
+/// Its schema. The descriptions are what tools that read `providers schema` know.
+pub(super) fn schema() -> Schema {
+    let attribute = |ty: Type, description: &str, change: fn(&mut Attribute)| {
+        let mut attribute = Attribute::new(ty);
+        attribute.description = description.to_owned();
+        attribute.markdown = true;
+        change(&mut attribute);
+        attribute
+    };
+    let config = "The configuration of the remote backend. Although this is optional, most backends require some \
+                  configuration.\n\nThe object can use any arguments that would be valid in the equivalent `terraform \
+                  { backend \"<TYPE>\" { ... } }` block.";
+    let defaults = "Default values for outputs, in case the state file is empty or lacks a required output.";
+    let outputs = "An object containing every root-level output in the remote state.";
+    let attributes = [
+        (
+            "backend",
+            attribute(Type::String, "The remote backend to use, e.g. `remote` or `http`.", |a| a.required = true),
+        ),
+        ("config", attribute(Type::Dynamic, config, |a| a.optional = true)),
+        ("defaults", attribute(Type::Dynamic, defaults, |a| a.optional = true)),
+        ("outputs", attribute(Type::Dynamic, outputs, |a| a.computed = true)),
+        (
+            "workspace",
+            attribute(Type::String, "The OpenTofu workspace to use, if the backend supports workspaces.", |a| {
+                a.optional = true;
+            }),
+        ),
+    ];
+    let block =
+        Block { attributes: attributes.into_iter().map(|(name, a)| (name.into(), a)).collect(), ..Block::default() };
+    Schema { version: 0, block }
+}
+
+/// What is wrong with a configuration, as far as it is known.
+pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
+    let (backend, settings) = (part(config, "backend"), part(config, "config"));
+    let mut found = Vec::new();
+    match backend.as_str() {
+        Some(backend) if settings.is_wholly_known() => {
+            if let Err(problem) = Source::of(backend, &settings) {
+                found.push(problem);
+            }
+        }
+        _ if may_be_object(&settings) => {}
+        _ => found.push(invalid_settings("The configuration must be an object.")),
+    }
+    if !may_be_object(&part(config, "defaults")) {
+        let problem = ProviderDiagnostic::error("Invalid default values", "Defaults must be given as an object.");
+        found.push(problem.at(attribute("defaults")));
+    }
+    found
+}
+
+/// Reads; `address` is whose data it is.
+pub(super) fn read(address: &str, config: &Value) -> Reply<Value> {
+    let mut diagnostics = validate(config);
+    let outputs = if has_errors(&diagnostics) { None } else { outputs(config, &mut diagnostics) };
+    let Some(outputs) = outputs else {
+        diagnostics.push(ProviderDiagnostic::bare(format!("{address}: Unable to read remote state"), ""));
+        return Reply { value: Value::null(Type::Dynamic), diagnostics };
+    };
+    let mut fields = config.as_fields().cloned().unwrap_or_default();
+    fields.insert("outputs".into(), outputs);
+    Reply { value: Value::object(fields), diagnostics }
+}
+
+/// The outputs over their defaults; none with a problem.
+fn outputs(config: &Value, problems: &mut Vec<ProviderDiagnostic>) -> Option<Value> {
+    let workspace = part(config, "workspace");
+    let source = Source::of(part(config, "backend").as_str().unwrap_or_default(), &part(config, "config"));
+    let found = source.and_then(|source| source.text(workspace.as_str().unwrap_or(DEFAULT_WORKSPACE)));
+    let text = match found {
+        Ok(Some(text)) => text,
+        Ok(None) => {
+            let detail = "No stored state was found for the given workspace in the given backend.";
+            problems.push(ProviderDiagnostic::error("Unable to find remote state", detail).at(attribute("workspace")));
+            return None;
+        }
+        Err(problem) => {
+            problems.push(problem);
+            return None;
+        }
+    };
+    let stored = match stored_outputs(&text) {
+        Ok(stored) => stored,
+        Err(detail) => {
+            problems.push(ProviderDiagnostic::bare("Unsupported state file format", detail));
+            return None;
+        }
+    };
+    let mut all = part(config, "defaults").as_fields().cloned().unwrap_or_default();
+    all.extend(stored);
+    Some(Value::object(all))
+}
+
+/// Outputs of a state file by name; what is wrong otherwise.
+fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
+    let form: StateForm =
+        serde_json::from_slice(text).map_err(|error| format!("The state file is no proper JSON: {error}."))?;
+    if form.encrypted_data.is_some() {
+        return Err("The state file is encrypted, and encrypted state cannot be read here yet.".to_owned());
+    }
+    match form.version {
+        Some(version) if FORMATS.contains(&version) => {}
+        Some(version) => return Err(format!("The state file has format version {version}; version 4 can be read.")),
+        None => return Err("The state file has no \"version\", which says how to read it.".to_owned()),
+    }
+    let mut found = BTreeMap::new();
+    for (name, output) in form.outputs.unwrap_or_default() {
+        let failed = |error: &dyn std::fmt::Display| format!("The output {:?} cannot be read: {error}.", name.as_str());
+        let ty = type_json::decode(output.value_type.get().as_bytes()).map_err(|error| failed(&error))?;
+        let value = json::decode(output.value.get().as_bytes(), &ty).map_err(|error| failed(&error))?;
+        found.insert(name, value);
+    }
+    Ok(found)
+}
+
+/// Where state is kept.
+enum Source {
+    /// A backend that cannot be read.
+    Unsupported(SmolStr),
+    /// Files.
+    Local { path: Option<SmolStr>, workspace_dir: Option<SmolStr> },
+}
+
+impl Source {
+    /// The backend of this name, with its settings: known, or null.
+    fn of(backend: &str, settings: &Value) -> Result<Source, ProviderDiagnostic> {
+        if backend != LOCAL {
+            if KNOWN_BACKENDS.contains(&backend) {
+                return Ok(Source::Unsupported(backend.into()));
+            }
+            let detail = format!("There is no backend type named {backend:?}.");
+            return Err(ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("backend")));
+        }
+        if settings.is_null() {
+            return Ok(Source::Local { path: None, workspace_dir: None });
+        }
+        let invalid =
+            |what: String| invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."));
+        let Some(fields) = settings.as_fields() else { return Err(invalid("an object is needed".to_owned())) };
+        if let Some(name) = fields.keys().find(|name| !LOCAL_ARGUMENTS.contains(&name.as_str())) {
+            return Err(invalid(format!("it has no argument {:?}", name.as_str())));
+        }
+        let setting = |name: &str| match fields.get(name).map(|value| (value, value.open().1)) {
+            None | Some((_, Kind::Null(_))) => Ok(None),
+            Some((_, Kind::String(text))) => Ok(Some(text.clone())),
+            Some((_, Kind::Number(number))) => Ok(Some(SmolStr::from(number.to_string()))),
+            Some((_, Kind::Bool(flag))) => Ok(Some(SmolStr::from(flag.to_string()))),
+            Some(_) => Err(invalid(format!("{name} must be a string"))),
+        };
+        let (path, workspace_dir) = (setting("path")?, setting("workspace_dir")?);
+        for (name, value, summary) in [
+            ("path", &path, "Invalid local state file path"),
+            ("workspace_dir", &workspace_dir, "Invalid local workspace directory path"),
+        ] {
+            if value.as_deref() == Some("") {
+                let detail = format!("The argument {name:?} must not be empty.");
+                return Err(ProviderDiagnostic::error(summary, detail).at(attribute(name)));
+            }
+        }
+        Ok(Source::Local { path, workspace_dir })
+    }
+
+    /// The state of a workspace as it is stored; none where there is none.
+    fn text(&self, workspace: &str) -> Result<Option<Vec<u8>>, ProviderDiagnostic> {
+        let file = match self {
+            Source::Unsupported(backend) => {
+                let detail = format!(
+                    "State in a backend of type {:?} cannot be read by this version of Weft; that of \"local\" can.",
+                    backend.as_str()
+                );
+                return Err(ProviderDiagnostic::error("Backend not supported yet", detail).at(attribute("backend")));
+            }
+            Source::Local { path, .. } if workspace.is_empty() || workspace == DEFAULT_WORKSPACE => {
+                PathBuf::from(path.as_deref().unwrap_or(STATE_FILE))
+            }
+            Source::Local { workspace_dir, .. } => {
+                PathBuf::from(workspace_dir.as_deref().unwrap_or(WORKSPACE_FOLDER)).join(workspace).join(STATE_FILE)
+            }
+        };
+        let failed = |what: String| {
+            let detail = format!("{} cannot be read: {what}.", file.display());
+            ProviderDiagnostic::error("Error loading state error", detail).at(attribute("backend"))
+        };
+        let opened = match std::fs::File::open(&file) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let mut text = Vec::new();
+        match opened.take(LARGEST_FILE + 1).read_to_end(&mut text) {
+            Ok(_) if text.len() as u64 > LARGEST_FILE => Err(failed(String::from("it is too large for a state file"))),
+            // A file without content is no state.
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(text)),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+fn attribute(name: &str) -> Path {
+    Path::ROOT.attribute(name)
+}
+
+fn invalid_settings(detail: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("config"))
+}
+
+/// Whether a value is an object or a map, or may turn out to be one.
+fn may_be_object(value: &Value) -> bool {
+    value.is_null() || matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(backend: &str, settings: Value, defaults: Value) -> Value {
+        Value::object([
+            ("backend", Value::string(backend)),
+            ("config", settings),
+            ("defaults", defaults),
+            ("outputs", Value::null(Type::Dynamic)),
+            ("workspace", Value::null(Type::String)),
+        ])
+    }
+
+    fn null() -> Value {
+        Value::null(Type::Dynamic)
+    }
+
+    #[test]
+    fn settings() {
+        let of = |name: &str, value: Value| Value::object([(name.to_owned(), value)]);
+        for (backend, settings, defaults, expected) in [
+            (LOCAL, null(), null(), None),
+            (LOCAL, of("path", Value::string("x")), Value::empty_object(), None),
+            (LOCAL, of("path", Value::unknown(Type::String)), Value::unknown(Type::Dynamic), None),
+            ("s3", of("bucket", Value::string("x")), null(), None),
+            ("nope", null(), null(), Some(("Invalid backend configuration", "backend"))),
+            (LOCAL, of("pat", null()), null(), Some(("Invalid backend configuration", "config"))),
+            (LOCAL, of("path", Value::tuple(vec![])), null(), Some(("Invalid backend configuration", "config"))),
+            (LOCAL, Value::string("x"), null(), Some(("Invalid backend configuration", "config"))),
+            (LOCAL, Value::unknown(Type::String), null(), Some(("Invalid backend configuration", "config"))),
+            (LOCAL, of("path", Value::string("")), null(), Some(("Invalid local state file path", "path"))),
+            (LOCAL, null(), Value::string("x"), Some(("Invalid default values", "defaults"))),
+        ] {
+            let found = validate(&config(backend, settings.clone(), defaults));
+            let found: Vec<_> = found.iter().map(|d| (d.summary.as_str(), d.path.clone())).collect();
+            let expected: Vec<_> = expected.map(|(summary, at)| (summary, attribute(at))).into_iter().collect();
+            assert_eq!(found, expected, "{backend} {settings:?}");
+        }
+    }
+
+    #[test]
+    fn outputs_over_defaults() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("peer.tfstate");
+        let settings = Value::object([("path", Value::string(file.to_string_lossy()))]);
+        let defaults = Value::object([("a", Value::int(0)), ("z", Value::bool(true))]);
+        let asked = config(LOCAL, settings, defaults);
+        let summaries = |reply: &Reply<Value>| -> Vec<String> {
+            reply.diagnostics.iter().map(|problem| problem.summary.clone()).collect()
+        };
+        let missing = read("data.x.y", &asked);
+        assert_eq!(summaries(&missing), ["Unable to find remote state", "data.x.y: Unable to read remote state"]);
+        for (text, expected) in [
+            ("nonsense", false),
+            (r#"{"version": 3}"#, false),
+            (r#"{"serial": 3}"#, false),
+            (r#"{"version": 4, "encrypted_data": "x"}"#, false),
+            (r#"{"version": 4, "outputs": {"a": {"value": 1, "type": "number", "sensitive": true}}}"#, true),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let reply = read("data.x.y", &asked);
+            assert_eq!(reply.diagnostics.is_empty(), expected, "{text}");
+            let outputs = Value::object([("a", Value::int(1)), ("z", Value::bool(true))]);
+            assert!(!expected || part(&reply.value, "outputs").same_content(&outputs), "{text}");
+        }
+    }
+}
