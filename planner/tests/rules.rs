@@ -357,7 +357,7 @@ async fn rule_7_provisioners_run_at_apply() {
     let last = listing.number("= provision terraform_data.a local-exec Completed continues ");
     assert!(listing.waits("local-exec Completed continues ").contains(&first), "{}", listing.0);
     // Whoever uses the object waits for the last of them.
-    assert!(listing.waits("= output id ").contains(&last), "{}", listing.0);
+    assert_eq!(listing.waits("= output id "), [created, last]);
     assert!(listing.line("local-exec Created ").contains("@home"), "{}", listing.0);
 }
 

@@ -275,7 +275,8 @@ def main():
     a.add_argument("--shape", action="append", choices=sorted(SHAPES))
     o = a.parse_args()
     if o.bin is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
+                       cwd=ROOT, check=True)
         o.bin = ROOT / "target" / "release" / "weft"
     shapes = [shape for shape in SHAPES if not o.shape or shape in o.shape]
     if "lab" in shapes and not (o.plugins and Path(o.plugins).is_dir()):

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 use weft_graph_format::types::Type;
 
+use super::replaced_dynamic;
+
 /// Which conversions count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
@@ -38,7 +40,10 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         (Type::Object(h), Type::Map(w)) => {
             if **w == Type::Dynamic {
                 let parts: Vec<Type> = h.attributes.values().cloned().collect();
-                parts.is_empty() || unify(&parts, safety).is_some()
+                match unify(&parts, safety) {
+                    Some(found) => found == Type::Dynamic || become_one(&parts, &found),
+                    None => parts.is_empty(),
+                }
             } else {
                 every(Box::new(h.attributes.values()), w)
             }
@@ -62,9 +67,20 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
 fn has_single_type(types: &[Type], safety: Safety) -> bool {
     match unify(types, safety) {
         Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),
-        Some(_) => true,
+        Some(found) => become_one(types, &found),
         None => types.is_empty(),
     }
+}
+
+/// Whether values of these types have one type after a conversion to `found`, which may leave parts of it open: lists
+/// of anything made of `[true, null]` and `[[1]]` would not.
+fn become_one(types: &[Type], found: &Type) -> bool {
+    if !found.has_dynamic() {
+        return true;
+    }
+    let mut became = types.iter().map(|have| replaced_dynamic(have, found));
+    let first = became.next();
+    became.all(|other| Some(other) == first)
 }
 
 /// A type that values of all these types can be converted to; none when there is none.
