@@ -3,6 +3,7 @@
 mod apply;
 mod console;
 mod coordinator;
+mod explain;
 mod fmt;
 mod get;
 mod graph;
@@ -27,7 +28,7 @@ mod workspace;
 
 use std::fmt::Write as _;
 
-use weft_evaluator::config::did_you_mean;
+use weft_graph_format::nearest::nearest as nearest_name;
 
 use crate::command::Command;
 use crate::invocation::Found;
@@ -41,6 +42,7 @@ const ALL: &[&Command] = &[
     &apply::DESTROY,
     &console::CONSOLE,
     &coordinator::COORDINATOR,
+    &explain::EXPLAIN,
     &fmt::FMT,
     &get::GET,
     &graph::GRAPH,
@@ -113,7 +115,7 @@ pub fn find(words: &[String]) -> Found {
     }
     if GROUPS.iter().any(|(name, _)| *name == first) {
         return match rest.first() {
-            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.to_owned()),
+            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.to_owned(), word.clone()),
             _ => Found::Group(first.to_owned()),
         };
     }
@@ -122,9 +124,13 @@ pub fn find(words: &[String]) -> Found {
 
 /// The name that a mistyped one may have meant.
 pub fn nearest(word: &str) -> Option<&'static str> {
-    let names = || ALL.iter().filter_map(|command| command.words.first().copied());
-    let hint = did_you_mean(word, names());
-    names().filter(|name| hint.contains(&format!("{name:?}"))).max_by_key(|name| name.len())
+    nearest_name(word, all().filter_map(|command| command.words.first().copied()))
+}
+
+/// The same for the second word of a group's commands.
+pub fn nearest_in(group: &str, word: &str) -> Option<&'static str> {
+    let names = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
+    nearest_name(word, names.map(|command| command.words[1]))
 }
 
 /// The help text of the whole program.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_providers::cli_config::{self, CliConfig};
+use weft_registry::cli_config::{self, CliConfig};
 use weft_state::Holder;
 
 use crate::options::truth;

@@ -78,7 +78,7 @@ pub enum Found {
     /// The name of a group, without one of its commands.
     Group(String),
     /// A group, and a word that is none of its commands.
-    NotInGroup(String),
+    NotInGroup(String, String),
     /// Nothing.
     Nothing,
 }
@@ -91,8 +91,12 @@ fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
             let asked = words.iter().skip(1).any(|w| matches!(w.trim_start_matches('-'), "help" | "h"));
             if asked { Exit::DONE } else { Exit::FAILED }
         }
-        Found::NotInGroup(group) => {
+        Found::NotInGroup(group, word) => {
             View::plain().line(&commands::group_help(&group));
+            if let Some(near) = commands::nearest_in(&group, &word) {
+                let hint = format!("There is no command \"{group} {word}\". Did you mean \"{group} {near}\"?");
+                View::plain().aside(&hint);
+            }
             Exit::FAILED
         }
         Found::Nothing => {

@@ -1,82 +1,112 @@
-//! The list of installed modules, `modules/modules.json` in the data directory, in OpenTofu's form.
+//! The list of installed modules, `modules/modules.json` in the data directory, in OpenTofu's form and bytes.
 //!
 //! Local modules are read where they are; what the list remembers of them is that `init` or `get` has seen the call.
+//! [`install`] writes the list, [`FromManifest`] finds modules by it.
+
+pub mod install;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::{ModulePlaces, ModuleRequest};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::module_source::ModuleSource;
+use weft_providers::version::Version;
+use weft_registry::modules::{ModuleConstraints, parse_version};
 
-/// Where the list is, inside the data directory.
-const LIST: &str = "modules/modules.json";
+/// The folder of modules, inside the data directory.
+pub const FOLDER: &str = "modules";
+/// The list, inside that folder.
+const LIST: &str = "modules.json";
 
 /// A module that a call leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ModuleEntry {
+pub struct ModuleRecord {
     /// The names of the calls on the way to it, with dots; empty for the root module.
     pub key: String,
-    /// `source` as written.
+    /// Where it came from, in the one form of its source.
     pub source: String,
     /// The version that was selected, of modules from a registry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Its directory, relative to that of the root module.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// Its directory, relative to that of the root module, or absolute.
     pub dir: String,
 }
 
-/// The list.
+impl ModuleRecord {
+    /// The version, read.
+    pub fn version(&self) -> Option<Version> {
+        parse_version(&self.version)
+    }
+}
+
+/// The list, by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleList {
-    entries: BTreeMap<String, ModuleEntry>,
+pub struct ModuleManifest {
+    /// What is installed.
+    pub records: BTreeMap<String, ModuleRecord>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Document {
-    #[serde(rename = "Modules")]
-    modules: Vec<ModuleEntry>,
+    #[serde(rename = "Modules", default)]
+    modules: Vec<ModuleRecord>,
 }
 
-impl ModuleList {
-    /// What a configuration calls.
-    pub fn of(root: &Arc<CompiledModule>) -> ModuleList {
-        let mut list = ModuleList::default();
-        let root_entry = ModuleEntry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
-        list.entries.insert(String::new(), root_entry);
-        for module in root.all() {
-            for (name, child) in &module.children {
-                let key = child.path.0.join(".");
-                let source = module.sources.get(name).map(ToString::to_string).unwrap_or_default();
-                let entry = ModuleEntry { key: key.clone(), source, version: None, dir: child.dir.clone() };
-                list.entries.insert(key, entry);
-            }
-        }
-        list
-    }
-
-    /// What `init` has seen; empty where it was not run.
+impl ModuleManifest {
+    /// Reads the list in a data directory; empty where there is none.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn read(data_directory: &Path) -> Result<ModuleList, Diagnostic> {
-        let path = data_directory.join(LIST);
+    /// When it cannot be read.
+    pub fn read(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
+        let path = data_directory.join(FOLDER).join(LIST);
         let failed = |why: String| {
             Diagnostic::error(
-                "Failed to read the list of modules",
+                "Failed to read modules manifest file",
                 format!("{}: {why}. Run \"weft init\" to write it anew.", path.display()),
             )
         };
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ModuleList::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ModuleManifest::default()),
             Err(error) => return Err(failed(error.to_string())),
         };
-        let document: Document = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-        let entries = document.modules.into_iter().map(|entry| (entry.key.clone(), entry));
-        Ok(ModuleList { entries: entries.collect() })
+        ModuleManifest::parse(&text).map_err(failed)
+    }
+
+    /// Reads the text of a list. Sources of older lists are brought to their one form.
+    fn parse(text: &[u8]) -> Result<ModuleManifest, String> {
+        if text.is_empty() {
+            return Ok(ModuleManifest::default());
+        }
+        let document: Document = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let mut records = BTreeMap::new();
+        for mut record in document.modules {
+            if !record.version.is_empty() && record.version().is_none() {
+                return Err(format!("{:?} is no version of the module {:?}", record.version, record.key));
+            }
+            if !record.source.is_empty()
+                && let Ok(source) = ModuleSource::parse(&record.source)
+            {
+                record.source = source.to_string();
+            }
+            let key = record.key.clone();
+            if records.insert(key.clone(), record).is_some() {
+                return Err(format!("the module {key:?} stands in it twice"));
+            }
+        }
+        Ok(ModuleManifest { records })
+    }
+
+    /// As text. JSON as Go writes it: what could end a script in a page is escaped.
+    fn text(&self) -> String {
+        let document = Document { modules: self.records.values().cloned().collect() };
+        let text = serde_json::to_string(&document).unwrap_or_default();
+        let escapes =
+            [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
+        escapes.iter().fold(text, |text, (plain, escape)| text.replace(*plain, escape))
     }
 
     /// Writes it; nothing where no module is called and none was.
@@ -84,58 +114,118 @@ impl ModuleList {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, data_directory: &Path) -> Result<(), Diagnostic> {
-        let path = data_directory.join(LIST);
-        if self.entries.len() <= 1 && !path.exists() {
+        let folder = data_directory.join(FOLDER);
+        let path = folder.join(LIST);
+        if self.records.keys().all(String::is_empty) && !path.exists() {
             return Ok(());
         }
-        let document = Document { modules: self.entries.values().cloned().collect() };
-        let text = serde_json::to_string(&document).unwrap_or_default();
-        let folder: PathBuf = path.parent().map(Path::to_owned).unwrap_or_default();
-        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text)).map_err(|error| {
-            Diagnostic::error("Cannot write the list of modules", format!("{}: {error}.", path.display()))
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, self.text())).map_err(|error| {
+            Diagnostic::error("Failed to update module manifest", format!("{}: {error}.", path.display()))
         })
     }
 
-    /// The modules that are not in an older list as they are now, as lines for people.
-    pub fn news<'a>(&'a self, older: &'a ModuleList) -> impl Iterator<Item = String> + 'a {
-        let fresh = self.entries.values().filter(|entry| !entry.key.is_empty() && older.get(&entry.key) != Some(entry));
-        fresh.map(|entry| format!("- {} in {}", entry.key, entry.dir))
+    /// Forgets a module and all below it.
+    pub fn forget(&mut self, key: &str) {
+        let below = format!("{key}.");
+        self.records.retain(|known, _| known != key && !known.starts_with(&below));
     }
+}
 
-    fn get(&self, key: &str) -> Option<&ModuleEntry> {
-        self.entries.get(key)
-    }
-
-    /// The calls of a configuration that the list does not have as they are now. What is below such a call is not
-    /// looked at.
-    pub fn problems(&self, module: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-        let mut problems = Vec::new();
-        for (name, source) in &module.sources {
-            let range = module.calls.get(name).map(|call| (call.range.clone(), call.source.range()));
-            let problem = match self.get(&module.path.child(name).0.join(".")) {
-                None => Diagnostic::error(
-                    "Module not installed",
-                    "This module is not yet installed. Run \"weft init\" to install all modules required by this \
-                     configuration.",
-                ),
-                Some(known) if known.source != *source => Diagnostic::error(
-                    "Module source has changed",
-                    "The source address was changed since this module was installed. Run \"weft init\" to install all \
-                     modules required by this configuration.",
-                ),
-                Some(_) => {
-                    if let Some(child) = module.children.get(name) {
-                        problems.extend(self.problems(child));
-                    }
-                    continue;
-                }
-            };
-            problems.push(match range {
-                Some((call, _)) if problem.summary == "Module not installed" => problem.at(call),
-                Some((_, source)) => problem.at(source),
-                None => problem,
-            });
+/// What a call asks of the version; none where that cannot be read, which is reported.
+pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<ModuleConstraints> {
+    let Some((text, range)) = &request.version else { return Some(ModuleConstraints::any()) };
+    match text.parse() {
+        Ok(constraints) => Some(constraints),
+        Err(error) => {
+            let detail = format!("This is no version constraint: {error}. Write, for example, \"~> 1.2\".");
+            problems.push(Diagnostic::error("Invalid version constraint", detail).at(range.clone()));
+            None
         }
-        problems
+    }
+}
+
+/// Finds modules where the list says that they are, and holds the list against the configuration.
+#[derive(Debug)]
+pub struct FromManifest<'a> {
+    /// The list.
+    pub manifest: &'a ModuleManifest,
+    /// The directory of the root module.
+    pub root: PathBuf,
+}
+
+/// What to do about modules that are not as the configuration wants them.
+const INSTALL: &str = "Run \"weft init\" to install all modules required by this configuration.";
+
+impl ModulePlaces for FromManifest<'_> {
+    fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let constraints = constraints(request, problems)?;
+        let missing = |detail: String| {
+            Diagnostic::error("Module not installed", format!("{detail} {INSTALL}")).at(request.call_range.clone())
+        };
+        let Some(record) = self.manifest.records.get(&request.key()) else {
+            problems.push(missing("This module is not yet installed.".to_owned()));
+            return None;
+        };
+        // Without a directory it was not found when it was to be installed.
+        if record.dir.is_empty() || !self.root.join(&record.dir).is_dir() {
+            problems.push(missing(format!("The directory {:?} of this module cannot be read.", record.dir)));
+            return None;
+        }
+        let source = request.source.to_string();
+        let changed = |summary: &str, detail: String| {
+            Diagnostic::error(summary, format!("{detail} {INSTALL}")).at(request.source_range.clone())
+        };
+        if source != record.source {
+            let detail = format!(
+                "The source address was changed from {:?} to {source:?} since this module was installed.",
+                record.source
+            );
+            problems.push(changed("Module source has changed", detail));
+        }
+        let installed = record.version();
+        if !constraints.is_any() && !installed.as_ref().is_some_and(|version| constraints.allow(version)) {
+            let is = installed.map_or_else(|| "there is none".to_owned(), |version| format!("it is {version}"));
+            let detail =
+                format!("The version of this module was to be {constraints} by now, and of what is installed {is}.");
+            problems.push(changed("Module version requirements have changed", detail));
+        }
+        Some(record.dir.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_the_list() {
+        let records = [
+            r#"{"Key":"","Source":"","Dir":"."}"#,
+            r#"{"Key":"a","Source":"git::https://h.org/r?depth=1\u0026ref=x","Dir":".terraform/modules/a"}"#,
+            r#"{"Key":"a.b","Source":"example.com/n/m/s//d","Version":"1.2.0","Dir":".terraform/modules/a.b/d"}"#,
+        ];
+        let text = format!("{{\"Modules\":[{}]}}", records.join(","));
+        let manifest = ModuleManifest::parse(text.as_bytes()).unwrap();
+        assert_eq!(manifest.text(), text);
+        assert_eq!(manifest.records["a"].source, "git::https://h.org/r?depth=1&ref=x");
+        let mut rest = manifest.clone();
+        rest.forget("a");
+        assert_eq!(rest.records.len(), 1);
+        assert_eq!(ModuleManifest::parse(b"").unwrap(), ModuleManifest::default());
+    }
+
+    #[test]
+    fn lists_of_others() {
+        let old = r#"{"Modules":[{"Key":"a","Source":"n/m/s","Version":"v1","Dir":"x"}]}"#;
+        let manifest = ModuleManifest::parse(old.as_bytes()).unwrap();
+        assert_eq!(manifest.records["a"].source, "registry.opentofu.org/n/m/s");
+        for bad in [
+            "{",
+            "[]",
+            r#"{"Modules":[{"Key":"a","Source":"","Dir":""},{"Key":"a","Source":"","Dir":""}]}"#,
+            r#"{"Modules":[{"Key":"a","Source":"","Version":"x","Dir":""}]}"#,
+        ] {
+            assert!(ModuleManifest::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use weft_graph_format::nearest::nearest;
+
 /// An option that a command knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
@@ -51,8 +53,13 @@ pub struct Arguments {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// No such option.
-    #[error("flag provided but not defined: -{0}")]
-    Unknown(String),
+    #[error("flag provided but not defined: -{name}{hint}")]
+    Unknown {
+        /// Without dashes.
+        name: String,
+        /// Which one was probably meant, as a line of its own.
+        hint: String,
+    },
     /// Its value is missing.
     #[error("flag needs an argument: -{0}")]
     NoValue(String),
@@ -98,7 +105,9 @@ impl Arguments {
                 None => (bare, None),
             };
             let Some(flag) = flags.iter().flat_map(|group| group.iter()).find(|flag| flag.name == name) else {
-                return (parsed, Some(OptionError::Unknown(name.to_owned())));
+                let names = flags.iter().flat_map(|group| group.iter()).map(|flag| flag.name);
+                let hint = nearest(name, names).map(|near| format!("\nDid you mean -{near}?")).unwrap_or_default();
+                return (parsed, Some(OptionError::Unknown { name: name.to_owned(), hint }));
             };
             let value = match (flag.takes, value) {
                 (Takes::Switch, None) => "true".to_owned(),

@@ -11,11 +11,12 @@ use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{Manifest, ProviderPackage};
 use weft_planner::PluginSource;
-use weft_providers::cli_config::MethodKind;
 use weft_providers::lock_file::{self, LockFile};
 use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
-use weft_providers::{Plugin, PoolOptions, SchemaCache, install, mirror};
+use weft_providers::{Plugin, PoolOptions, SchemaCache, mirror};
+use weft_registry::cli_config::MethodKind;
+use weft_registry::settle;
 
 use crate::context::{Context, environment};
 
@@ -96,7 +97,7 @@ impl Installed {
             ));
             return Err(said);
         }
-        said.extend(install::override_warning(&config.dev_overrides));
+        said.extend(settle::override_warning(&config.dev_overrides));
         Ok((Installed { packages, lock }, said))
     }
 

@@ -9,10 +9,11 @@ use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources};
 use weft_evaluator::glue::GivenVariables;
 use weft_evaluator::selection::{SelectedAddress, Selection};
+use weft_executor::EphemeralStep;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::graph::{ExecutionGraph, Operation};
+use weft_graph_format::graph::{ExecutionGraph, Operation, OperationId};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
 use weft_graph_format::schema::ProviderSchema;
@@ -235,13 +236,18 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let planning = async {
         let planning = plan(inputs);
         tokio::pin!(planning);
-        loop {
+        let outcome = loop {
             tokio::select! {
                 biased;
                 Some(look) = looks.recv() => tell_look(basis.view, look),
                 outcome = &mut planning => break outcome,
             }
+        };
+        // What it told last, with its end.
+        while let Ok(look) = looks.try_recv() {
+            tell_look(basis.view, look);
         }
+        outcome
     };
     tokio::pin!(planning);
     let outcome = tokio::select! {
@@ -275,6 +281,9 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
 /// Shows what planning looks at.
 fn tell_look(view: &View, look: Look) {
     let Look { address, what, id, elapsed } = look;
+    if let Some(step) = ephemeral_step(what) {
+        return tell_ephemeral(view, &address, step);
+    }
     let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
     let id = id.map(|(key, value)| (key.to_owned(), value));
     let hook = Hook { address, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
@@ -282,11 +291,33 @@ fn tell_look(view: &View, look: Look) {
         Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
         Looking::RefreshDone => (events::refresh_complete(&hook), None),
         Looking::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
-        Looking::ReadDone => (events::apply_complete(&hook), Some(lines::done_line(&hook))),
+        _ => (events::apply_complete(&hook), Some(lines::done_line(&hook))),
     };
     view.event(event);
     if let Some(line) = line.filter(|_| view.shows_progress()) {
         view.line(&line);
+    }
+}
+
+fn ephemeral_step(what: Looking) -> Option<EphemeralStep> {
+    Some(match what {
+        Looking::OpenStarted => EphemeralStep::OpenStarted,
+        Looking::OpenDone => EphemeralStep::OpenDone,
+        Looking::RenewStarted => EphemeralStep::RenewStarted,
+        Looking::RenewDone => EphemeralStep::RenewDone,
+        Looking::CloseStarted => EphemeralStep::CloseStarted,
+        Looking::CloseDone => EphemeralStep::CloseDone,
+        Looking::RefreshStarted | Looking::RefreshDone | Looking::ReadStarted | Looking::ReadDone => return None,
+    })
+}
+
+/// Shows what happens to an ephemeral object.
+pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralStep) {
+    let words = lines::ephemeral_words(step);
+    let complete = matches!(step, EphemeralStep::OpenDone | EphemeralStep::RenewDone | EphemeralStep::CloseDone);
+    view.event(events::ephemeral_action(address, complete, words));
+    if view.shows_progress() {
+        view.line(&format!("{address}: {words}"));
     }
 }
 
@@ -303,6 +334,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         graph,
         claims,
         schemas,
+        provider_metas,
         variables,
         refreshed,
         snapshot,
@@ -365,6 +397,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         checks,
         warnings: basis.warnings.iter().cloned().chain(warnings).collect(),
         timestamp,
+        provider_metas,
         places,
         prior_state: wishes
             .prior_state
@@ -445,9 +478,16 @@ fn restricted<'a>(
         keep(&provider.source, Some(address));
     }
     for fragment in &graph.fragments {
+        let mut opened: BTreeMap<OperationId, &ProviderSource> = BTreeMap::new();
         for row in &fragment.rows {
             match &row.operation {
-                Operation::OpenProvider { instance, .. } => keep(&instance.source, None),
+                Operation::OpenProvider { instance, .. } => {
+                    opened.insert(row.id, &instance.source);
+                    keep(&instance.source, None);
+                }
+                Operation::OpenEphemeral { address, provider, .. } => {
+                    opened.get(provider).into_iter().for_each(|source| keep(source, Some(address)));
+                }
                 Operation::Record { provider, address, .. } => keep(&provider.source, Some(address)),
                 _ => {}
             }

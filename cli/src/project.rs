@@ -1,11 +1,11 @@
 //! A configuration in the current directory: loaded, with what it requires of providers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, Installed, StaticInputs, has_configuration, link_problems, load_tree_with,
+    CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, has_configuration, link_problems, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -15,7 +15,7 @@ use weft_state::Snapshot;
 
 use crate::command::Invocation;
 use crate::context::{DEFAULT_WORKSPACE, environment};
-use crate::modules::ModuleList;
+use crate::modules::{FromManifest, ModuleManifest};
 use crate::variables;
 
 /// A configuration.
@@ -47,21 +47,23 @@ impl Project {
         Ok(project)
     }
 
-    /// The same for who installs modules. What is wrong with these comes with [`Project::settled`].
+    /// The root module alone, for who installs what it calls.
     ///
     /// # Errors
     /// What is wrong with the root module, warnings included.
-    pub fn load_uninstalled(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (mut project, mut problems) = Project::read(invocation);
+    pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
+        let (project, problems) = Project::read(invocation, &mut Nowhere);
         let unsealed = encryption(&project.root);
         if !unsealed.is_empty() {
             return Err(unsealed);
         }
-        if has_errors(&problems) {
-            if project.root.children.is_empty() {
-                return Err(problems);
-            }
-        } else {
+        if has_errors(&problems) { Err(problems) } else { Ok(project) }
+    }
+
+    /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
+    pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
+        let (mut project, mut problems) = Project::read(invocation, places);
+        if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
         if has_errors(&problems) {
@@ -69,7 +71,7 @@ impl Project {
         } else {
             invocation.view.diagnostics(&problems);
         }
-        Ok(project)
+        project
     }
 
     /// Called when modules are installed.
@@ -82,31 +84,30 @@ impl Project {
 
     /// As far as it goes, with all that is wrong beside it.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
-        let (project, mut problems) = Project::read(invocation);
-        let missing = match ModuleList::read(&invocation.context.data_directory) {
-            Ok(list) => list.problems(&project.root),
-            Err(problem) => vec![problem],
+        let manifest = match ModuleManifest::read(&invocation.context.data_directory) {
+            Ok(manifest) => manifest,
+            Err(problem) => {
+                let (project, mut problems) = Project::read(invocation, &mut Nowhere);
+                problems.push(problem);
+                return (project, problems);
+            }
         };
-        if !missing.is_empty() {
-            // What is inside of modules matters once they are installed.
-            problems.retain(|problem| problem.summary != "Module not installed");
-            problems.retain(|problem| problem.subject.as_ref().is_none_or(|range| !range.file.contains('/')));
-            problems.extend(missing);
-        }
+        let mut places = FromManifest { manifest: &manifest, root: PathBuf::from(".") };
+        let (project, mut problems) = Project::read(invocation, &mut places);
         if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
         (project, problems)
     }
 
-    fn read(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
+    fn read(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
         let inputs = StaticInputs {
             given: &|root| variables::gather(root, &invocation.arguments, None).given,
             workspace: invocation.context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
         };
-        let (root, sources, problems) = load_tree_with(directory, &Installed::new(), &inputs);
+        let (root, sources, problems) = load_tree_from(directory, places, &inputs);
         invocation.view.know(&sources);
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
     }
@@ -142,6 +143,15 @@ impl Project {
             }
         }
         if has_errors(&problems) { Err(problems) } else { Ok(requirements) }
+    }
+}
+
+/// Where no called module is looked for.
+struct Nowhere;
+
+impl ModulePlaces for Nowhere {
+    fn place(&mut self, _: &ModuleRequest<'_>, _: &mut Vec<Diagnostic>) -> Option<String> {
+        None
     }
 }
 

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::{Problem, StateFileError};
-use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunStore, Snapshot, StoreError};
+use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunHeader, RunStore, Snapshot, StoreError};
 
 use crate::backend::LocalBackend;
 use crate::command::Invocation;
@@ -201,23 +201,31 @@ impl Place {
     /// # Errors
     /// When it cannot be read.
     pub async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
+        Ok(self.overview().await?.0)
+    }
+
+    /// As [`Place::snapshot`], with the headers of all runs, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), Diagnostic> {
         if let Place::Embedded(options) = self
             && let Some(parent) = options.state.parent()
             && !parent.as_os_str().is_empty()
             && !parent.exists()
         {
-            return Ok(Snapshot::default());
+            return Ok(Default::default());
         }
         let store = match self {
             Place::Embedded(_) => self.open(Access::Read).await?,
             Place::Redis { url, workspace } => match RedisStore::connect(url, workspace, false).await {
                 Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
-                Err(StoreError::NoState(_)) => return Ok(Snapshot::default()),
+                Err(StoreError::NoState(_)) => return Ok(Default::default()),
                 Err(error) => return Err(problem(&error)),
             },
         };
-        match store.snapshot().await {
-            Err(StoreError::NoState(_)) => Ok(Snapshot::default()),
+        match store.overview().await {
+            Err(StoreError::NoState(_)) => Ok(Default::default()),
             answer => answer.map_err(|error| problem(&error)),
         }
     }

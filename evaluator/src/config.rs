@@ -11,15 +11,18 @@ mod call_arguments;
 mod check;
 mod compile;
 mod content;
+mod experiments;
 mod import;
 mod literal;
 mod load;
 mod meta;
+mod module_places;
 mod moved;
 mod output;
 mod overrides;
 mod provider;
 mod provider_links;
+mod provider_value;
 mod provisioner;
 mod relative_address;
 mod removed;
@@ -32,7 +35,7 @@ mod static_values;
 mod terraform;
 mod variable;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -49,9 +52,11 @@ pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
 pub(crate) use content::unsupported_argument;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
+pub use experiments::Experiments;
 pub use import::{ImportBlock, ImportKey, ImportTarget};
-pub use load::{Installed, LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_with};
+pub use load::{LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_from, load_tree_with};
 pub(crate) use meta::references_of;
+pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
@@ -74,6 +79,8 @@ pub struct CompiledModule {
     pub path: Module,
     /// Its directory, relative to the directory of the root module; `.` for the root module itself.
     pub dir: String,
+    /// Constructs that it asks for although OpenTofu does not have them.
+    pub experiments: Experiments,
     /// `variable` blocks.
     pub variables: BTreeMap<SmolStr, Arc<Variable>>,
     /// Names of all `locals` blocks.
@@ -100,6 +107,8 @@ pub struct CompiledModule {
     pub required_versions: Vec<RequiredVersion>,
     /// The `backend` block, of the root module only.
     pub backend: Option<Arc<BackendBlock>>,
+    /// `provider_meta` blocks by the local name of their provider.
+    pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
     /// Headers of `encryption` blocks.
     pub encryption: Vec<SourceRange>,
     /// Expressions name these although nothing can be called so: reported when references are checked.
@@ -236,8 +245,10 @@ pub struct ResourceBlock {
     pub resource: Resource,
     /// How often.
     pub repetition: Repetition,
-    /// The `provider` argument.
+    /// The `provider` argument, where it names a configuration.
     pub provider: Option<ProviderReference>,
+    /// The `provider` argument, where its value is one.
+    pub provider_value: Option<Expression>,
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// `lifecycle`
@@ -316,8 +327,10 @@ pub struct PassedProvider {
     pub child_alias: Option<SmolStr>,
     /// Where the name in the child is written.
     pub child_range: SourceRange,
-    /// What it is in the caller.
+    /// What it is in the caller. Where that is a value, this says no more than where it stands.
     pub parent: ProviderReference,
+    /// The value in the caller, where it is one.
+    pub value: Option<Expression>,
 }
 
 /// A `provider` block.
@@ -350,6 +363,8 @@ pub struct RequiredProvider {
     pub version: Option<SmolStr>,
     /// Aliases that callers must pass.
     pub configuration_aliases: Vec<(SmolStr, Option<SmolStr>)>,
+    /// Those of them that are written `name.alias[*]`: configurations with `for_each`, passed as a whole.
+    pub whole_aliases: BTreeSet<SmolStr>,
     /// Where it stands.
     pub range: SourceRange,
 }
@@ -380,6 +395,19 @@ impl CompiledModule {
     pub fn promises(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
         let mut names = self.required_providers.values().flat_map(|required| &required.configuration_aliases);
         names.any(|(name, promised)| name == local_name && promised.as_ref() == alias)
+    }
+
+    /// Whether callers are to pass a configuration with `for_each` under this name, all its instances together.
+    pub fn promises_whole(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
+        let required = self.required_providers.get(local_name);
+        alias.zip(required).is_some_and(|(alias, required)| required.whole_aliases.contains(alias))
+    }
+
+    /// Whether this name stands for a configuration with `for_each` here: one of the module's own, or one that callers
+    /// pass as a whole.
+    pub fn has_provider_keys(&self, local_name: &SmolStr, alias: Option<&SmolStr>) -> bool {
+        let block = self.providers.get(&(local_name.clone(), alias.cloned()));
+        block.is_some_and(|block| block.for_each.is_some()) || self.promises_whole(local_name, alias)
     }
 
     /// The module and all below it, callers first.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_expressions::evaluate::{Scope, evaluate_with};
+use weft_expressions::involved;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
@@ -244,13 +245,13 @@ impl Decoder {
         match convert(&value, &constraint_of(rule)) {
             Ok(converted) => converted,
             Err(problem) => {
-                self.diagnostics.push(
-                    Diagnostic::error(
-                        "Incorrect attribute value type",
-                        format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path()),
-                    )
-                    .at(expression.range()),
-                );
+                let mut problem = Diagnostic::error(
+                    "Incorrect attribute value type",
+                    format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path()),
+                )
+                .at(expression.range());
+                problem.values = involved::values(expression, &self.variables, scope);
+                self.diagnostics.push(problem);
                 Value::unknown(rule.ty.clone())
             }
         }

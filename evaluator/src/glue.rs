@@ -136,6 +136,8 @@ pub struct OpenCheck {
     pub range: SourceRange,
     /// What it must wait for beside what it reads.
     pub waits: Option<Origin>,
+    /// It holds now, and is looked at again because ephemeral values may be others then.
+    pub again: bool,
 }
 
 /// An output of the root module.
@@ -147,6 +149,8 @@ pub struct RootOutput {
     pub value: Value,
     /// Declared sensitive.
     pub sensitive: bool,
+    /// Why nobody should use it any more.
+    pub deprecated: Option<String>,
     /// What must have happened before it is stored, beside what the value carries.
     pub waits: Option<Origin>,
 }

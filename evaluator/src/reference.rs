@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::Step;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
@@ -50,6 +51,25 @@ pub struct Reference {
     pub attribute: Option<SmolStr>,
     /// Where that attribute stands, the dot before it included.
     pub attribute_range: Option<SourceRange>,
+    /// Of a resource: the steps behind that attribute, and where they stand.
+    pub rest: Vec<(Step, SourceRange)>,
+}
+
+/// The steps from an index on; as far as their keys are of a size that anything has.
+fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(Step, SourceRange)> {
+    let mut found = Vec::new();
+    for step in traversal.steps.iter().skip(from) {
+        let kind = match &step.kind {
+            StepKind::Attribute(name) => Step::Attribute(name.clone()),
+            StepKind::Index(Key::String(key)) => Step::Key(key.clone()),
+            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match digits.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => break,
+            },
+        };
+        found.push((kind, tree.range(step.span)));
+    }
+    found
 }
 
 fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
@@ -79,9 +99,14 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         let keyed = is_key(traversal, steps);
         let after = if keyed { steps + 1 } else { steps };
         let found = attribute(traversal, after).cloned();
+        let rest = match (&subject, &found) {
+            (Subject::Resource(_), Some(_)) => steps_from(tree, traversal, after + 1),
+            _ => Vec::new(),
+        };
         Reference {
             subject,
             steps,
+            rest,
             range: range.clone(),
             keyed,
             leads_on: traversal.steps.len() > after,

@@ -63,10 +63,10 @@ fn single_files() {
             "removed {\n from = a.b\n provisioner \"local-exec\" {\n  command = \"x\"\n }\n}",
             &["3 Invalid \"removed.provisioner\" block"],
         ),
-        ("import {\n to = a.b\n}", &["1 Invalid import configuration"]),
+        ("import {\n to = a.b\n}", &["1 Missing required import argument"]),
         ("import {\n to = a.b[each.key]\n for_each = {}\n id = each.value\n}", &[]),
         ("import {\n to = module.m[each.key].a.b\n for_each = {}\n id = each.value\n}", &[]),
-        ("import {\n to = module.m\n id = \"x\"\n}", &["2 Invalid import address"]),
+        ("import {\n to = module.m\n id = \"x\"\n}", &["2 Invalid address"]),
         ("check \"c\" {}", &["1 Zero assert blocks"]),
         (
             "check \"c\" {\n assert {\n  condition = true\n  error_message = \"x\"\n }\n}",

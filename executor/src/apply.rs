@@ -77,7 +77,7 @@ async fn carry_out(context: &mut TaskContext) -> TaskResult {
         planned_state: plan.planned.clone(),
         config: begun.config.clone(),
         planned_private: plan.private.clone(),
-        provider_meta: None,
+        provider_meta: change.meta.cloned(),
         planned_identity: plan.identity.clone(),
     };
     match begun.provider.apply_resource_change(request).await {

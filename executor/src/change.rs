@@ -35,6 +35,8 @@ pub(crate) struct Change<'s> {
     formula: Option<&'s Formula>,
     /// The key under which the object was set aside that this one replaces.
     pub(crate) replaces: Option<&'s DeposedKey>,
+    /// What the module tells the provider of itself.
+    pub(crate) meta: Option<&'s Value>,
 }
 
 /// What a change starts from.
@@ -94,6 +96,7 @@ impl<'s> Change<'s> {
             config,
             formula: config.and_then(|index| shard.formula(index)),
             replaces: if creates { shard.deposed_before(address, id) } else { None },
+            meta: shard.provider_meta(address, &slot.instance.source),
         })
     }
 
@@ -218,7 +221,7 @@ impl<'s> Change<'s> {
             type_name: self.kind.name.clone(),
             current_state: known.state,
             private: known.private,
-            provider_meta: None,
+            provider_meta: self.meta.cloned(),
             identity: known.identity,
         };
         match begun.provider.read_resource(request).await {

@@ -73,7 +73,8 @@ async fn ask(
     if has_errors(&said) {
         return Err(said);
     }
-    let reply = opened.provider.read_data_source(address, config).await;
+    let meta = context.shard.provider_meta(address, &slot.instance.source);
+    let reply = opened.provider.read_data_source(address, config, meta).await;
     let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
     said.extend(subject.said(&reply.diagnostics));
     if has_errors(&said) {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
+use futures::future::join_all;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::ephemeral::ObjectSlot;
 use crate::held::{Dropped, Grant, HeldTasks, Start};
 use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
 use crate::problem::Problems;
@@ -219,6 +221,9 @@ impl Desk {
                     for slot in shard.providers() {
                         slot.retry().await;
                     }
+                    for slot in shard.live.slots() {
+                        slot.retry().await;
+                    }
                 });
             }
             self.at_shard(run, number, Waiting::Arrived(open.restored));
@@ -228,7 +233,9 @@ impl Desk {
         let (host, context, events) = (self.host.clone(), state.context.clone(), self.events.clone());
         tokio::spawn(async move {
             let run = context.id.clone();
-            let opening = tokio::task::spawn_blocking(move || Shard::open(&host, &context.id, &context.live, open));
+            let opening = tokio::task::spawn_blocking(move || {
+                Shard::open(&host, &context.id, &context.live, context.objects.clone(), open)
+            });
             let outcome = opening.await.unwrap_or_else(|_| Err(vec![defect("The part of the plan cannot be opened.")]));
             let _ = events.send(Event::Opened { run, shard: number, outcome: outcome.map(Box::new) }).await;
         });
@@ -365,6 +372,7 @@ impl Desk {
             self.say(run, report);
         }
         if let Some(running) = running {
+            self.release(&running.shard, running.shard.live.ended(task.operation));
             self.close_unused(run, running.number, &running.shard);
         }
     }
@@ -400,6 +408,22 @@ impl Desk {
         }
     }
 
+    /// Closes ephemeral objects that nobody here needs any more.
+    fn release(&self, shard: &Arc<Shard>, objects: Vec<Arc<ObjectSlot>>) {
+        for slot in objects {
+            let (host, all) = (self.host.clone(), shard.objects.clone());
+            self.host.later(async move { slot.close(&all, &host, false).await });
+        }
+    }
+
+    /// The worker ends: closes whatever ephemeral objects are open. Returns when they are.
+    pub(crate) async fn close_objects(&self) {
+        for state in self.runs.values() {
+            state.context.objects.close_all(&self.host).await;
+        }
+        self.host.closed().await;
+    }
+
     /// Ends the providers of a shard that is over, once nobody uses them.
     fn close_unused(&mut self, run: &RunId, number: u32, shard: &Arc<Shard>) {
         let state = self.runs.get_mut(run).map(|state| &mut state.shards);
@@ -415,8 +439,10 @@ impl Desk {
             shards.remove(&number);
         }
         let (host, shard) = (self.host.clone(), shard.clone());
-        tokio::spawn(async move {
-            for slot in shard.providers() {
+        self.host.later(async move {
+            let unused = shard.live.over();
+            join_all(unused.iter().map(|slot| slot.close(&shard.objects, &host, false))).await;
+            for slot in shard.providers().filter(|slot| !shard.objects.need(&slot.text)) {
                 slot.close(&host).await;
             }
         });
@@ -445,6 +471,8 @@ impl Desk {
                 self.close_unused(run, number, &shard);
             }
         }
+        let (host, objects) = (self.host.clone(), state.context.objects.clone());
+        self.host.later(async move { objects.close_all(&host).await });
     }
 
     /// The worker is about to leave: no new calls, providers told to stop.

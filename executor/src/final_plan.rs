@@ -80,7 +80,7 @@ pub(crate) async fn plan_again(
         proposed_new_state: proposed_new(block, &prior, &begun.config),
         config: begun.config.clone(),
         prior_private: private,
-        provider_meta: None,
+        provider_meta: change.meta.cloned(),
         prior_identity: begun.prior_identity.clone(),
     };
     let reply = begun.provider.plan_resource_change(request).await;

@@ -15,7 +15,7 @@ use weft_graph_format::value::Value;
 
 use crate::functions::FunctionCaller;
 use crate::problem::{Problems, Subject};
-use crate::shard::Shard;
+use crate::shard::{LiveValues, Shard};
 use crate::task::Host;
 
 /// For each row of a table, whether running it calls a provider. One pass.
@@ -38,11 +38,13 @@ struct Environment<'a> {
     functions: Option<FunctionCaller<'a>>,
     occurrences: AtomicU32,
     parameters: AtomicU32,
+    live: LiveValues,
 }
 
 impl Results for Environment<'_> {
     fn result(&self, operation: OperationId) -> Result<Value, Fault> {
-        self.shard.result(operation).ok_or(Fault::Skipped)
+        let live = self.live.get(&operation.0).cloned();
+        live.or_else(|| self.shard.result(operation)).ok_or(Fault::Skipped)
     }
 
     fn input(&self, name: &str) -> Result<Value, Fault> {
@@ -68,6 +70,7 @@ impl Results for Environment<'_> {
             template_depth: 0,
             occurrences: &self.occurrences,
             parameters: &self.parameters,
+            steps: None,
         }
     }
 
@@ -87,12 +90,24 @@ impl Results for Environment<'_> {
 }
 
 impl Shard {
-    /// The value of a formula: wholly known, with its marks.
+    /// The value of a formula: wholly known, with its marks. Ephemeral objects that it needs are opened.
     pub(crate) async fn evaluate(
         self: &Arc<Shard>,
         host: &Arc<Host>,
         index: FormulaIndex,
         address: &str,
+    ) -> Result<Value, Problems> {
+        let live = self.live_values(host, index).await?;
+        self.run(host, index, address, live).await
+    }
+
+    /// The same, with what it needs of live values.
+    pub(crate) async fn run(
+        self: &Arc<Shard>,
+        host: &Arc<Host>,
+        index: FormulaIndex,
+        address: &str,
+        live: LiveValues,
     ) -> Result<Value, Problems> {
         let Some(formula) = self.formula(index) else {
             let detail = format!("{address}: formula {} is not in the fragment.", index.0);
@@ -104,11 +119,11 @@ impl Shard {
             let runtime = Handle::current();
             let blocking = tokio::task::spawn_blocking(move || {
                 let functions = Some(FunctionCaller::new(&shard, &host, runtime));
-                evaluate(&formula, &shard, &host, functions)
+                evaluate(&formula, &shard, &host, functions, live)
             });
             blocking.await.unwrap_or(Err(Fault::Skipped))
         } else {
-            evaluate(formula, self, host, None)
+            evaluate(formula, self, host, None, live)
         };
         match outcome {
             Ok(value) if value.is_wholly_known() => Ok(value),
@@ -136,11 +151,12 @@ fn evaluate(
     shard: &Shard,
     host: &Host,
     functions: Option<FunctionCaller<'_>>,
+    live: LiveValues,
 ) -> Result<Value, Fault> {
     if let FormulaOp::Constant(value) = formula.op() {
         return Ok(value.clone());
     }
     let environment =
-        Environment { shard, host, functions, occurrences: AtomicU32::new(0), parameters: AtomicU32::new(0) };
+        Environment { shard, host, functions, occurrences: AtomicU32::new(0), parameters: AtomicU32::new(0), live };
     run(formula, &environment)
 }

@@ -50,8 +50,10 @@ impl<'a> FunctionCaller<'a> {
                 Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| unavailable(name, "it failed"))),
             };
         }
-        let source = ProviderSource::from_str(name)
-            .or_else(|_| ProviderInstance::from_str(name).map(|instance| instance.source))
+        // The text of an instance has as many slashes as that of a source.
+        let source = ProviderInstance::from_str(name)
+            .map(|instance| instance.source)
+            .or_else(|_| ProviderSource::from_str(name))
             .map_err(|error| unavailable(name, &error.to_string()))?;
         if source.is_builtin() {
             return Err(unavailable(name, "it has no functions"));

@@ -6,11 +6,13 @@
 //! frames; [`held`] is the deciding machine of a worker's tasks, pure, and [`desk`] carries out what it decides;
 //! [`shard`] is a fragment made ready to run, with its results in [`results`] and its provider instances in
 //! [`provider`]; [`formulas`] runs formulas and [`functions`] calls functions of providers for them; [`carried`] is how
-//! values travel; [`resource`] knows a resource type and how its objects are stored, [`problem`] words what goes wrong.
+//! values travel; [`ephemeral`] keeps ephemeral objects open and [`live`] knows what reads them; [`resource`] knows a
+//! resource type and how its objects are stored, [`problem`] words what goes wrong.
 //!
 //! A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads data sources,
 //! [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan, [`apply`] carries
-//! it out and judges what came of it, [`provision`] runs provisioners, [`settle`] finds out what became of an attempt in doubt.
+//! it out and judges what came of it, [`provision`] runs provisioners, [`settle`] finds out what became of an attempt
+//! in doubt.
 //!
 //! # Promises
 //!
@@ -29,10 +31,12 @@ mod carried;
 mod change;
 mod data;
 mod desk;
+mod ephemeral;
 mod final_plan;
 mod formulas;
 mod functions;
 mod held;
+mod live;
 mod message;
 mod options;
 mod packages;
@@ -49,6 +53,6 @@ mod wire;
 mod worker;
 
 pub use carried::{CarryError, decode_value, encode_value};
-pub use options::{Said, WorkerOptions};
+pub use options::{EphemeralStep, Said, WorkerOptions};
 pub use packages::{HeldPackage, NoPackages, Packages};
 pub use worker::{Channel, Ended, Frame, Worker, WorkerHandle};

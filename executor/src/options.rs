@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use weft_expressions::call_context::{Files, ForbiddenFiles};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::PoolOptions;
 
 use crate::packages::Packages;
@@ -13,15 +14,44 @@ use crate::packages::Packages;
 /// Most tasks at once unless the host says otherwise: enough to hide the delay of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
 
-/// A line that a provisioner wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// The instance that it belongs to.
-    pub address: String,
-    /// Which provisioner: `local-exec`.
-    pub provisioner: String,
-    /// The line, without its end.
-    pub line: String,
+/// What a worker tells its host beside the results of operations.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// A line that a provisioner wrote.
+    Line {
+        /// The instance that it belongs to.
+        address: String,
+        /// Which provisioner: `local-exec`.
+        provisioner: String,
+        /// The line, without its end.
+        line: String,
+    },
+    /// Something happens to an ephemeral object.
+    Ephemeral {
+        /// The instance.
+        address: String,
+        /// What happens.
+        step: EphemeralStep,
+    },
+    /// What a provider said of an ephemeral object while no operation was waiting for it.
+    Problem(Box<Diagnostic>),
+}
+
+/// What happens to an ephemeral object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EphemeralStep {
+    /// It is about to be opened.
+    OpenStarted,
+    /// It is open.
+    OpenDone,
+    /// It is about to be renewed.
+    RenewStarted,
+    /// It was renewed, or cannot be.
+    RenewDone,
+    /// It is about to be closed.
+    CloseStarted,
+    /// It was closed.
+    CloseDone,
 }
 
 /// Tells the lines of one provisioner.
@@ -38,7 +68,7 @@ impl Saying {
     }
 
     fn said(&self, line: String) -> Said {
-        Said { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
+        Said::Line { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
     }
 
     /// Tells a line, where anybody listens.
@@ -76,7 +106,7 @@ pub struct WorkerOptions {
     pub files: Arc<dyn Files>,
     /// What relative file names are relative to.
     pub base_directory: PathBuf,
-    /// Who hears what provisioners write.
+    /// Who hears what provisioners write and what happens to ephemeral objects.
     pub said: Option<mpsc::Sender<Said>>,
 }
 

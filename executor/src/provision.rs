@@ -288,6 +288,13 @@ mod tests {
         assert!(read(&arguments(&[("command", Value::null(Type::String))])).is_err());
     }
 
+    fn line_of(said: crate::options::Said) -> Option<String> {
+        match said {
+            crate::options::Said::Line { line, .. } => Some(line),
+            _ => None,
+        }
+    }
+
     #[tokio::test]
     async fn what_a_command_says_and_how_it_ends() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
@@ -297,7 +304,7 @@ mod tests {
         assert_eq!((error.to_string().as_str(), output.as_str()), ("exit status 3", "one\ntwo\nend"));
         let mut heard = Vec::new();
         while let Some(said) = lines.recv().await {
-            heard.push(said.line);
+            heard.extend(line_of(said));
         }
         assert_eq!(&heard[1..], ["one", "two", "end"]);
         assert!(heard[0].starts_with("Executing: [\"/bin/sh\" \"-c\" "));
@@ -309,7 +316,7 @@ mod tests {
         let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
         let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();
         run(&command, PathBuf::from("."), saying, Some("sensitive")).await.unwrap();
-        let first = lines.recv().await.map(|said| said.line);
+        let first = lines.recv().await.and_then(line_of);
         assert_eq!(first.as_deref(), Some("(output suppressed due to sensitive value in config)"));
         assert!(lines.recv().await.is_none());
     }

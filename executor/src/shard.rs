@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 use weft_graph_format::address::{DeposedKey, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PriorObject, Row};
 use weft_graph_format::plan_file::{FragmentPackage, Manifest, ProviderPackage};
+use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 use weft_providers::Builtin;
 
 use crate::carried;
+use crate::ephemeral::LiveObjects;
 use crate::formulas::call_providers;
+use crate::live::LiveParts;
 use crate::message::{OpenShard, RunId};
 use crate::problem::Problems;
 use crate::provider::ProviderSlot;
@@ -23,6 +27,9 @@ use crate::task::Host;
 
 /// An operation of a fragment, as its worker has it.
 pub(crate) type Step = Operation<FormulaIndex>;
+
+/// What operations that are never stored gave, for the run of one formula.
+pub(crate) type LiveValues = Arc<FxHashMap<u32, Value>>;
 
 /// An open shard.
 pub(crate) struct Shard {
@@ -38,6 +45,12 @@ pub(crate) struct Shard {
     /// The last `depose` of an instance.
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
     pub(crate) results: Results,
+    /// Ephemeral resource types.
+    ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Schema>>,
+    /// What the shard reads of what is never stored.
+    pub(crate) live: LiveParts,
+    /// The ephemeral objects of the run, those of other shards here too.
+    pub(crate) objects: Arc<LiveObjects>,
 }
 
 impl Shard {
@@ -45,12 +58,18 @@ impl Shard {
     ///
     /// # Errors
     /// What is wrong with it, and which packages are missing: all of them.
-    pub(crate) fn open(host: &Host, run: &RunId, live: &LiveResults, open: OpenShard) -> Result<Shard, Problems> {
+    pub(crate) fn open(
+        host: &Host,
+        run: &RunId,
+        live: &LiveResults,
+        objects: Arc<LiveObjects>,
+        open: OpenShard,
+    ) -> Result<Shard, Problems> {
         let package = FragmentPackage::decode(&open.fragment).map_err(|error| {
             let detail = format!("This worker cannot read its part of the plan: {error}.");
             vec![Diagnostic::error("Unreadable plan", detail)]
         })?;
-        let FragmentPackage { manifest, schemas, mut fragment, .. } = package;
+        let FragmentPackage { manifest, mut schemas, mut fragment, .. } = package;
         let mut problems = Vec::new();
         let mut inputs = BTreeMap::new();
         for (name, bytes) in &open.inputs {
@@ -71,6 +90,11 @@ impl Shard {
         for (source, schema) in &schemas {
             types.add(source, schema);
         }
+        let ephemeral = schemas
+            .iter_mut()
+            .map(|(source, schema)| (source.clone(), std::mem::take(&mut schema.ephemeral)))
+            .collect();
+        let parts = LiveParts::of(&fragment, open.shard, &objects);
         let mut shard = Shard {
             calls_providers: call_providers(&fragment.formulas),
             rows: std::mem::take(&mut fragment.rows),
@@ -81,9 +105,17 @@ impl Shard {
             providers: BTreeMap::new(),
             deposed: FxHashMap::default(),
             results,
+            ephemeral,
+            live: parts,
+            objects,
         };
         problems.extend(shard.index(host, run));
-        if problems.is_empty() { Ok(shard) } else { Err(problems) }
+        if problems.is_empty() {
+            return Ok(shard);
+        }
+        // Nobody will need what it counted on.
+        drop(shard.live.over());
+        Err(problems)
     }
 
     /// Looks through the operations once for what is needed by others.
@@ -157,6 +189,11 @@ impl Shard {
         self.types.of(source, address)
     }
 
+    /// An ephemeral resource type.
+    pub(crate) fn ephemeral_type(&self, source: &ProviderSource, name: &str) -> Option<&Schema> {
+        self.ephemeral.get(source)?.get(name)
+    }
+
     /// The key under which the earlier object of an instance was set aside before this operation.
     pub(crate) fn deposed_before(&self, address: &ResourceInstance, id: OperationId) -> Option<&DeposedKey> {
         self.deposed.get(address).filter(|(depose, _)| *depose < id).map(|(_, key)| key)
@@ -178,6 +215,11 @@ impl Shard {
 
     pub(crate) fn input(&self, name: &str) -> Option<&Value> {
         self.inputs.get(name)
+    }
+
+    /// What the module of an instance tells the instance's provider of itself.
+    pub(crate) fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
+        self.manifest.provider_meta(address, provider)
     }
 
     /// What `plantimestamp()` gave.

@@ -24,7 +24,9 @@ pub(crate) async fn evaluate(context: &TaskContext) -> Result<Done, Problems> {
 
 /// Computes and stores an output of the root module.
 pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
-    let Some(Operation::Output { name, formula, ty, sensitive, .. }) = context.shard.operation(context.id()) else {
+    let Some(Operation::Output { name, formula, ty, sensitive, deprecated, .. }) =
+        context.shard.operation(context.id())
+    else {
         return Err(vec![not_here(context.id())]);
     };
     let write = |value| Writes { objects: Vec::new(), outputs: vec![OutputWrite { name: name.to_string(), value }] };
@@ -59,7 +61,7 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
             vec![subject.error("Invalid output value", format!("The value of {address} cannot be stored: {error}."))]
         })?;
         let value_type = type_json::encode(&value_type);
-        Some(StoredOutput { value: text, value_type, sensitive: *sensitive, deprecated: None })
+        Some(StoredOutput { value: text, value_type, sensitive: *sensitive, deprecated: deprecated.clone() })
     };
     Ok(context.done(Some(&value), write(stored), Vec::new()))
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Operation, OperationId};
 use weft_graph_format::types::Type;
@@ -12,6 +14,7 @@ use weft_graph_format::value::Value;
 use weft_providers::ProviderPool;
 
 use crate::desk::Event;
+use crate::ephemeral::LiveObjects;
 use crate::message::{Done, RunId, Task, TaskResult, Writes};
 use crate::options::WorkerOptions;
 use crate::problem::{Problems, has_errors};
@@ -28,12 +31,27 @@ pub(crate) struct Host {
     pub(crate) pool: ProviderPool,
     /// The oldest intent that may be acted on, in milliseconds.
     intent_age_ms: AtomicU64,
+    /// What goes on although no task waits for it: objects and processes that are being closed.
+    closing: Mutex<JoinSet<()>>,
 }
 
 impl Host {
     pub(crate) fn new(options: WorkerOptions) -> Host {
         let pool = ProviderPool::new(options.pool.clone());
-        Host { options, pool, intent_age_ms: AtomicU64::new(INTENT_AGE_MS) }
+        Host { options, pool, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
+    }
+
+    /// Does something that nobody waits for before the worker ends.
+    pub(crate) fn later(&self, closing: impl Future<Output = ()> + Send + 'static) {
+        let mut set = self.closing.lock();
+        while set.try_join_next().is_some() {}
+        set.spawn(closing);
+    }
+
+    /// Waits for all that is being closed.
+    pub(crate) async fn closed(&self) {
+        let set = std::mem::take(&mut *self.closing.lock());
+        set.join_all().await;
     }
 
     pub(crate) fn intent_age_ms(&self) -> u64 {
@@ -50,13 +68,14 @@ impl Host {
 pub(crate) struct RunContext {
     pub(crate) id: RunId,
     pub(crate) live: LiveResults,
+    pub(crate) objects: Arc<LiveObjects>,
     /// Providers were asked to end their calls early.
     stopping: AtomicBool,
 }
 
 impl RunContext {
     pub(crate) fn new(id: RunId) -> RunContext {
-        RunContext { id, live: LiveResults::default(), stopping: AtomicBool::new(false) }
+        RunContext { id, live: LiveResults::default(), objects: Arc::default(), stopping: AtomicBool::new(false) }
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -138,7 +157,10 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
         | Operation::CloseProvider { .. }
         | Operation::PriorState { .. }
         | Operation::Desired { .. }
-        | Operation::FinalPlan { .. } => Err(vec![not_a_task(id)]),
+        | Operation::FinalPlan { .. }
+        | Operation::OpenEphemeral { .. }
+        | Operation::CloseEphemeral { .. }
+        | Operation::EvaluateLive { .. } => Err(vec![not_a_task(id)]),
     };
     match outcome {
         Ok(done) if has_errors(&done.diagnostics) => TaskResult::failed(done.diagnostics),

@@ -40,6 +40,9 @@ pub enum Ended {
 /// How long a coordinator may take to greet.
 const WELCOME_WAIT: Duration = Duration::from_secs(10);
 
+/// How long the closing of ephemeral objects may take when everything else is over: revoking a token is one request.
+const CLOSING_WAIT: Duration = Duration::from_secs(60);
+
 /// Events that wait for the worker; tasks wait beyond that. Each task has at most two under way.
 const EVENTS: usize = 4_096;
 
@@ -202,6 +205,9 @@ impl Worker {
     /// Ends all providers, used or not. Whatever is under way is lost; call it when [`Worker::run`] has drained, or
     /// when there is no time left.
     pub async fn close(self) {
+        if timeout(CLOSING_WAIT, self.desk.close_objects()).await.is_err() {
+            tracing::warn!("ephemeral objects were not closed in time");
+        }
         self.host.pool.close_all().await;
     }
 }

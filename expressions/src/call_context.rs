@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use weft_graph_format::formula::Occurrence;
 
@@ -136,6 +136,9 @@ pub struct CallContext<'a> {
     pub occurrences: &'a AtomicU32,
     /// The next number for a parameter of a symbolic body.
     pub parameters: &'a AtomicU32,
+    /// The steps that the expression around the call has taken, to which those of templates that it evaluates are
+    /// added; see [`crate::limits`].
+    pub steps: Option<&'a AtomicU64>,
 }
 
 impl<'a> CallContext<'a> {
@@ -149,6 +152,7 @@ impl<'a> CallContext<'a> {
             template_depth: 0,
             occurrences,
             parameters,
+            steps: None,
         }
     }
 

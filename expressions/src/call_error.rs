@@ -57,17 +57,17 @@ pub enum CountError {
 impl CountError {
     /// As a diagnostic without a place.
     pub fn diagnostic(&self) -> Diagnostic {
-        let summary = match self {
-            CountError::NotEnough { .. } => "Not enough function arguments",
-            CountError::TooMany { .. } => "Too many function arguments",
+        let (summary, function) = match self {
+            CountError::NotEnough { function, .. } => ("Not enough function arguments", function),
+            CountError::TooMany { function, .. } => ("Too many function arguments", function),
         };
-        Diagnostic::error(summary, self.to_string())
+        Diagnostic::error(summary, self.to_string()).calling(function)
     }
 }
 
 /// The diagnostic, without a place, for a failed call of `function` whose parameters have these names.
 pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
-    match parameter {
+    let problem = match parameter {
         Some(parameter) => Diagnostic::error(
             "Invalid function argument",
             format!("Invalid value for \"{parameter}\" parameter: {}.", error.message),
@@ -76,5 +76,6 @@ pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &Function
             "Error in function call",
             format!("Call to function \"{function}\" failed: {}.", error.message),
         ),
-    }
+    };
+    problem.calling(function)
 }

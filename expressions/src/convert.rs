@@ -77,6 +77,7 @@ pub fn convert_with_defaults(
 fn fits(value: &Value, want: &Type) -> bool {
     match (value.open().1, want) {
         (Kind::Bool(_), Type::Bool) | (Kind::Number(_), Type::Number) | (Kind::String(_), Type::String) => true,
+        (Kind::Provider(instance), Type::Provider(source)) => instance.source == **source,
         (Kind::List(s), Type::List(element)) | (Kind::Set(s), Type::Set(element)) => s.element_type() == **element,
         (Kind::Map(f), Type::Map(element)) => f.element_type() == **element,
         (Kind::Tuple(_) | Kind::Object(_) | Kind::Null(_) | Kind::Unknown(_), want) => value.ty() == *want,

@@ -14,6 +14,7 @@ mod operations;
 mod templates;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -22,12 +23,13 @@ use weft_graph_format::number::Number;
 use weft_graph_format::schema::FunctionSignature;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Extent, Value};
 use weft_syntax::{ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator};
 
 use crate::access::{self, Problem};
 use crate::functions::{CallContext, FunctionError};
 use crate::involved;
+use crate::limits;
 use crate::operators;
 use crate::stack;
 use crate::symbolic;
@@ -88,9 +90,7 @@ pub trait Scope {
 
 /// Evaluates an expression. With errors among the diagnostics the value is what could be made of the rest.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
-    let mut evaluator = Evaluator::new(&expression.tree, scope);
-    let value = evaluator.value(expression.id);
-    (value, evaluator.diagnostics)
+    Evaluator::new(&expression.tree, scope).run(expression.id)
 }
 
 /// Evaluates an expression with further names, as those that `dynamic` blocks declare.
@@ -101,8 +101,7 @@ pub fn evaluate_with(
 ) -> (Value, Vec<Diagnostic>) {
     let mut evaluator = Evaluator::new(&expression.tree, scope);
     evaluator.variables = variables.to_vec();
-    let value = evaluator.value(expression.id);
-    (value, evaluator.diagnostics)
+    evaluator.run(expression.id)
 }
 
 /// Whatever is wrong with the names that the expression refers to, wherever in it they stand: OpenTofu reports these
@@ -156,11 +155,60 @@ struct Evaluator<'s> {
     /// How many errors so far come of types or values that are not known yet, and may be none at apply: `try` and `can`
     /// decide nothing by these. An error over live values is not among them, as these count as known in a plan.
     reopened: u64,
+    /// Steps taken, those of the expression around a template included; see [`limits`].
+    steps: u64,
+    /// The error that all ends with once there are too many.
+    exhausted: Option<Diagnostic>,
 }
 
 impl<'s> Evaluator<'s> {
     fn new(tree: &'s Arc<Tree>, scope: &'s dyn Scope) -> Evaluator<'s> {
-        Evaluator { tree, scope, variables: Vec::new(), elements: Vec::new(), diagnostics: Vec::new(), reopened: 0 }
+        let steps = scope.context().steps.map_or(0, |steps| steps.load(Ordering::Relaxed));
+        Evaluator {
+            tree,
+            scope,
+            variables: Vec::new(),
+            elements: Vec::new(),
+            diagnostics: Vec::new(),
+            reopened: 0,
+            steps,
+            exhausted: None,
+        }
+    }
+
+    fn run(mut self, id: ExprId) -> (Value, Vec<Diagnostic>) {
+        let value = self.value(id);
+        if let Some(steps) = self.scope.context().steps {
+            steps.store(self.steps, Ordering::Relaxed);
+        }
+        match self.exhausted {
+            Some(problem) => (failed_value(&problem), vec![problem]),
+            None => (value, self.diagnostics),
+        }
+    }
+
+    /// Counts steps, taken for the expression `id`. Whether there were too many: then there is nothing more to do.
+    fn spend(&mut self, steps: u64, id: ExprId) -> bool {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > limits::MOST_STEPS && self.exhausted.is_none() {
+            let problem = limits::too_many_steps().diagnostic().at(self.range(id));
+            self.diagnostics.push(problem.clone());
+            self.exhausted = Some(problem);
+        }
+        self.exhausted.is_some()
+    }
+
+    /// The result of an expression that puts something together, unless that is larger than values may be.
+    fn bounded(&mut self, value: Value, id: ExprId) -> Value {
+        match value.excess() {
+            None => value,
+            Some(excess) => {
+                let problem = limits::excess_problem(excess).diagnostic().at(self.range(id));
+                let failure = failed_value(&problem);
+                self.diagnostics.push(problem);
+                failure
+            }
+        }
     }
 
     fn range(&self, id: ExprId) -> SourceRange {
@@ -238,7 +286,19 @@ impl<'s> Evaluator<'s> {
     }
 
     fn value(&mut self, id: ExprId) -> Value {
-        stack::guarded(|| self.node_value(id))
+        if let Some(problem) = &self.exhausted {
+            return failed_value(problem);
+        }
+        let value = stack::guarded(|| self.node_value(id));
+        match &self.tree.node(id).kind {
+            ExprKind::Tuple { .. }
+            | ExprKind::Object { .. }
+            | ExprKind::For(_)
+            | ExprKind::Splat(_)
+            | ExprKind::Call(_)
+            | ExprKind::Conditional { .. } => self.bounded(value, id),
+            _ => value,
+        }
     }
 
     fn node_value(&mut self, id: ExprId) -> Value {
@@ -273,8 +333,18 @@ impl<'s> Evaluator<'s> {
                 found.map_or_else(|| Value::unknown(Type::Dynamic), |(_, value)| value.clone())
             }
             ExprKind::Tuple { items } => {
-                let items = items.iter().map(|item| self.value(*item)).collect();
-                Value::tuple(items)
+                let mut values = Vec::with_capacity(items.len());
+                let mut extent = Extent::default();
+                for item in items {
+                    let value = self.value(*item);
+                    extent = extent.and(value.extent());
+                    values.push(value);
+                    // What there is so far is refused already.
+                    if extent.excess().is_some() {
+                        break;
+                    }
+                }
+                Value::tuple(values)
             }
             ExprKind::Object { items } => self.object(items, id),
             ExprKind::For(parts) => self.for_expression(&loops::ForParts::of(parts), id),

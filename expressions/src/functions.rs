@@ -15,7 +15,7 @@ use smol_str::SmolStr;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{Extent, Kind, Refinement, Value};
 
 pub use crate::call_context::{CallContext, DiskFiles, FileKind, Files, ForbiddenFiles, Impure};
 pub use crate::call_error::{CountError, FunctionError, call_diagnostic};
@@ -255,6 +255,11 @@ impl Function {
         Ok(())
     }
 
+    /// Whether a call takes time in proportion to all that its arguments hold, rather than to how many there are.
+    pub fn looks_at_all(&self) -> bool {
+        !matches!(self.name, "lookup" | "element" | "length" | "one")
+    }
+
     /// Argument `index` converted to the type of its parameter.
     pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
         match self.parameter_at(index) {
@@ -277,6 +282,10 @@ impl Function {
         let mut converted = Vec::with_capacity(arguments.len());
         for (index, argument) in arguments.iter().enumerate() {
             converted.push(self.convert_argument(index, argument)?);
+        }
+        let all = converted.iter().map(Value::extent).reduce(Extent::and).unwrap_or_default();
+        if let Some(excess) = all.excess() {
+            return Err(FunctionError::new(format!("the arguments are too large together: {excess}")));
         }
         if self.symbolic == Symbolic::Impure && context.impure == Impure::Defer {
             let (result, marks) = self.deferred_impure(&converted)?;
@@ -349,6 +358,9 @@ impl Function {
             return Ok(self.refined(Value::unknown(ty), &bare).mark(&all));
         }
         let result = (self.call)(context, &bare, &ty)?;
+        if let Some(excess) = result.excess() {
+            return Err(FunctionError::new(format!("the result is too large: {excess}")));
+        }
         Ok(self.refined(result, &bare).mark(&marks))
     }
 

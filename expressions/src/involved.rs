@@ -33,6 +33,46 @@ pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &d
     found
 }
 
+/// The same for a problem that comes of values that are not known: these are named as such.
+pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<InvolvedValue> {
+    let mut found = values(expression, &[], scope);
+    for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
+        let Some((text, value)) = reached(expression, traversal, &[], scope) else { continue };
+        let Some(statement) = unknown_statement(&value) else { continue };
+        found.retain(|known| known.traversal != text);
+        found.push(InvolvedValue { traversal: text, statement });
+    }
+    found.sort_by(|a, b| a.traversal.cmp(&b.traversal));
+    found
+}
+
+/// What is known of a value that is not known and not confidential.
+fn unknown_statement(value: &Value) -> Option<String> {
+    let (marks, kind) = value.open();
+    let Kind::Unknown(unknown) = kind else { return None };
+    if marks.is_sensitive() || marks.is_ephemeral() {
+        return None;
+    }
+    Some(match &unknown.ty {
+        Type::Dynamic => "will be known only after apply".to_owned(),
+        ty => format!("is {} {}, known only after apply", article(ty), ty.friendly_name()),
+    })
+}
+
+/// The references in the expression whose values are not known, or not wholly, as they are written.
+pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
+        if let Some((text, value)) = reached(expression, traversal, &[], scope)
+            && !value.is_wholly_known()
+            && !found.contains(&text)
+        {
+            found.push(text);
+        }
+    }
+    found
+}
+
 /// The value at the end of the traversal, or as far as it leads.
 fn reached(
     expression: &Expression,
@@ -86,6 +126,7 @@ pub fn statement(value: &Value) -> Option<String> {
         Kind::Null(Type::Dynamic) => "is null".to_owned(),
         Kind::Null(ty) => format!("is null of type {}", ty.friendly_name()),
         Kind::Bool(flag) => format!("is {flag}"),
+        Kind::Provider(instance) => format!("is {instance}"),
         Kind::Number(number) => format!("is {number}"),
         Kind::String(text) => {
             let mut cut: String = text.chars().take(LONGEST_TEXT).collect();

@@ -12,17 +12,16 @@ use crate::access::Problem;
 use crate::convert::convert;
 
 /// The keys and values of a known collection without its outermost marks: places, keys, or for sets the elements
-/// themselves. None when it cannot be walked.
-pub fn entries(collection: &Value) -> Option<Vec<(Value, Value)>> {
+/// themselves, one after the other, so that nothing of the size of the collection is made. None when it cannot be
+/// walked.
+pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Value)> + '_>> {
     Some(match collection.open().1 {
-        Kind::List(s) | Kind::Tuple(s) => s
-            .items()
-            .iter()
-            .enumerate()
-            .map(|(i, item)| (Value::number(Number::from_u64(i as u64)), item.clone()))
-            .collect(),
-        Kind::Set(s) => s.items().iter().map(|item| (item.clone(), item.clone())).collect(),
-        Kind::Map(f) | Kind::Object(f) => f.iter().map(|(key, item)| (Value::string(key), item.clone())).collect(),
+        Kind::List(s) | Kind::Tuple(s) => {
+            let numbered = s.items().iter().enumerate();
+            Box::new(numbered.map(|(i, item)| (Value::number(Number::from_u64(i as u64)), item.clone())))
+        }
+        Kind::Set(s) => Box::new(s.items().iter().map(|item| (item.clone(), item.clone()))),
+        Kind::Map(f) | Kind::Object(f) => Box::new(f.iter().map(|(key, item)| (Value::string(key), item.clone()))),
         _ => return None,
     })
 }
@@ -72,10 +71,18 @@ pub enum Decided<T> {
     Open,
 }
 
+/// Whether a condition can be one, when nothing is known of the elements.
+pub fn possible(condition: &Value) -> Result<(), Problem> {
+    if condition.is_null() {
+        return Err(Problem::new("Condition is null", "The value of the 'if' clause must not be null."));
+    }
+    included(condition, &mut Marks::NONE.clone()).map(|_| ())
+}
+
 /// Whether an element takes part. The marks of the condition are added to `marks`.
 pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, Problem> {
     if condition.is_null() {
-        return Err(Problem::new("Condition is null", "The value of the 'if' clause must not be null."));
+        return Err(Problem::new("Invalid 'for' condition", "The value of the 'if' clause must not be null."));
     }
     let condition = convert(condition, &Type::Bool)
         .map_err(|e| Problem::new("Invalid 'for' condition", format!("The 'if' clause value is invalid: {e}.")))?;

@@ -24,6 +24,7 @@ pub mod evaluate;
 pub mod functions;
 pub mod involved;
 pub mod iteration;
+pub mod limits;
 pub mod operators;
 pub mod provider_call;
 pub mod refine;

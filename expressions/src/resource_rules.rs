@@ -8,6 +8,7 @@
 mod action;
 mod compatible;
 mod ignore;
+mod opened;
 mod plan_valid;
 mod proposed;
 mod schema_path;
@@ -22,6 +23,7 @@ use weft_graph_format::path::Path;
 pub use action::{Action, ReplaceOrder, ReplacePaths, action, replace_paths};
 pub use compatible::{result_problems, value_problems};
 pub use ignore::{ignore_changes, prior_for_ignoring_all};
+pub use opened::opened_problem;
 pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};
 pub use schema_path::attribute_at;

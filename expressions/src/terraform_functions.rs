@@ -159,6 +159,7 @@ fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), FunctionEr
         Kind::Null(_) => out.push_str("null"),
         Kind::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Kind::Number(number) => out.push_str(&number.to_string()),
+        Kind::Provider(_) => return Err(FunctionError::argument(0, "a provider configuration cannot be written down")),
         Kind::String(text) => out.push_str(&quoted(text)),
         Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
             out.push('[');

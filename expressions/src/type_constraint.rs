@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::Value;
-use weft_syntax::Expression;
+use weft_syntax::{Expression, Syntax};
 
 use crate::constant::evaluate_constant;
 use crate::convert::convert_with_defaults;
 use crate::stack;
+
+/// The type of references to providers.
+const PROVIDER: &str = "providerconfig";
 
 const INVALID: &str = "Invalid type specification";
 
@@ -43,6 +47,17 @@ impl TypeConstraint {
 
 /// Reads the argument `type` of a variable: a type constraint, or the old `list` and `map` without element type.
 pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    variable_type_with(expression, None)
+}
+
+/// What local names of providers mean, where constraints may name providers.
+pub type ProviderNames<'a> = Option<&'a dyn Fn(&str) -> ProviderSource>;
+
+/// The same where `providerconfig(aws)` may be among the types.
+pub fn variable_type_with(
+    expression: &Expression,
+    providers: ProviderNames<'_>,
+) -> Result<TypeConstraint, Vec<Diagnostic>> {
     if let Some(text) = expression.as_string_literal() {
         let problem = match text.as_str() {
             "string" | "list" | "map" => Diagnostic::error(
@@ -71,20 +86,24 @@ pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diag
     match expression.as_keyword() {
         Some("list") => Ok(TypeConstraint::plain(Type::list(Type::Dynamic))),
         Some("map") => Ok(TypeConstraint::plain(Type::map(Type::Dynamic))),
-        _ => type_constraint(expression),
+        _ => constraint(expression, providers),
     }
 }
 
 /// Reads a type constraint.
 pub fn type_constraint(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
-    stack::guarded(|| read(expression))
+    constraint(expression, None)
+}
+
+fn constraint(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    stack::guarded(|| read(expression, providers))
 }
 
 fn invalid(expression: &Expression, detail: impl Into<String>) -> Vec<Diagnostic> {
     vec![Diagnostic::error(INVALID, detail).at(expression.range())]
 }
 
-fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     if let Some(keyword) = expression.as_keyword() {
         let ty = match keyword {
             "bool" => Type::Bool,
@@ -134,6 +153,7 @@ fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
         }
         "optional" => return Err(invalid(expression, optional_elsewhere())),
         "list" | "set" | "map" | "object" | "tuple" => {}
+        PROVIDER => return provider(expression, &arguments, providers),
         other => {
             return Err(invalid(expression, format!("Keyword {other:?} is not a valid type constructor.")));
         }
@@ -152,10 +172,10 @@ fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
         return Err(invalid(expression, detail));
     };
     match name {
-        "object" => object(argument),
-        "tuple" => tuple(argument),
+        "object" => object(argument, providers),
+        "tuple" => tuple(argument, providers),
         _ => {
-            let element = type_constraint(argument)?;
+            let element = constraint(argument, providers)?;
             let ty = match name {
                 "list" => Type::list(element.ty),
                 "set" => Type::set(element.ty),
@@ -163,6 +183,31 @@ fn read(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
             };
             Ok(TypeConstraint { ty, defaults: inside([("", element.defaults)]) })
         }
+    }
+}
+
+/// `providerconfig(aws)`: a configured provider of the source that the local name means.
+fn provider(
+    expression: &Expression,
+    arguments: &[Expression],
+    providers: ProviderNames<'_>,
+) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    let Some(source_of) = providers else {
+        let detail = format!(
+            "Keyword {PROVIDER:?} is not a valid type constructor. Modules that say experiments = [provider_values] in \
+             a language block have it."
+        );
+        return Err(invalid(expression, detail));
+    };
+    match arguments {
+        [name] if name.as_keyword().is_some() => {
+            let name = name.as_keyword().unwrap_or_default();
+            Ok(TypeConstraint::plain(Type::provider(source_of(name))))
+        }
+        _ => Err(invalid(
+            expression,
+            "The providerconfig type constructor requires one argument: the local name of a provider.",
+        )),
     }
 }
 
@@ -179,7 +224,7 @@ fn inside<'n>(children: impl IntoIterator<Item = (&'n str, TypeDefaults)>) -> Ty
     TypeDefaults { values: BTreeMap::new(), children }
 }
 
-fn tuple(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+fn tuple(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(items) = argument.as_list() else {
         return Err(invalid(argument, "Tuple type constructor requires a list of element types."));
     };
@@ -187,7 +232,7 @@ fn tuple(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let mut types = Vec::with_capacity(items.len());
     let mut children = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
-        match type_constraint(item) {
+        match constraint(item, providers) {
             Ok(found) => {
                 types.push(found.ty);
                 if !found.defaults.is_empty() {
@@ -203,7 +248,7 @@ fn tuple(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     Ok(TypeConstraint { ty: Type::tuple(types), defaults: TypeDefaults { values: BTreeMap::new(), children } })
 }
 
-fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(entries) = argument.as_map() else {
         return Err(invalid(
             argument,
@@ -216,8 +261,12 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let mut optional = BTreeSet::new();
     let mut defaults = TypeDefaults::default();
     for (key, value) in &entries {
-        let name = key.as_keyword().map(SmolStr::new).or_else(|| key.as_string_literal());
-        let Some(name) = name else {
+        // In the JSON syntax all names stand in quotes.
+        let text = match key.tree.syntax() {
+            Syntax::Native => None,
+            Syntax::Json => key.as_string_literal().filter(|text| weft_syntax::is_identifier(text)),
+        };
+        let Some(name) = key.as_keyword().map(SmolStr::new).or(text) else {
             problems.extend(invalid(key, "Object constructor map keys must be attribute names."));
             continue;
         };
@@ -250,7 +299,7 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
         if modifier.is_some() {
             optional.insert(name.clone());
         }
-        let constraint = match type_constraint(&ty_expression) {
+        let constraint = match constraint(&ty_expression, providers) {
             Ok(constraint) => constraint,
             Err(found) => {
                 problems.extend(found);

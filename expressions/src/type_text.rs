@@ -19,6 +19,7 @@ fn write_type(ty: &Type, depth: usize, out: &mut String) {
         Type::Bool => out.push_str("bool"),
         Type::Number => out.push_str("number"),
         Type::String => out.push_str("string"),
+        Type::Provider(_) => out.push_str(&ty.to_string()),
         Type::List(element) => collection("list", element, depth, out),
         Type::Set(element) => collection("set", element, depth, out),
         Type::Map(element) => collection("map", element, depth, out),

@@ -116,6 +116,7 @@ fn type_json(ty: &Type) -> Json {
                 o.attributes.iter().map(|(n, t)| (n.to_string(), type_json(t))).collect();
             json!(["object", attributes])
         }
+        Type::Provider(source) => json!(["provider", source.to_string()]),
     }
 }
 
@@ -127,6 +128,7 @@ fn after(value: &Value) -> Option<Json> {
         Kind::Bool(b) => json!(b),
         Kind::Number(n) => serde_json::from_str(&n.to_string()).unwrap_or(Json::Null),
         Kind::String(s) => json!(s.as_str()),
+        Kind::Provider(instance) => json!(instance.to_string()),
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
             Json::Array(s.items().iter().map(|i| after(i).unwrap_or(Json::Null)).collect())
         }

@@ -44,6 +44,9 @@ pub enum EncodeProblem {
     /// Marks have no written form.
     #[error("value has marks, so it cannot be serialized")]
     Marked,
+    /// References to providers have no written form.
+    #[error("a provider configuration is no data, so it cannot be serialized")]
+    Provider,
     /// JSON has no unknown values.
     #[error("value is not known")]
     Unknown,

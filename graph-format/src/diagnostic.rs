@@ -30,7 +30,7 @@ pub struct InvolvedValue {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// Our own stable code (`W0123`), empty where none is given yet.
+    /// Our own stable code (`W0123`) where the summary does not lead to it: see [`crate::explain::code`].
     pub code: SmolStr,
     /// The short line, the same for every problem of its kind.
     pub summary: String,
@@ -44,6 +44,8 @@ pub struct Diagnostic {
     pub context: Option<SourceRange>,
     /// Values of the references in the expression at fault.
     pub values: Vec<InvolvedValue>,
+    /// The function whose call failed, as it was called; empty where it is not about a call.
+    pub function: SmolStr,
 }
 
 impl Diagnostic {
@@ -58,6 +60,7 @@ impl Diagnostic {
             subject: None,
             context: None,
             values: Vec::new(),
+            function: SmolStr::default(),
         }
     }
 
@@ -84,7 +87,13 @@ impl Diagnostic {
         self
     }
 
-    /// The same, with a stable code.
+    /// The same, about a call of this function.
+    pub fn calling(mut self, function: &str) -> Diagnostic {
+        self.function = SmolStr::new(function);
+        self
+    }
+
+    /// The same, with a stable code (or a mark by which somebody knows it again).
     pub fn code(mut self, code: &str) -> Diagnostic {
         self.code = SmolStr::new(code);
         self

@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use builder::{Applied, Builder, Checked, Desired, Evaluated, FinalPlanned, Prior, Provider, Provisioned, Ref};
+pub use builder::{
+    Applied, Builder, Checked, Desired, Ephemeral, Evaluated, FinalPlanned, Prior, Provider, Provisioned, Ref,
+};
 pub use disassembly::disassemble;
 pub use finish::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};

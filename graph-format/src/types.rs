@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::address::ProviderSource;
+
 /// The type of a value, or a constraint on types where it holds [`Type::Dynamic`] or optional attributes.
 ///
 /// Cheap to clone: everything nested is shared.
@@ -30,6 +32,8 @@ pub enum Type {
     Tuple(Arc<[Type]>),
     /// Attributes with a type each.
     Object(Arc<ObjectType>),
+    /// A configured provider of this source.
+    Provider(Arc<ProviderSource>),
 }
 
 /// The attributes of an object type.
@@ -70,6 +74,20 @@ impl Type {
         }))
     }
 
+    /// A configured provider of this source.
+    pub fn provider(source: ProviderSource) -> Type {
+        Type::Provider(Arc::new(source))
+    }
+
+    /// Whether it is a provider, or a collection of them.
+    pub fn holds_providers(&self) -> bool {
+        let mut here = self;
+        while let Some(element) = here.element() {
+            here = element;
+        }
+        matches!(here, Type::Provider(_))
+    }
+
     /// bool, number or string.
     pub fn is_primitive(&self) -> bool {
         matches!(self, Type::Bool | Type::Number | Type::String)
@@ -92,7 +110,7 @@ impl Type {
     pub fn has_dynamic(&self) -> bool {
         match self {
             Type::Dynamic => true,
-            Type::Bool | Type::Number | Type::String => false,
+            Type::Bool | Type::Number | Type::String | Type::Provider(_) => false,
             Type::List(t) | Type::Set(t) | Type::Map(t) => t.has_dynamic(),
             Type::Tuple(ts) => ts.iter().any(Type::has_dynamic),
             Type::Object(o) => o.attributes.values().any(Type::has_dynamic),
@@ -102,7 +120,7 @@ impl Type {
     /// The same type without optional attributes: the type that values have after conversion.
     pub fn without_optional(&self) -> Type {
         match self {
-            Type::Dynamic | Type::Bool | Type::Number | Type::String => self.clone(),
+            Type::Dynamic | Type::Bool | Type::Number | Type::String | Type::Provider(_) => self.clone(),
             Type::List(t) => Type::list(t.without_optional()),
             Type::Set(t) => Type::set(t.without_optional()),
             Type::Map(t) => Type::map(t.without_optional()),
@@ -123,6 +141,7 @@ impl Type {
             Type::Map(t) => format!("map of {}", t.friendly_name()),
             Type::Tuple(_) => "tuple".into(),
             Type::Object(_) => "object".into(),
+            Type::Provider(source) => format!("provider configuration of {}", source.for_display()),
         }
     }
 }
@@ -157,6 +176,7 @@ impl fmt::Display for Type {
                 }
                 f.write_str("})")
             }
+            Type::Provider(source) => write!(f, "providerconfig({source})"),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod container;
+mod extent;
 mod plain;
 mod refinement;
 mod set_order;
@@ -17,11 +18,13 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 pub use container::{Fields, Sequence};
+pub use extent::{DEEPEST, Excess, Extent, LONGEST_TEXT, MOST_PARTS, MOST_TEXT};
 pub use plain::{DEEPEST_VALUE, PlainValue, Unwritable};
 pub use refinement::{Refinement, Unknown};
 pub use set_order::compare_for_set;
 pub use walk::{PathError, Transform};
 
+use crate::address::ProviderInstance;
 use crate::formula::Formula;
 use crate::marks::Marks;
 use crate::number::Number;
@@ -58,6 +61,8 @@ pub enum Kind {
     Map(Arc<Fields>),
     /// Attributes.
     Object(Arc<Fields>),
+    /// A configured provider: a reference to it, which has no parts and is written nowhere but in plan files.
+    Provider(Arc<ProviderInstance>),
 }
 
 #[derive(Clone, Default)]
@@ -76,6 +81,8 @@ pub struct Deep {
     pub marked: bool,
     /// Something carries the ephemeral mark.
     pub ephemeral: bool,
+    /// Something carries the mark of what is deprecated.
+    pub deprecated: bool,
     /// Something carries a formula.
     pub formula: bool,
     /// Something carries an origin.
@@ -85,6 +92,8 @@ pub struct Deep {
     /// Something known carries a formula, or a set has elements that may turn out equal to others: what it really is,
     /// only apply tells.
     pub live: bool,
+    /// Something is a provider, or will be.
+    pub provider: bool,
 }
 
 impl Deep {
@@ -93,10 +102,12 @@ impl Deep {
             unknown: self.unknown || other.unknown,
             marked: self.marked || other.marked,
             ephemeral: self.ephemeral || other.ephemeral,
+            deprecated: self.deprecated || other.deprecated,
             formula: self.formula || other.formula,
             origin: self.origin || other.origin,
             unexplained: self.unexplained || other.unexplained,
             live: self.live || other.live,
+            provider: self.provider || other.provider,
         }
     }
 }
@@ -211,7 +222,42 @@ impl Value {
             Kind::Tuple(s) => s.tuple_type(),
             Kind::Map(f) => Type::map(f.element_type()),
             Kind::Object(f) => f.object_type(),
+            Kind::Provider(instance) => Type::provider(instance.source.clone()),
         }
+    }
+
+    /// Whether this is the type of the value, without making that.
+    pub(crate) fn has_type(&self, ty: &Type) -> bool {
+        let kept = |kept: &std::sync::OnceLock<Type>| kept.get().map(|known| known == ty);
+        match (&self.kind, ty) {
+            (Kind::Null(own), _) => own == ty,
+            (Kind::Unknown(unknown), _) => unknown.ty == *ty,
+            (Kind::Bool(_), Type::Bool) | (Kind::Number(_), Type::Number) | (Kind::String(_), Type::String) => true,
+            (Kind::List(s), Type::List(element)) | (Kind::Set(s), Type::Set(element)) => s.has_element(element),
+            (Kind::Map(f), Type::Map(element)) => f.has_element(element),
+            (Kind::Tuple(s), Type::Tuple(types)) => kept(&s.kept.ty).unwrap_or_else(|| {
+                s.len() == types.len() && s.items().iter().zip(types.iter()).all(|(item, ty)| item.has_type(ty))
+            }),
+            (Kind::Object(f), Type::Object(object)) => kept(&f.kept.ty).unwrap_or_else(|| {
+                let mut attributes = object.attributes.iter();
+                f.len() == object.attributes.len()
+                    && object.optional.is_empty()
+                    && f.iter().all(|(name, value)| {
+                        attributes.next().is_some_and(|(known, ty)| known == name && value.has_type(ty))
+                    })
+            }),
+            _ => false,
+        }
+    }
+
+    /// Remembers its type, which another value made already.
+    fn keep_type(&self, ty: &Type) {
+        // What is there already is the same.
+        let _ = match &self.kind {
+            Kind::Tuple(s) => s.kept.ty.set(ty.clone()),
+            Kind::Object(f) => f.kept.ty.set(ty.clone()),
+            _ => Ok(()),
+        };
     }
 
     /// Whether it is null.
@@ -238,7 +284,13 @@ impl Value {
     pub fn deep(&self) -> Deep {
         let mut deep = match &self.kind {
             Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Deep::default(),
-            Kind::Unknown(_) => Deep { unknown: true, unexplained: self.formula().is_none(), ..Deep::default() },
+            Kind::Unknown(u) => Deep {
+                unknown: true,
+                unexplained: self.formula().is_none(),
+                provider: u.ty.holds_providers(),
+                ..Deep::default()
+            },
+            Kind::Provider(_) => Deep { provider: true, ..Deep::default() },
             Kind::List(s) | Kind::Tuple(s) => s.deep(),
             Kind::Set(s) => {
                 let parts = s.deep();
@@ -249,6 +301,7 @@ impl Value {
         if let Some(tags) = &self.tags {
             deep.marked |= !tags.marks.is_empty();
             deep.ephemeral |= tags.marks.is_ephemeral();
+            deep.deprecated |= tags.marks.deprecations().next().is_some();
             deep.formula |= tags.formula.is_some();
             deep.live |= tags.formula.is_some() && self.is_known();
             deep.origin |= tags.origin.is_some();
@@ -316,6 +369,7 @@ impl fmt::Debug for Value {
             Kind::Tuple(s) => f.debug_list().entries(s.items()).finish(),
             Kind::Set(s) => f.debug_set().entries(s.items()).finish(),
             Kind::Map(m) | Kind::Object(m) => f.debug_map().entries(m.iter()).finish(),
+            Kind::Provider(instance) => write!(f, "{instance}"),
         }
     }
 }

@@ -388,6 +388,8 @@ fn value_of(ty: &Type, unknowns: bool) -> BoxedStrategy<Value> {
             let of_type = any_type().prop_filter("has a type", |ty| !ty.has_dynamic());
             return of_type.prop_flat_map(move |ty| value_of(&ty, unknowns)).boxed();
         }
+        // Has no written form.
+        Type::Provider(_) => Just(Value::null(ty.clone())).boxed(),
         Type::Bool => any::<bool>().prop_map(Value::bool).boxed(),
         Type::Number => prop_oneof![
             any::<i64>().prop_map(Value::int),

@@ -370,3 +370,84 @@ fn a_value_that_is_nested_too_deeply_is_refused_by_name() {
     let Err(FinishError::Unwritable(why)) = builder.finish() else { panic!("not refused") };
     assert!(why.contains("local.deep"), "{why}");
 }
+
+fn token(name: &str) -> weft_graph_format::address::ResourceInstance {
+    address(&format!("ephemeral.cloud_token.{name}"))
+}
+
+fn of_token(operation: weft_graph_format::graph::OperationId) -> Formula {
+    Formula::result(operation, Path::ROOT.attribute("token"), Type::String)
+}
+
+#[test]
+fn an_ephemeral_object_is_opened_in_each_shard_that_reads_it() {
+    let builder = Builder::new();
+    let (eu, us, far) = (Region::open(&builder, "eu"), Region::open(&builder, "us"), Region::open(&builder, "far"));
+    let first = eu.create(&address("cloud_network.first"), text("first"), None);
+    let open = builder.open_ephemeral(token("t"), far.provider, config(id_of(first.id())), after(&[first]));
+    builder.open_ephemeral(token("unread"), far.provider, config(text("u")), None);
+    let origin = Origin::after(open.id());
+    eu.create(&address("cloud_network.a"), template(vec![of_token(open.id()), text("a")]), Some(origin.clone()));
+    us.create(&address("cloud_network.b"), template(vec![of_token(open.id()), text("b")]), Some(origin));
+    let text = text_of(builder);
+    let far = r#"provider["weft.test/sim/cloud"].by_region["far"]"#;
+    let us = r#"@provider["weft.test/sim/cloud"].by_region["us"]"#;
+    for line in [
+        format!("4 = open_provider {far} {{\"region\": \"far\"}} {EU}"),
+        format!("5 = open_ephemeral ephemeral.cloud_token.t provider 4 {{name = %3.id}} after 3 {EU}"),
+        format!("6 = desired cloud_network.a {{name = template(%5.token, \"a\")}} after 3 {EU}"),
+        format!("10 = open_provider {far} {{\"region\": \"far\"}} {us}"),
+        format!("11 = open_ephemeral ephemeral.cloud_token.t provider 10 {{name = %3.id}} after 3 {us}"),
+        format!("12 = desired cloud_network.b {{name = template(%11.token, \"b\")}} after 3 {us}"),
+        format!("16 = close_ephemeral 5 {EU}"),
+        format!("17 = close_ephemeral 11 {us}"),
+        format!("18 = close_provider 4 {EU}"),
+        format!("19 = close_provider 10 {us}"),
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\nin\n{text}");
+    }
+    // What nobody reads is nowhere, and neither is a shard for the provider of what is opened elsewhere.
+    assert!(!text.contains("unread") && !text.contains("@provider[\"weft.test/sim/cloud\"].by_region[\"far\"]"));
+}
+
+#[test]
+fn values_from_inputs_are_computed_where_they_are_read() {
+    let builder = Builder::new();
+    let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));
+    let input = Formula::new(FormulaOp::Input("pw".into()), Type::String, None);
+    let local = builder.evaluate("local.pw".into(), template(vec![input, text("!")]), None);
+    let read = Formula::result(local.id(), Path::ROOT, Type::String);
+    eu.create(&address("cloud_network.a"), read.clone(), Some(Origin::after(local.id())));
+    us.create(&address("cloud_network.b"), read.clone(), Some(Origin::after(local.id())));
+    let graph = finish(builder);
+    let text = disassemble(&graph);
+    assert_eq!(text.matches("evaluate_live local.pw").count(), 2, "{text}");
+    assert!(graph.fragments.iter().all(|fragment| fragment.foreign.is_empty()), "{text}");
+    assert!(graph.outline.iter().all(|row| !row.address.starts_with("local.")), "{text}");
+}
+
+#[test]
+fn a_block_of_ephemeral_objects_is_opened_as_a_whole_and_deletes_wait_for_its_users() {
+    let builder = Builder::new();
+    let (eu, far) = (Region::open(&builder, "eu"), Region::open(&builder, "far"));
+    let delete = eu.delete(&address("cloud_network.old"), None);
+    let instance = |index: u64| weft_graph_format::address::ResourceInstance {
+        key: weft_graph_format::address::InstanceKey::Int(index),
+        ..token("t")
+    };
+    let before = Some(Origin::before_delete(delete.id()));
+    let one = builder.open_ephemeral(instance(0), far.provider, config(text("0")), before);
+    builder.open_ephemeral(instance(1), far.provider, config(text("1")), None);
+    eu.create(&address("cloud_network.a"), of_token(one.id()), Some(Origin::after(one.id())));
+    let graph = finish(builder);
+    let text = disassemble(&graph);
+    assert_eq!(text.matches("open_ephemeral").count(), 2, "{text}");
+    assert_eq!(text.matches("close_ephemeral").count(), 2, "{text}");
+    let number = |words: &str| -> u32 {
+        let line = text.lines().find(|line| line.contains(words)).expect("a line");
+        line.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let apply = number("= apply cloud_network.a ");
+    let row = graph.outline.iter().find(|row| row.address == "cloud_network.old").expect("a delete");
+    assert!(row.needs.operations.iter().any(|need| need.0 == apply), "{text}");
+}

@@ -9,7 +9,9 @@ use weft_graph_format::number::Number;
 use weft_graph_format::origin::{Origin, OriginNode};
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, PlainValue, Refinement, Transform, Value};
+use weft_graph_format::value::{
+    DEEPEST, Excess, Kind, LONGEST_TEXT, PlainValue, Refinement, Transform, Value, compare_for_set,
+};
 
 fn result(operation: u32, name: &str) -> Formula {
     Formula::result(OperationId(operation), Path::ROOT.attribute(name), Type::String)
@@ -259,4 +261,86 @@ fn content_is_only_reached_with_its_marks() {
     let (bare, marks) = value.unmark();
     assert_eq!(bare.mark(&marks), value);
     assert_eq!(value.carry_onto(&Value::int(2)), Value::int(2).mark(&Marks::SENSITIVE));
+}
+
+#[test]
+fn values_know_what_they_stand_for() {
+    let pair = |value: Value| Value::tuple(vec![value.clone(), value]);
+    let mut value = Value::string("abc");
+    for depth in 1..=20u16 {
+        value = pair(value);
+        let extent = value.extent();
+        assert_eq!((extent.parts, extent.text, extent.depth), ((2 << depth) - 1, 3 << depth, depth));
+        assert_eq!(value.excess(), None);
+    }
+    let object = Value::object([("long", value.clone())]);
+    assert_eq!((object.extent().text, object.extent().depth), ((3 << 20) + 4, 21));
+    for _ in 0..60 {
+        value = pair(value);
+    }
+    assert_eq!(value.extent().parts, u32::MAX);
+    assert_eq!(value.excess(), Some(Excess::Parts));
+    assert_eq!(Value::string("x".repeat(LONGEST_TEXT + 1)).excess(), Some(Excess::OneText));
+    let long = Value::string("x".repeat(LONGEST_TEXT));
+    assert_eq!(Value::tuple(vec![long.clone(); 8]).excess(), None);
+    assert_eq!(Value::tuple(vec![long; 9]).excess(), Some(Excess::Text));
+    // Types are measured too: what is unknown has nothing else.
+    let mut ty = Type::String;
+    for _ in 0..60 {
+        ty = Type::tuple([ty.clone(), ty]);
+    }
+    assert_eq!(Value::unknown(ty.clone()).excess(), Some(Excess::Parts));
+    assert_eq!(Value::null(ty).excess(), Some(Excess::Parts));
+}
+
+#[test]
+fn the_deepest_values_need_little_stack() {
+    /// Of the 2 MiB that the smallest stack of a thread has, so that callers have a third of it.
+    const STACK_BYTES: usize = 1_400 << 10;
+    let work = || {
+        let wrappers: [fn(Value) -> Value; 4] = [
+            |value| Value::tuple(vec![value]),
+            |value| Value::list(value.ty(), vec![value]),
+            |value| Value::object([("a", value)]),
+            |value| Value::map(value.ty(), BTreeMap::from([("a".into(), value)])),
+        ];
+        for wrap in wrappers {
+            let deep = |wrap: fn(Value) -> Value| {
+                (0..DEEPEST).fold(Value::string("x").mark(&Marks::SENSITIVE), |value, _| wrap(value))
+            };
+            let (value, other) = (deep(wrap), deep(wrap));
+            assert_eq!((value.extent().depth, value.excess()), (DEEPEST, None));
+            assert_eq!(wrap(value.clone()).excess(), Some(Excess::Depth));
+            assert!(value == other && value.contains_sensitive());
+            assert_eq!(value.ty(), other.ty());
+            assert_eq!(compare_for_set(&value, &other), std::cmp::Ordering::Equal);
+            let (bare, _) = value.unmark_deep();
+            let mut count = 0;
+            bare.visit(&mut |_, _| count += 1);
+            assert_eq!(count, usize::from(DEEPEST) + 1);
+            let _ = (format!("{bare:?}").len(), bare.ty().to_string().len(), bare.to_formula());
+            assert!(postcard::to_stdvec(&bare).is_err());
+            drop((value, other, bare));
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).expect("a thread");
+    assert!(thread.join().is_ok());
+}
+
+#[test]
+fn rows_of_one_type_share_it() {
+    let row =
+        |n: i64| Value::object([("n", Value::int(n)), ("t", Value::tuple(vec![Value::int(n), Value::bool(true)]))]);
+    let rows = Value::tuple((0..3).map(row).chain([Value::int(1), row(4)]).collect());
+    let Type::Tuple(types) = rows.ty() else { panic!("a tuple") };
+    assert_eq!(types[0], row(0).ty());
+    assert_eq!(types[3], Type::Number);
+    assert_eq!(types[4], row(4).ty());
+    let pointer = |ty: &Type| match ty {
+        Type::Object(object) => std::sync::Arc::as_ptr(object),
+        other => panic!("{other} is no object"),
+    };
+    assert!(pointer(&types[0]) == pointer(&types[1]) && pointer(&types[1]) == pointer(&types[2]));
+    // Each row has it as well.
+    assert!(rows.as_items().expect("items").iter().take(3).all(|row| pointer(&row.ty()) == pointer(&types[0])));
 }

@@ -101,7 +101,7 @@ impl Inspection {
             ]);
         }
         let in_use = self.providers.unconfigured(source).await?;
-        let (prior, _) = read_prior(address, object, schema, &in_use.provider, false, &Watch::none()).await?;
+        let (prior, _) = read_prior(address, object, schema, &in_use.provider, false, None, &Watch::none()).await?;
         Ok(prior.value)
     }
 }

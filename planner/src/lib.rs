@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod moves;
 pub mod planning;
 pub mod prior;
+mod provider_meta;
 pub mod providers;
 pub mod validate;
 pub mod watch;

@@ -6,6 +6,7 @@ mod checking;
 mod data;
 mod deleting;
 mod drafts;
+mod ephemeral;
 mod evaluated;
 mod glue;
 mod importing;
@@ -96,6 +97,8 @@ pub struct Planned {
     pub claims: Vec<Claim>,
     /// Schemas of the providers that take part.
     pub schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    /// What modules tell their providers of themselves, by module and provider (`Manifest::meta_key`).
+    pub provider_metas: BTreeMap<String, Value>,
     /// Values of the root variables, converted.
     pub variables: BTreeMap<SmolStr, Value>,
     /// Objects as they were found, for what `show` calls the prior state: value and what is kept beside it.
@@ -192,6 +195,8 @@ pub(crate) struct Planning {
     /// What is created and provisioned.
     pub(crate) created: Mutex<FxHashMap<ResourceInstance, provisioning::Created>>,
     pub(crate) providers: Arc<ProviderSet>,
+    /// What modules tell their providers of themselves, by module and provider (`Manifest::meta_key`).
+    pub(crate) metas: BTreeMap<String, Value>,
     pub(crate) options: PlanOptions,
     pub(crate) replace: BTreeSet<ResourceInstance>,
     pub(crate) builder: Builder,
@@ -254,13 +259,15 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     };
     let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
     let failed = evaluated.is_err();
+    // A plan to destroy begins with looking at everything, and only then decides.
+    if !failed || planning.began.load(Ordered::Relaxed) && !planning.options.destroy {
+        planning.clone().orphans(failed).await;
+    }
+    let said = providers.close_ephemerals().await;
+    planning.report_all(said);
     if failed && !planning.began.load(Ordered::Relaxed) {
         // The configuration was refused as a whole.
         return planning.nothing();
-    }
-    // A plan to destroy begins with looking at everything, and only then decides.
-    if !(failed && planning.options.destroy) {
-        planning.clone().orphans(failed).await;
     }
     if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
         return planning.nothing();
@@ -277,6 +284,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
+    let (metas, _) = crate::provider_meta::provider_metas(&root, &providers).await;
     let moved = match moved::carry_out_moves(&root, &snapshot) {
         Ok(moved) => moved,
         Err(mut problems) => {
@@ -300,6 +308,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         snapshot: moved.snapshot,
         original: snapshot,
         moved: moved.moved,
+        metas,
         providers,
         replace: options.replace.iter().cloned().collect(),
         options,
@@ -399,6 +408,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         graph,
         claims,
         schemas: providers.schemas(),
+        provider_metas: planning.metas.clone(),
         variables,
         refreshed,
         snapshot: planning.snapshot.clone(),

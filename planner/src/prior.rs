@@ -34,13 +34,29 @@ pub struct Prior {
     pub record: StateRecord,
 }
 
-/// Reads an object and, with `refresh`, looks at the real one.
+impl Prior {
+    /// Nothing: what was there is of no use any more.
+    pub(crate) fn gone() -> Prior {
+        let nothing = Value::null(Type::Dynamic);
+        Prior {
+            stored: nothing.clone(),
+            value: nothing,
+            private: Vec::new(),
+            tainted: false,
+            lacks_marks: false,
+            record: StateRecord::default(),
+        }
+    }
+}
+
+/// Reads an object and, with `refresh`, looks at the real one; `meta` is what its module tells the provider of itself.
 pub async fn read_prior(
     address: &ResourceInstance,
     object: &InstanceObject,
     schema: &Schema,
     provider: &Provider,
     refresh: bool,
+    meta: Option<Value>,
     watch: &Watch,
 ) -> Result<(Prior, Vec<Diagnostic>), Vec<Diagnostic>> {
     let text = address.to_string();
@@ -83,7 +99,7 @@ pub async fn read_prior(
             type_name,
             current_state: value.clone(),
             private: prior.private.clone(),
-            provider_meta: None,
+            provider_meta: meta,
             identity: None,
         };
         let reply = provider.read_resource(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;

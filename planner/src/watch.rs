@@ -20,6 +20,18 @@ pub enum Looking {
     ReadStarted,
     /// It was read.
     ReadDone,
+    /// An ephemeral object is about to be opened.
+    OpenStarted,
+    /// It is open.
+    OpenDone,
+    /// It is about to be renewed.
+    RenewStarted,
+    /// It was renewed.
+    RenewDone,
+    /// It is about to be closed.
+    CloseStarted,
+    /// It was closed.
+    CloseDone,
 }
 
 /// One report.
@@ -62,7 +74,7 @@ impl Watch {
         self.tell(address, what, value, began.elapsed()).await;
     }
 
-    async fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
+    pub(crate) async fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
         if let Some(sender) = &self.0 {
             let look = Look { address: address.clone(), what, id: identity(value), elapsed };
             // A listener that went away does not matter to the plan.

@@ -540,4 +540,6 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
     let text = disassemble(&graph);
     assert!(text.contains("input token"), "{text}");
     assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
+    // What is computed from it is not journalled either, so it is no operation that a coordinator knows.
+    assert!(text.contains("= evaluate_live local.") && !text.contains("= evaluate local."), "{text}");
 }

@@ -60,6 +60,12 @@ impl Checksum {
         &self.0
     }
 
+    /// `zh` of an archive with this SHA-256 in hexadecimal digits; none if it is not 64 such digits.
+    pub fn of_archive_digest(hex: &str) -> Option<Checksum> {
+        let sound = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        sound.then(|| Checksum(format!("zh:{}", hex.to_ascii_lowercase())))
+    }
+
     /// `h1` of a list of files given with the digests of their contents.
     pub(crate) fn of_files(mut files: Vec<(String, Digest)>) -> Checksum {
         files.sort_by(|(a, _), (b, _)| a.cmp(b));

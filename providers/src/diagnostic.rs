@@ -1,6 +1,7 @@
 //! What a provider says about its work, with the place in the value that it speaks of.
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::explain::{SAID_BY_A_PROVIDER, code_of};
 use weft_graph_format::path::Path;
 
 /// A message from a provider.
@@ -47,9 +48,13 @@ impl ProviderDiagnostic {
 
     /// The message for the user, still without a place in a file: the caller knows which block the path leads into.
     pub fn to_diagnostic(&self) -> Diagnostic {
-        match self.severity {
+        let problem = match self.severity {
             Severity::Error => Diagnostic::error(self.summary.clone(), self.detail.clone()),
             Severity::Warning => Diagnostic::warning(self.summary.clone(), self.detail.clone()),
+        };
+        match code_of(&self.summary) {
+            Some(_) => problem,
+            None => problem.code(SAID_BY_A_PROVIDER),
         }
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! Sessions, from the outside in: [`provider`] is a plugin or what is [`builtin`]; [`pool`] keeps as many plugins
 //! running as it may; [`session`] is one of them, with every call that the protocols have ([`call`] has requests,
-//! replies and errors); [`launch`] starts it ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for
+//! replies and errors), [`ephemeral`] an object that is kept open; [`launch`] starts it ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for
 //! what is known. Protocols 5 and 6 look the same from outside of this crate, and none of their generated types is
 //! seen there.
 //!
-//! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; [`cli_config`] says
-//! where they may come from, [`mirror`] is such a place; [`install`] selects versions, remembers them in the
-//! [`lock_file`] and puts packages into the data directory; [`select`] leaves them where they are; [`packages`] finds
-//! them there again. [`checksum`] proves
-//! that a package is the one meant, [`archive`] unpacks it, [`settings`] reads files without expressions.
+//! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; a [`mirror`] is a
+//! directory that has some, the [`lock_file`] says which are selected, [`packages`] finds them. [`checksum`] proves that
+//! a package is the one meant, [`archive`] unpacks it, [`settings`] reads files without expressions. Where packages come
+//! from, over a network or not, is the matter of `registry`.
 
 mod convert;
 mod plugin_log;
@@ -22,12 +21,11 @@ pub mod archive;
 pub mod builtin;
 pub mod call;
 pub mod checksum;
-pub mod cli_config;
 pub mod constraint;
 pub mod diagnostic;
+pub mod ephemeral;
 pub mod guard;
 pub mod handshake;
-pub mod install;
 pub mod launch;
 pub mod lock_file;
 pub mod mirror;
@@ -36,7 +34,6 @@ pub mod platform;
 pub mod pool;
 pub mod provider;
 pub mod schema_cache;
-pub mod select;
 pub mod session;
 pub mod settings;
 pub mod source;
@@ -46,7 +43,7 @@ pub mod version;
 pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};
 pub use diagnostic::ProviderDiagnostic;
-pub use install::Installer;
+pub use ephemeral::{OpenObject, Renewal};
 pub use launch::{LaunchError, LaunchSpec};
 pub use lock_file::LockFile;
 pub use packages::{Package, Requirements};

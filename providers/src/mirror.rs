@@ -85,6 +85,25 @@ pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError
     Ok(found)
 }
 
+/// The providers that a mirror has something of. What cannot be read is passed over.
+pub fn providers(root: &Path) -> Vec<ProviderSource> {
+    let folders = |path: &Path| -> Vec<(String, PathBuf)> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
+        named.filter(|(_, path)| path.is_dir()).collect()
+    };
+    let mut found = Vec::new();
+    for (host, path) in folders(root) {
+        for (namespace, path) in folders(&path) {
+            for (type_name, _) in folders(&path) {
+                found.extend(crate::source::parse(&format!("{host}/{namespace}/{type_name}")).ok());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Version and platform in the name of a packed package. Case does not matter, as on some file systems.
 fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform)> {
     let name = name.to_lowercase();

@@ -188,7 +188,10 @@ fn locked(
 }
 
 /// The program of an unpacked package, as an absolute path: plugins run in the root module's directory.
-pub(crate) fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, PackageProblem> {
+///
+/// # Errors
+/// When it has none.
+pub fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, PackageProblem> {
     let io = |error| PackageProblem::Io { path: folder.to_owned(), error };
     let program = mirror::program(folder, source).map_err(io)?;
     let program = program.ok_or_else(|| PackageProblem::NoProgram(source.type_name.to_string()))?;
@@ -240,7 +243,7 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
                 );
                 Some(Diagnostic::error("Missing required provider", detail))
             }
-            problem => Some(Diagnostic::error(format!("{source}: {problem}"), "")),
+            problem => Some(Diagnostic::error(format!("{source}: {problem}"), "").code("W1032")),
         })
         .collect()
 }
@@ -281,7 +284,10 @@ pub fn find(
 }
 
 /// Unpacks an archive to where a package belongs, in place of what is there, all or nothing.
-pub(crate) fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
+///
+/// # Errors
+/// When the archive is not sound, or the place cannot be written.
+pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     let parent = target.parent().unwrap_or(Path::new("."));
     let io = |path: &Path| {
         let path = path.to_owned();
@@ -301,7 +307,10 @@ pub(crate) fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
 }
 
 /// Removes a package's folder, or the link that stands for it.
-pub(crate) fn remove(target: &Path) -> std::io::Result<()> {
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub fn remove(target: &Path) -> std::io::Result<()> {
     match fs::symlink_metadata(target) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(target),
         Ok(_) => fs::remove_file(target),

@@ -8,8 +8,8 @@ use weft_graph_format::value::Value;
 
 use crate::builtin::Builtin;
 use crate::call::{
-    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest,
-    PlannedChange, RawState, ReadRequest, Reply,
+    AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, OpenedEphemeral,
+    PlanRequest, PlannedChange, RawState, ReadRequest, RenewedEphemeral, Reply,
 };
 use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
@@ -65,6 +65,38 @@ impl Provider {
             // It has no ephemeral resources, so no configuration of one passes decoding.
             Provider::Builtin(_) => Ok(Vec::new()),
             Provider::Plugin(lease) => lease.validate_ephemeral_config(type_name, config).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::open_ephemeral`].
+    pub async fn open_ephemeral(&self, type_name: &str, config: &Value) -> Result<Reply<OpenedEphemeral>, CallError> {
+        match self {
+            Provider::Builtin(_) => Err(no_ephemeral(type_name)),
+            Provider::Plugin(lease) => lease.open_ephemeral(type_name, config).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::renew_ephemeral`].
+    pub async fn renew_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Vec<u8>>,
+    ) -> Result<Reply<RenewedEphemeral>, CallError> {
+        match self {
+            Provider::Builtin(_) => Err(no_ephemeral(type_name)),
+            Provider::Plugin(lease) => lease.renew_ephemeral(type_name, private).await,
+        }
+    }
+
+    /// See [`crate::ProviderSession::close_ephemeral`].
+    pub async fn close_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Vec<u8>>,
+    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
+        match self {
+            Provider::Builtin(_) => Err(no_ephemeral(type_name)),
+            Provider::Plugin(lease) => lease.close_ephemeral(type_name, private).await,
         }
     }
 
@@ -130,10 +162,15 @@ impl Provider {
         &self,
         address: &ResourceInstance,
         config: &Value,
+        meta: Option<&Value>,
     ) -> Result<Reply<Value>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.read_data_source(address, config).await,
-            Provider::Plugin(lease) => lease.read_data_source(&address.resource.type_name, config, None).await,
+            Provider::Plugin(lease) => lease.read_data_source(&address.resource.type_name, config, meta).await,
         }
     }
+}
+
+fn no_ephemeral(type_name: &str) -> CallError {
+    CallError::UnknownType { what: "ephemeral resource type", name: type_name.into() }
 }

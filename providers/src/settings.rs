@@ -9,30 +9,36 @@ const MAX_DEPTH: usize = 32;
 
 /// A setting: one or more words and what follows them. `provider "x" {}` has two words.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Setting {
-    pub(crate) words: Vec<String>,
-    pub(crate) value: Item,
+pub struct Setting {
+    /// At least one.
+    pub words: Vec<String>,
+    /// What follows them.
+    pub value: Item,
     /// Line of the first word, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
 }
 
 /// What a setting is set to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
+pub enum Item {
+    /// A string.
     Text(String),
     /// Numbers, `true`, `false`, `null` and other bare words, as written.
     Bare(String),
+    /// `[...]`
     List(Vec<Item>),
+    /// `{...}`
     Object(Vec<Setting>),
 }
 
 impl Item {
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    /// The text of a string.
+    pub fn as_text(&self) -> Option<&str> {
         if let Item::Text(text) = self { Some(text) } else { None }
     }
 
     /// The texts of a list, if it is one of texts.
-    pub(crate) fn as_texts(&self) -> Option<Vec<&str>> {
+    pub fn as_texts(&self) -> Option<Vec<&str>> {
         match self {
             Item::List(items) => items.iter().map(Item::as_text).collect(),
             _ => None,
@@ -51,7 +57,10 @@ pub struct SettingsError {
 }
 
 /// Reads a whole file.
-pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, SettingsError> {
+///
+/// # Errors
+/// Where it is not what it should be.
+pub fn parse(text: &str) -> Result<Vec<Setting>, SettingsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { rest: text, line: 1 };
     reader.skip_space()?;

@@ -54,7 +54,10 @@ pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
 }
 
 /// One part in its normal form, which is lower case.
-pub(crate) fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
+///
+/// # Errors
+/// When it has other characters than letters, digits and dashes; `what` names it in the text.
+pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: what, text: text.to_owned() };
     let normal = text.to_lowercase();
     let sound = !normal.is_empty()
@@ -66,7 +69,10 @@ pub(crate) fn part(what: &'static str, text: &str) -> Result<String, SourceError
 }
 
 /// A host name in its normal form, with a port if it has one.
-pub(crate) fn host(text: &str) -> Result<String, SourceError> {
+///
+/// # Errors
+/// When it is none.
+pub fn host(text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: "hostname", text: text.to_owned() };
     let (name, port) = match text.split_once(':') {
         Some((name, port)) => (name, Some(port.parse::<u16>().map_err(|_| refused())?)),

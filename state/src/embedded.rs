@@ -240,6 +240,10 @@ impl RunStore for EmbeddedStore {
         self.blocking(|core| core.ask(Ledger::snapshot)).await
     }
 
+    async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
+        self.blocking(|core| core.ask(|ledger| (ledger.snapshot(), ledger.headers()))).await
+    }
+
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.blocking(|core| {
             // What is in the file goes out as it is, byte for byte, unless a journal has more.

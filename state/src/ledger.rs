@@ -223,7 +223,11 @@ impl Ledger {
     /// A digest of everything that the state file holds besides serial, lineage and version: equal content, equal
     /// digest.
     pub(crate) fn content_digest(&self) -> Digest {
-        let instances: Vec<_> = self.instances.values().map(|stored| content_revision(&stored.record)).collect();
+        let revision = |stored: &StoredInstance| match self.rule {
+            RevisionRule::Content => stored.revision,
+            RevisionRule::Sequence => content_revision(&stored.record),
+        };
+        let instances: Vec<_> = self.instances.values().map(revision).collect();
         let outputs: Vec<_> = self.outputs.iter().map(|(name, stored)| (name, &stored.record)).collect();
         digest_of(&(self.instances.keys().collect::<Vec<_>>(), instances, outputs, &self.checks))
     }

@@ -138,6 +138,11 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// The whole state with revisions and open doubts.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
+    /// The whole state, and the headers of all runs, newest first: both as one look finds them where the store can.
+    async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
+        Ok((self.snapshot().await?, self.runs().await?))
+    }
+
     /// The state as a v4 file, as `weft state pull` prints it; `None` when there is no state yet.
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
 

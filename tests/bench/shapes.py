@@ -11,32 +11,18 @@ then the clock tells of them. Without `--bin` the release build is made first.
 """
 import argparse
 import os
-import resource
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import ROOT, clean_environment  # noqa: E402
+from measuring import (PLAIN, SECONDS, Bounds, Cost, clean_environment, linear, measure, peers,  # noqa: E402
+                       release_build, write)
 
-# The most a command may take: time, and address space (Go reserves more than it uses).
-SECONDS = 120
-ADDRESS_SPACE = 12 << 30
 SIZES, PEER_SIZES, QUICK = (0, 1_000, 2_000, 10_000), (1_000, 2_000), (0, 1_000)
 # The best of so many: a busy machine only ever adds.
 TRIES = 3
-# What can be told apart on a machine that does other things too: below it, growth is taken for this much.
-LEAST_SECONDS, LEAST_BYTES = 0.02, 4 << 20
-# Ten times the size may cost this many times as much.
-LINEAR = 12
-# With this much more to do than processors, the clock tells more of others than of us. Our own work counts once.
-SPARE_LOAD = 1
 # Plan and apply of 1,000 pairs against Terraform.
 TIMES_FASTER = 20
 # What the peer must be slower than: equal within what two measurements of the same thing differ.
@@ -142,53 +128,6 @@ SHAPES = {"pairs": pairs, "for_each": chain, "independent": independent, "blocks
 STEPS = ("plan", "apply", "re-plan")
 
 
-class Cost:
-    """What a command took; `seconds` is None when it did not end in time or within its memory. `cpu`: processor time of
-    it and of its plugins, without what the kernel does for them: that varies with what else the machine does."""
-
-    def __init__(self, seconds, peak, why="", cpu=0.0):
-        self.seconds, self.peak, self.why, self.cpu = seconds, peak, why, cpu
-
-    def better(self, other):
-        """The smaller of both in each."""
-        if other is None or other.seconds is None:
-            return self
-        if self.seconds is None:
-            return other
-        return Cost(min(self.seconds, other.seconds), min(self.peak, other.peak), cpu=min(self.cpu, other.cpu))
-
-    def __str__(self):
-        if self.seconds is None:
-            return f"{self.why:>20}"
-        return f"{self.seconds:9.3f} s {self.peak / 2**20:6.0f} MB"
-
-
-def measure(arguments, folder, env, codes=(0,)):
-    """Runs a command to its end. Peak memory is that of the largest process in it, plugins included."""
-    with tempfile.TemporaryFile() as output:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            arguments, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, -1)))
-        # The wait below ends with the process that the alarm kills.
-        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-        signal.alarm(SECONDS)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        late = signal.alarm(0) == 0
-        process.returncode = os.waitstatus_to_exitcode(status)
-        peak = usage.ru_maxrss * 1024
-        if process.returncode in codes:
-            return Cost(seconds, peak, cpu=usage.ru_utime)
-        output.seek(0)
-        text = output.read().decode(errors="replace")
-        if late and process.returncode < 0:
-            return Cost(None, peak, f"over {SECONDS} s")
-        if "out of memory" in text or "cannot allocate memory" in text:
-            return Cost(None, peak, "out of memory")
-        sys.exit(f"{' '.join(arguments)} in {folder} ended with {process.returncode}:\n{text[-3000:]}")
-
-
 class Engine:
     def __init__(self, name, binary, env):
         self.name, self.binary, self.env = name, str(binary), env
@@ -196,51 +135,22 @@ class Engine:
     def costs(self, shape, size, work):
         """One pass over a shape: {step: cost}."""
         folder = Path(tempfile.mkdtemp(prefix=f"{self.name}-{shape}-{size}-", dir=work))
-        for name, text in SHAPES[shape](size).items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+        write(folder, SHAPES[shape](size))
         costs = {}
-        plain = ["-input=false", "-no-color"]
-        measure([self.binary, "init", *plain], folder, self.env)
-        costs["plan"] = measure([self.binary, "plan", *plain, "-out=plan.out"], folder, self.env)
+        measure([self.binary, "init", *PLAIN], folder, self.env)
+        costs["plan"] = measure([self.binary, "plan", *PLAIN, "-out=plan.out"], folder, self.env)
         if costs["plan"].seconds is not None:
-            costs["apply"] = measure([self.binary, "apply", *plain, "plan.out"], folder, self.env)
+            costs["apply"] = measure([self.binary, "apply", *PLAIN, "plan.out"], folder, self.env)
         if costs.get("apply", costs["plan"]).seconds is not None:
-            costs["re-plan"] = measure([self.binary, "plan", *plain, "-detailed-exitcode"], folder, self.env)
+            costs["re-plan"] = measure([self.binary, "plan", *PLAIN, "-detailed-exitcode"], folder, self.env)
         shutil.rmtree(folder, ignore_errors=True)
         missing = Cost(None, 0, "not reached")
         return {step: costs.get(step, missing) for step in STEPS}
 
 
-class Bounds:
-    """Bounds that were looked at."""
-
-    def __init__(self):
-        self.held, self.broken = 0, []
-
-    def hold(self, what, held):
-        if held:
-            self.held += 1
-        else:
-            self.broken.append(what)
-
-
-def linear(bounds, shape, step, ours):
-    """t(10,000) - t(0) against t(1,000) - t(0), memory likewise."""
-    none, small, large = (ours[size][step] for size in (0, 1_000, 10_000))
-    if None in (none.seconds, small.seconds, large.seconds):
-        bounds.hold(f"{shape} {step}: one of the sizes did not end", False)
-        return
-    by_clock = (large.seconds - none.seconds) / max(small.seconds - none.seconds, LEAST_SECONDS)
-    by_processor = (large.cpu - none.cpu) / max(small.cpu - none.cpu, LEAST_SECONDS)
-    busy = os.getloadavg()[0] > (os.cpu_count() or 1) + SPARE_LOAD
-    time_ratio = by_processor if busy else by_clock
-    memory_ratio = (large.peak - none.peak) / max(small.peak - none.peak, LEAST_BYTES)
-    print(f"   {step:8} ten times the size: {by_clock:4.1f} times the time{' (the machine is busy)' if busy else ''}, "
-          f"{by_processor:4.1f} times the processor time, {memory_ratio:4.1f} times the memory")
-    bounds.hold(f"{shape} {step}: time grows {time_ratio:.1f}-fold from 1,000 to 10,000", time_ratio <= LINEAR)
-    bounds.hold(f"{shape} {step}: memory grows {memory_ratio:.1f}-fold from 1,000 to 10,000", memory_ratio <= LINEAR)
+def all_linear(bounds, shape, step, ours):
+    """From 1,000 to 10,000."""
+    linear(bounds, f"{shape} {step}", *(ours[size][step] for size in (0, 1_000, 10_000)))
 
 
 def against(bounds, shape, size, step, ours, peer, name):
@@ -275,9 +185,7 @@ def main():
     a.add_argument("--shape", action="append", choices=sorted(SHAPES))
     o = a.parse_args()
     if o.bin is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
-                       cwd=ROOT, check=True)
-        o.bin = ROOT / "target" / "release" / "weft"
+        o.bin = release_build()
     shapes = [shape for shape in SHAPES if not o.shape or shape in o.shape]
     if "lab" in shapes and not (o.plugins and Path(o.plugins).is_dir()):
         print("SKIPPED lab: the provider is not there; give --plugins or LAB_PLUGINS")
@@ -291,9 +199,8 @@ def main():
         config.write_text(f"provider_installation {{\n{mirror}}}\n" if mirror else "")
         env.update(TF_CLI_CONFIG_FILE=str(config), TF_IN_AUTOMATION="1", CHECKPOINT_DISABLE="1")
         weft = Engine("weft", Path(o.bin).resolve(), env)
-        peers = [] if o.no_peer else [Engine(name, path, env) for name in ("terraform", "tofu")
-                                      if (path := shutil.which(name))]
-        if not peers and not o.no_peer:
+        others = [] if o.no_peer else [Engine(name, path, env) for name, path in peers()]
+        if not others and not o.no_peer:
             print("SKIPPED the comparison: neither terraform nor tofu is on PATH")
         for shape in shapes:
             print(f"== {shape}")
@@ -305,17 +212,15 @@ def main():
                     best = {step: costs[step].better(best.get(step)) for step in STEPS}
                 ours[size] = best
                 row(size, "weft", best)
-                for peer in peers if size in PEER_SIZES else []:
+                for peer in others if size in PEER_SIZES else []:
                     theirs = peer.costs(shape, size, work)
                     row(size, peer.name, theirs)
                     for step in STEPS:
                         against(bounds, shape, size, step, best[step], theirs[step], peer.name)
             if 10_000 in ours:
                 for step in STEPS:
-                    linear(bounds, shape, step, ours)
-    for what in bounds.broken:
-        print(f"FAIL {what}")
-    print(f"{bounds.held} passed, {len(bounds.broken)} failed")
+                    all_linear(bounds, shape, step, ours)
+    bounds.tell()
     sys.exit(1 if o.check and bounds.broken else 0)
 
 

@@ -289,7 +289,8 @@ class Case:
 
     def do_coordinator(self, _rest, _):
         if self.cluster is None:
-            self.cluster = Cluster(self.stage, self.redis, workers=0, state="case")
+            plugins = self.mirrors[-1] if self.mirrors else None
+            self.cluster = Cluster(self.stage, self.redis, workers=0, plugin_dir=plugins, state="case")
         else:
             self.cluster.start_coordinator()
         self.names["coordinator"] = self.cluster.address

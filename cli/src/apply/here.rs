@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval_at};
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::RunDetails;
 use weft_coordinator::{
     Cancel, FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
@@ -31,6 +32,8 @@ use crate::view::View;
 const WORKER: &str = "home";
 /// Notices that wait to be shown.
 const NOTICES: usize = 16_384;
+/// How long providers may take to end when the user wants to leave at once: a second less than is promised.
+const LEAVING_WAIT: Duration = Duration::from_secs(4);
 /// Lines of provisioners that wait to be shown; a command that writes faster waits for us.
 const LINES: usize = 1_024;
 
@@ -162,13 +165,29 @@ async fn carry_out(
     while let Ok(said) = lines.try_recv() {
         progress.said(&said);
     }
-    drop(lines);
     while let Ok(notice) = told.try_recv() {
         show(&mut progress, view, notice);
     }
-    if let Ok(worker) = working.await {
-        worker.close().await;
+    let at_once = outcome.as_ref().is_ok_and(|outcome| outcome.reason == FinishReason::Left);
+    let closing = async {
+        let Ok(worker) = working.await else { return };
+        match at_once {
+            true => drop(timeout(LEAVING_WAIT, worker.close()).await),
+            false => worker.close().await,
+        }
+    };
+    tokio::pin!(closing);
+    loop {
+        tokio::select! {
+            biased;
+            Some(said) = lines.recv() => progress.said(&said),
+            () = &mut closing => break,
+        }
     }
+    while let Ok(said) = lines.try_recv() {
+        progress.said(&said);
+    }
+    drop(lines);
     let outcome = outcome.map_err(run_problem)?;
     let (run, done) = (outcome.run.clone(), outcome.counts.done);
     let mut ending = conclude(&mut progress, view, outcome);
@@ -208,6 +227,8 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
         FinishReason::Resolved if outcome.in_doubt.is_empty() => 0,
         _ => outcome.exit_code(),
     };
+    // What went wrong beside the operations is an error of the command all the same.
+    let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
     Ending { run, code, stopped, counts: *progress.counts() }
 }
 

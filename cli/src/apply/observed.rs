@@ -63,6 +63,10 @@ impl RunStore for ObservedStore {
         self.inner.snapshot().await
     }
 
+    async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
+        self.inner.overview().await
+    }
+
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.export().await
     }

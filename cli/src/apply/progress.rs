@@ -15,6 +15,7 @@ use weft_graph_format::source::SourceRange;
 
 use super::observed::Commits;
 use super::problems::in_doubt;
+use crate::plan::tell_ephemeral;
 use crate::render::events::{self, Counts, Hook};
 use crate::render::plan as lines;
 use crate::render::progress::Board;
@@ -146,6 +147,8 @@ pub struct Progress<'a> {
     done: u32,
     skipped: usize,
     waiting: bool,
+    /// Errors that were told and are not those of an operation.
+    aside_errors: u32,
 }
 
 impl<'a> Progress<'a> {
@@ -172,6 +175,7 @@ impl<'a> Progress<'a> {
             done: 0,
             skipped: 0,
             waiting: false,
+            aside_errors: 0,
         }
     }
 
@@ -198,12 +202,30 @@ impl<'a> Progress<'a> {
         self
     }
 
-    /// A provisioner wrote a line.
-    pub fn said(&self, said: &Said) {
-        if let Ok(address) = said.address.parse() {
-            self.view.event(events::provision_progress(&address, &said.provisioner, &said.line));
+    /// A worker in this process tells something beside the results of operations.
+    pub fn said(&mut self, said: &Said) {
+        match said {
+            Said::Line { address, provisioner, line } => {
+                if let Ok(address) = address.parse() {
+                    self.view.event(events::provision_progress(&address, provisioner, line));
+                }
+                self.say(|| format!("{address} ({provisioner}): {line}"));
+            }
+            Said::Ephemeral { address, step } => {
+                if let Ok(address) = address.parse() {
+                    tell_ephemeral(self.view, &address, *step);
+                }
+            }
+            Said::Problem(problem) => {
+                self.aside_errors += u32::from(problem.is_error());
+                self.view.diagnostics(&self.placed(vec![(**problem).clone()]));
+            }
         }
-        self.say(|| format!("{} ({}): {}", said.address, said.provisioner, said.line));
+    }
+
+    /// How many errors were told that are not those of an operation.
+    pub fn aside_errors(&self) -> u32 {
+        self.aside_errors
     }
 
     /// Something happened to a provisioner.

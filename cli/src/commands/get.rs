@@ -1,10 +1,10 @@
-//! `weft get`: takes note of the modules that a configuration calls.
+//! `weft get`: installs the modules that a configuration calls.
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
-use crate::modules::ModuleList;
+use crate::modules::install::ModuleInstaller;
 use crate::options::{switch, text};
 use crate::project::Project;
 
@@ -35,23 +35,26 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let problem = Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."));
         return Err(invocation.fail(&[problem]));
     }
-    let project = Project::load_uninstalled(invocation).map_err(|problems| invocation.fail(&problems))?;
+    Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
-    install(invocation, &project, update).map_err(|problem| invocation.fail(&[problem]))?;
+    let project = install(invocation, update).map_err(|problems| invocation.fail(&problems))?;
+    // What is wrong inside of modules stops the commands that use them, and not the one that brings them.
+    let mut said = project.settled().err().unwrap_or_default();
+    said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
+    invocation.view.diagnostics(&said);
     Ok(Exit::DONE)
 }
 
-/// Writes the list of modules, and tells what is new in it; with `update` all.
+/// Installs the modules that the configuration calls, and tells which; with `update` all anew.
 ///
 /// # Errors
-/// When the list cannot be read or written.
-pub fn install(invocation: &Invocation<'_>, project: &Project, update: bool) -> Result<(), Diagnostic> {
-    let directory = &invocation.context.data_directory;
-    let older = if update { ModuleList::default() } else { ModuleList::read(directory)? };
-    let list = ModuleList::of(&project.root);
-    list.write(directory)?;
-    for line in list.news(&older) {
-        super::init::tell(invocation, &line);
-    }
-    Ok(())
+/// What cannot be installed, and the list of what is installed when it cannot be read or written.
+pub fn install(invocation: &Invocation<'_>, update: bool) -> Result<Project, Vec<Diagnostic>> {
+    let report = |line: &str| super::init::tell(invocation, line);
+    let context = &invocation.context;
+    let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
+    let project = Project::load_from(invocation, &mut installer);
+    // What was installed by then stays installed.
+    installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
 }

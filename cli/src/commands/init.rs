@@ -6,13 +6,14 @@ mod seed;
 use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_providers::Installer;
-use weft_providers::install::{InstallEvent, LockMode, LockOutcome, settle};
 use weft_providers::lock_file::{self, LockFile};
+use weft_registry::settle::{LockMode, LockOutcome, override_warning, settle};
+use weft_registry::{InstallEvent, Installer};
 
 use super::get::install;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
+use crate::modules::{FromManifest, ModuleManifest};
 use crate::options::{switch, text};
 use crate::project::Project;
 use crate::render::events;
@@ -35,7 +36,7 @@ pub const INIT: Command = Command {
         command::LOCK,
         command::STORE,
         &[
-            switch("upgrade", "Select provider versions anew."),
+            switch("upgrade", "Install modules anew, and select versions of modules and providers anew."),
             text("plugin-dir", "DIR", "Take provider packages from here only. May be given several times."),
             text("lockfile", "MODE", "readonly: do not change the dependency lock file."),
             switch("backend", "Look at the state for the providers that it needs (the default)."),
@@ -50,7 +51,7 @@ pub const INIT: Command = Command {
                 "WHAT",
                 "A setting NAME=VALUE of the backend, or a file of such. May be given several times.",
             ),
-            text("from-module", "DIR", "Begin with a copy of this module; the directory must be empty."),
+            text("from-module", "SOURCE", "Begin with a copy of this module; the directory must be empty."),
             text("test-directory", "DIR", ""),
         ],
     ],
@@ -78,9 +79,10 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         invocation.fail(&problems)
     };
     if let Some(source) = arguments.value("from-module") {
-        seed::copy_module(source).map_err(|problem| invocation.fail(&[problem]))?;
+        seed::copy_module(context, source, &|line| tell(invocation, line))
+            .map_err(|problems| invocation.fail(&problems))?;
     }
-    let project = Project::load_uninstalled(invocation).map_err(fail)?;
+    let project = Project::load_root(invocation).map_err(fail)?;
     if project.empty {
         tell(
             invocation,
@@ -88,14 +90,6 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
         return Ok(Exit::DONE);
     }
-    if arguments.switch("get", true) {
-        if !project.root.calls.is_empty() {
-            tell(invocation, "\nInitializing modules...");
-        }
-        install(invocation, &project, arguments.switch("upgrade", false))
-            .map_err(|problem| invocation.fail(&[problem]))?;
-    }
-    project.settled().map_err(fail)?;
     let snapshot = if arguments.switch("backend", true) {
         tell(invocation, "\nInitializing the backend...");
         backend::settle(invocation, &project.root)?;
@@ -105,6 +99,17 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     } else {
         None
     };
+    let upgrade = arguments.switch("upgrade", false);
+    let project = if project.root.calls.is_empty() {
+        Project::load_from(invocation, &mut FromManifest { manifest: &ModuleManifest::default(), root: ".".into() })
+    } else if arguments.switch("get", true) {
+        tell(invocation, if upgrade { "\nUpgrading modules..." } else { "\nInitializing modules..." });
+        install(invocation, upgrade).map_err(|problems| invocation.fail(&problems))?
+    } else {
+        let manifest = ModuleManifest::read(&context.data_directory).map_err(|problem| invocation.fail(&[problem]))?;
+        Project::load_from(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() })
+    };
+    project.settled().map_err(fail)?;
     tell(invocation, "\nInitializing provider plugins...");
     let requirements = project.requirements(snapshot.as_ref()).map_err(fail)?;
     let (config, environment, said) = context.cli_config();
@@ -120,9 +125,23 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.fail(&said));
     }
     view.diagnostics(&said);
-    let upgrade = arguments.switch("upgrade", false);
-    let mut report = |event: InstallEvent| tell(invocation, &event.to_string());
-    let installation = installer.install(&requirements, &lock, upgrade, &mut report);
+    let mut signed = false;
+    let mut report = |event: InstallEvent| {
+        signed |= event.is_signed();
+        match event {
+            InstallEvent::Warning(warning) => view.diagnostics(&[warning]),
+            event => tell(invocation, &event.to_string()),
+        }
+    };
+    let installing = installer.install(&requirements, &lock, upgrade, &mut report);
+    let installation = block_on(installing).map_err(|problem| invocation.fail(&[problem]))?;
+    if signed {
+        tell(
+            invocation,
+            "\nA signed provider is the one that the holder of the key has released. More about keys and signatures:\n\
+             https://opentofu.org/docs/cli/plugins/signing/",
+        );
+    }
     if has_errors(&installation.diagnostics) {
         return Err(invocation.fail(&installation.diagnostics));
     }
@@ -130,7 +149,7 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
     let (outcome, problems) = settle(path, &lock, &installation.lock, mode);
     said.extend(problems);
-    said.extend(weft_providers::install::override_warning(&config.dev_overrides));
+    said.extend(override_warning(&config.dev_overrides));
     if has_errors(&said) {
         return Err(invocation.fail(&said));
     }

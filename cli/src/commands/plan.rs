@@ -18,7 +18,7 @@ use crate::prompt::Prompt;
 use crate::render::events::{self, Counts};
 use crate::render::plan as render;
 use crate::runtime::block_on;
-use crate::store::{Access, Place};
+use crate::store::Place;
 use crate::variables::{self, Gathered};
 use crate::view::View;
 
@@ -71,12 +71,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.refuse_unsupported(&["generate-config-out"])?;
     let loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
     let outcome = block_on(async {
-        let snapshot = loaded.place.snapshot().await.map_err(|problem| vec![problem])?;
-        if let Ok(store) = loaded.place.open(Access::Read).await
-            && let Ok(headers) = store.runs().await
-        {
-            super::runs::tell_stalled(view, &headers, store.as_ref()).await;
-        }
+        let (snapshot, headers) = loaded.place.overview().await.map_err(|problem| vec![problem])?;
+        super::runs::tell_stalled(view, &headers, &snapshot);
         loaded.plan(invocation, Arc::new(snapshot), &wishes).await
     });
     let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;

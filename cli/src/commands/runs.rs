@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::{
     Acquire, AcquireAnswer, Digest, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView,
-    StoreError,
+    Snapshot, StoreError,
 };
 
 use crate::apply::{self, Ending, Work};
@@ -150,8 +150,9 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
         None => match readable(invocation).await? {
             Some(store) => {
                 let headers = store.runs().await.map_err(said)?;
-                if !arguments.switch("json", false) {
-                    tell_stalled(view, &headers, store.as_ref()).await;
+                if !arguments.switch("json", false) && headers.iter().any(stands_still) {
+                    let snapshot = store.snapshot().await.unwrap_or_default();
+                    tell_stalled(view, &headers, &snapshot);
                 }
                 headers.iter().map(RunListing::new).collect()
             }
@@ -171,15 +172,14 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
+fn stands_still(header: &RunHeader) -> bool {
+    matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt)
+}
+
 /// Runs that stand still, with the two ways on.
-pub async fn tell_stalled(view: &View, headers: &[RunHeader], store: &dyn RunStore) {
-    let stuck = |header: &&RunHeader| matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt);
-    if !headers.iter().any(|header| stuck(&header)) {
-        return;
-    }
-    let doubts = store.snapshot().await.map(|snapshot| snapshot.doubts).unwrap_or_default();
-    for header in headers.iter().filter(stuck) {
-        let of_run: Vec<_> = doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
+pub fn tell_stalled(view: &View, headers: &[RunHeader], snapshot: &Snapshot) {
+    for header in headers.iter().filter(|header| stands_still(header)) {
+        let of_run: Vec<_> = snapshot.doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
         view.aside(&stalled(header, &of_run));
     }
 }

@@ -263,6 +263,13 @@ pub fn apply_errored(hook: &Hook) -> Json {
     )
 }
 
+/// What happens to an ephemeral object: `started`, and then `complete`.
+pub fn ephemeral_action(address: &ResourceInstance, complete: bool, words: &str) -> Json {
+    let kind = if complete { "ephemeral_action_complete" } else { "ephemeral_action_started" };
+    let hook = json!({"Msg": words, "resource": resource(address)});
+    event(kind, "info", format!("{address}: {words}"), [("hook", hook)])
+}
+
 /// A provisioner, as events name it.
 fn provision(kind: &str, message: String, address: &ResourceInstance, provisioner: &str) -> Json {
     let hook = json!({"resource": resource(address), "provisioner": provisioner});

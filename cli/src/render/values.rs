@@ -43,6 +43,7 @@ fn write(value: &Value, indent: usize, hide: bool, out: &mut String) {
         Kind::Set(s) => items(("toset([", "])"), s.items(), (indent, hide), out),
         Kind::Map(f) => fields(("tomap({", "})"), f.iter(), (indent, hide), out),
         Kind::Object(f) => fields(("{", "}"), f.iter(), (indent, hide), out),
+        Kind::Provider(instance) => out.push_str(&format!("({instance})")),
     }
 }
 
@@ -56,7 +57,9 @@ fn null(ty: &Type, out: &mut String) {
         Type::List(element) => out.push_str(&format!("tolist(null) /* of {} */", element.friendly_name())),
         Type::Set(element) => out.push_str(&format!("toset(null) /* of {} */", element.friendly_name())),
         Type::Map(element) => out.push_str(&format!("tomap(null) /* of {} */", element.friendly_name())),
-        Type::Object(_) | Type::Tuple(_) => out.push_str(&format!("null /* {} */", ty.friendly_name())),
+        Type::Object(_) | Type::Tuple(_) | Type::Provider(_) => {
+            out.push_str(&format!("null /* {} */", ty.friendly_name()))
+        }
     }
 }
 

@@ -1,10 +1,12 @@
-//! `backend` blocks: where state is. Their settings are static values.
+//! `backend` and `provider_meta` blocks: where state is, and what a module tells its providers of itself. Their settings
+//! are static values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
+use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
@@ -16,10 +18,10 @@ use super::content::{FoundBlock, unsupported_argument};
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, CompiledModule};
 
-/// A `backend` block.
+/// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
 pub struct BackendBlock {
-    /// Which kind: `local`, `s3`.
+    /// Which kind: `local`, `s3`; of a `provider_meta` block the provider's local name.
     pub kind: SmolStr,
     /// Its settings as written.
     pub body: BodySource,
@@ -79,17 +81,16 @@ impl BackendBlock {
         if problems.is_empty() { Ok(Value::object(fields)) } else { Err(problems) }
     }
 
-    /// The same with its settings computed.
-    pub(super) fn computed(&self, statics: &mut StaticValues) -> BackendBlock {
+    /// The same with its settings computed; `what` is the word for the block.
+    pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
         let tree = &self.body.tree;
         let content = tree.arguments(self.body.body, &|_| false);
         for attribute in &content.body.attributes {
             let expression = tree.expression(attribute.expression);
             let name = &attribute.name.text;
-            let needing = Needing { text: format!("backend.{}.{name}", self.kind), range: expression.range() };
-            let root = weft_graph_format::address::Module::root();
-            if let Some(value) = statics.evaluate(&root, &expression, &needing, &mut found.problems) {
+            let needing = Needing { text: format!("{what}.{}.{name}", self.kind), range: expression.range() };
+            if let Some(value) = statics.evaluate(module, &expression, &needing, &mut found.problems) {
                 found.values.insert(name.clone(), value);
             }
         }
@@ -128,4 +129,26 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         problems: Vec::new(),
     };
     compiling.module.backend = Some(Arc::new(found));
+}
+
+/// A `provider_meta` block.
+pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let name = block.labels[0].0.clone();
+    if let Some(first) = compiling.module.provider_metas.get(&name) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            "Duplicate provider_meta block",
+            format!("A module may have one provider_meta block for {name:?}; the first is at {place}."),
+            &block.range,
+        );
+        return;
+    }
+    let found = BackendBlock {
+        kind: name.clone(),
+        body: compiling.body_source(block, &[], &[]),
+        range: block.range.clone(),
+        values: BTreeMap::new(),
+        problems: Vec::new(),
+    };
+    compiling.module.provider_metas.insert(name, Arc::new(found));
 }

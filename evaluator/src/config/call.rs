@@ -9,8 +9,8 @@ use weft_syntax::{ExprKind, Expression};
 use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
-use super::meta::provider_name;
-use super::{ModuleCall, PassedProvider};
+use super::meta::{Unquoted, provider_name};
+use super::{ModuleCall, PassedProvider, ProviderReference};
 
 const MODULE: ContentRules = ContentRules {
     attributes: &[
@@ -39,11 +39,6 @@ const MODULE_BLOCKS: &[&str] = &["lifecycle", "_", "locals", "provider"];
 pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     compiling.identifier(&block.labels[0], "module instance");
-    if let Some(first) = compiling.module.calls.get(&name) {
-        let first = first.range.clone();
-        compiling.duplicate("module call", &name, &first, &block.range);
-        return;
-    }
     let content = compiling.content(block, &MODULE);
     let mut source_body = compiling.body_source(block, MODULE_ARGUMENTS, MODULE_BLOCKS);
     source_body.escaped = compiling.escaped(&content.blocks);
@@ -77,6 +72,9 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(expression));
     }
     for passed in &providers {
+        if let Some(expression) = &passed.value {
+            references.extend(compiling.references(expression));
+        }
         if let Some(key) = &passed.parent.key {
             references.extend(provider_key_references(compiling, key));
         }
@@ -98,7 +96,15 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         range: block.range.clone(),
         missing: block.missing(),
     };
-    compiling.module.calls.insert(name, Arc::new(call));
+    match compiling.module.calls.get(&name) {
+        Some(first) => {
+            let first = first.range.clone();
+            compiling.duplicate("module call", &name, &first, &block.range);
+        }
+        None => {
+            compiling.module.calls.insert(name, Arc::new(call));
+        }
+    }
 }
 
 /// What the key of a provider instance refers to. A literal key is part of the provider's own name.
@@ -115,15 +121,20 @@ pub(super) fn provider_key_references(
 fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> Vec<PassedProvider> {
     let Some(entries) = expression.as_map() else {
         compiling.error(
-            "Invalid providers argument",
+            "Invalid expression",
             "The providers argument is an object: the child's provider names on the left, ours on the right.",
             &expression.range(),
         );
         return Vec::new();
     };
     let mut passed = Vec::new();
+    let mut seen = BTreeMap::new();
     for (key, value) in entries {
-        let bare = key.without_parentheses();
+        let bare = match compiling.unquoted(&key) {
+            Unquoted::Broken => continue,
+            Unquoted::Reference(parsed) => parsed,
+            Unquoted::AsWritten => key.without_parentheses(),
+        };
         let child = provider_name(&bare).or_else(|| {
             let text = key.as_string_literal()?;
             let mut parts = text.splitn(2, '.');
@@ -148,8 +159,26 @@ fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> V
             );
             continue;
         }
-        if let Some(parent) = compiling.provider_reference(&value) {
-            passed.push(PassedProvider { child_name, child_alias, child_range: key.range(), parent });
+        let expression = compiling.provider_value(&value);
+        let parent = match &expression {
+            Some(_) => {
+                let (local_name, range) = (child_name.clone(), value.range());
+                Some(ProviderReference { local_name, alias: None, key: None, range })
+            }
+            None => compiling.provider_reference(&value),
+        };
+        if let Some(parent) = parent {
+            if let Some(first) = seen.get(&(child_name.clone(), child_alias.clone())) {
+                compiling.error(
+                    "Duplicate provider address",
+                    format!("This configuration of the child module is given a provider already, on line {first}."),
+                    &value.range(),
+                );
+                continue;
+            }
+            seen.insert((child_name.clone(), child_alias.clone()), key.range().start.line);
+            let child_range = key.range();
+            passed.push(PassedProvider { child_name, child_alias, child_range, parent, value: expression });
         }
     }
     passed

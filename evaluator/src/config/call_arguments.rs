@@ -25,7 +25,7 @@ pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
 }
 
 /// Attributes of an object that is written out for a variable, and that the type of the variable does not have.
-fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
     let mut pending = vec![(value.without_parentheses(), ty.clone())];
     while let Some((value, ty)) = pending.pop() {
         match &ty {
@@ -35,18 +35,16 @@ fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Ve
                     let Some(text) = text else { continue };
                     match object.attributes.get(&text) {
                         Some(ty) => pending.push((inner.without_parentheses(), ty.clone())),
-                        None => diagnostics.push(
-                            Diagnostic::warning(
-                                "Object attribute is ignored",
-                                format!(
-                                    "The object type of input variable {name:?} has no attribute {:?}, so what is \
-                                     given \
-                                     here is not used.",
-                                    text.as_str()
-                                ),
-                            )
-                            .at(key.range()),
-                        ),
+                        None => {
+                            let hint = did_you_mean(&text, object.attributes.keys().map(|n| n.as_str()));
+                            let detail = format!(
+                                "The object type of input variable {name:?} has no attribute {:?}, so what is given \
+                                 here is not used.{hint}",
+                                text.as_str()
+                            );
+                            let problem = Diagnostic::warning("Object attribute is ignored", detail);
+                            diagnostics.push(problem.at(key.range()));
+                        }
                     }
                 }
             }

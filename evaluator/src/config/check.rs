@@ -36,22 +36,17 @@ pub struct CheckBlock {
 /// A `check` block.
 pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
-    if let Some(first) = compiling.module.checks.get(&name) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
-            &format!("Duplicate check \"{name}\" configuration"),
-            format!("A check block named {name:?} is at {place} already. Names of checks are unique in a module."),
-            &block.range,
-        );
-        return;
-    }
     let valid = compiling.identifier(&block.labels[0], "check block");
     let content = compiling.content(block, &CHECK);
     let mut data: Option<(Resource, SourceRange)> = None;
     let mut asserts = Vec::new();
     for inner in &content.blocks {
         if inner.block_type == "assert" {
-            asserts.extend(compiling.condition(inner));
+            let errors = compiling.errors();
+            let found = compiling.condition(inner);
+            if compiling.errors() == errors {
+                asserts.extend(found);
+            }
             continue;
         }
         if let Some((_, first)) = &data {
@@ -73,6 +68,15 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     for condition in &asserts {
         references.extend(compiling.references(&condition.condition));
         references.extend(compiling.references(&condition.error_message));
+    }
+    if let Some(first) = compiling.module.checks.get(&name) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            &format!("Duplicate check \"{name}\" configuration"),
+            format!("A check block named {name:?} is at {place} already. Names of checks are unique in a module."),
+            &block.range,
+        );
+        return;
     }
     if valid {
         let data = data.map(|(resource, _)| resource);

@@ -22,6 +22,7 @@ const TOP_LEVEL: ContentRules = ContentRules {
     attributes: &[],
     blocks: &[
         rule("terraform", &[]),
+        rule("required_providers", &[]),
         rule("provider", &["name"]),
         rule("variable", &["name"]),
         rule("locals", &[]),
@@ -53,6 +54,11 @@ pub(super) const ESCAPE: &str = "_";
 impl Compiling<'_> {
     pub(super) fn error(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
+    }
+
+    /// How many errors there are so far.
+    pub(super) fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|problem| problem.is_error()).count()
     }
 
     pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
@@ -142,6 +148,11 @@ pub(super) fn compile_module(
     let mut base: Vec<FoundBlock> = trees.iter().flat_map(|tree| compiling.top_level(tree)).collect();
     let above: Vec<FoundBlock> = overrides.iter().flat_map(|tree| compiling.top_level(tree)).collect();
     let rest = compiling.lay_over(&mut base, above);
+    compiling.note_experiments(&base);
+    if compiling.module.experiments.provider_values {
+        // Types name providers.
+        base.sort_by_key(|block| block.block_type != "terraform");
+    }
     for block in &base {
         compiling.block(block);
     }
@@ -159,6 +170,11 @@ impl Compiling<'_> {
         match block.block_type {
             "terraform" => terraform::terraform(self, block),
             "locals" => self.locals(block),
+            "required_providers" => self.error(
+                "Invalid required_providers block",
+                "A required_providers block stands in a terraform block.",
+                &block.range,
+            ),
             "variable" => variable::variable(self, block),
             "output" => output::output(self, block),
             "module" => call::module_call(self, block),

@@ -122,40 +122,7 @@ impl Content {
     }
 }
 
-/// Nearest of `names` to `given`, when it is near enough to be a slip.
-pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Edits up to which a name counts as a slip of another.
-    const LARGEST_SLIP: usize = 2;
-    names
-        .into_iter()
-        .map(|name| (edits(given, name), name))
-        .filter(|(distance, _)| *distance <= LARGEST_SLIP)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// ` Did you mean "x"?` or nothing.
-pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
-}
-
-/// Levenshtein distance, given up where the lengths alone are too far apart.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > 2 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[b.len()]
-}
+pub use weft_graph_format::nearest::did_you_mean;
 
 /// Reads a block by rules, what override files say of it included. `missing` is what a diagnostic about a missing
 /// argument points at.

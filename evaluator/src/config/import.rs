@@ -9,7 +9,7 @@ use super::ProviderReference;
 use super::compile::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
-use super::relative_address::{RelativeAddress, address_of, not_static};
+use super::relative_address::{RelativeAddress, address_of};
 use crate::reference::Reference;
 
 const IMPORT: ContentRules = ContentRules {
@@ -87,12 +87,24 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         return;
     }
     let (id, identity) = (content.get("id").cloned(), content.get("identity").cloned());
-    if id.is_some() == identity.is_some() {
-        compiling.error(
-            "Invalid import configuration",
-            "An import block has either \"id\" or \"identity\", one of them.",
+    match (content.attributes.get("id"), content.attributes.get("identity")) {
+        (None, None) => compiling.error(
+            "Missing required import argument",
+            "An import block says which object it means by \"id\" or by \"identity\".",
             &block.range,
-        );
+        ),
+        (Some(id), Some(identity)) => {
+            let both = match id.range.start < identity.range.start {
+                true => id.range.through(&identity.range),
+                false => identity.range.through(&id.range),
+            };
+            compiling.error(
+                "Conflicting import arguments",
+                "An import block says which object it means by \"id\" or by \"identity\": one of them.",
+                &both,
+            );
+        }
+        _ => {}
     }
     let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
     let Some(expression) = content.get("to") else { return };
@@ -135,7 +147,11 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
                 texts.push(RelativePart::Steps(steps.clone()));
                 here.child(*source)
             }
-            _ => return Err(not_static(range)),
+            _ => {
+                let detail = "An object is imported to the address of a resource: a name, perhaps with keys and the \
+                              modules before it, without quotes.";
+                return Err(Diagnostic::error("Invalid import address expression", detail).at(here.range()));
+            }
         };
         here = next;
     };
@@ -153,7 +169,8 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
     let invalid = |detail: &str| Diagnostic::error("Invalid import address", detail.to_owned()).at(range.clone());
     let RelativeAddress { module, resource, .. } = address;
     let Some((resource, key)) = resource else {
-        return Err(invalid("An object is imported to a resource, not to a module."));
+        let detail = "An object is imported to a resource, not to a module.";
+        return Err(Diagnostic::error("Invalid address", detail).at(range));
     };
     if resource.mode != ResourceMode::Managed {
         return Err(invalid("Only managed resources have objects that can be imported."));

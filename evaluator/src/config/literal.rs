@@ -4,6 +4,7 @@ use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Syntax};
@@ -60,6 +61,23 @@ impl Compiling<'_> {
     /// A text that is written out.
     pub(super) fn text(&mut self, expression: Option<&Expression>) -> Option<String> {
         self.literal(expression?, &Type::String, "a string")?.as_str().map(str::to_owned)
+    }
+
+    /// The message of a `deprecated` argument, which says something. That it does not is reported at `at`, or at the
+    /// argument.
+    pub(super) fn deprecation(
+        &mut self,
+        expression: Option<&Expression>,
+        summary: &str,
+        at: Option<&SourceRange>,
+    ) -> Option<String> {
+        let text = self.text(expression)?;
+        if text.trim().is_empty() {
+            let at = at.cloned().unwrap_or_else(|| expression.map(Expression::range).unwrap_or_default());
+            self.error(summary, "The argument \"deprecated\" says what to use instead: it cannot be empty.", &at);
+            return None;
+        }
+        Some(text)
     }
 
     /// A keyword out of a few, bare or (deprecated) in quotes.

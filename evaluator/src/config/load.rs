@@ -1,18 +1,23 @@
 //! Reading a tree of modules from directories.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use thiserror::Error;
+use weft_expressions::convert::convert;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::module_source::{ModuleSource, ModuleSourceError};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::Tree;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{Expression, Tree, is_identifier};
 
 use super::compile::compile_module;
-use super::provider_links::{check_providers, check_references, unsuitable, warn_of_same};
+use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
+use super::provider_links::{check_providers, check_references, check_wholes, unsuitable, warn_of_same};
 use super::required_version::unmet;
 use super::static_values::{Needing, StaticInputs, StaticValues, static_text};
 use super::{CompiledModule, ModuleCall};
@@ -22,9 +27,6 @@ use crate::glue::GivenVariables;
 const DEEPEST_MODULES: usize = 100;
 /// Largest configuration file in bytes; larger ones are no hand-written text.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
-
-/// Where the modules of calls that are not local directories were installed: directory by the path of the call.
-pub type Installed = BTreeMap<Module, PathBuf>;
 
 /// All files that were read, by the name that diagnostics use.
 pub type Sources = BTreeMap<SmolStr, Arc<Tree>>;
@@ -59,9 +61,18 @@ pub fn load_tree_with(
     installed: &Installed,
     inputs: &StaticInputs<'_>,
 ) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    load_tree_from(root, &mut AsWritten { root, installed }, inputs)
+}
+
+/// The same where somebody else knows where modules are, and may fetch them when they are asked for.
+pub fn load_tree_from(
+    root: &Path,
+    places: &mut dyn ModulePlaces,
+    inputs: &StaticInputs<'_>,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     let mut loader = Loader {
         root,
-        installed,
+        places,
         inputs,
         statics: StaticValues::new(root, &inputs.workspace),
         sources: Sources::new(),
@@ -88,7 +99,7 @@ pub fn has_configuration(dir: &Path) -> bool {
 
 struct Loader<'a> {
     root: &'a Path,
-    installed: &'a Installed,
+    places: &'a mut dyn ModulePlaces,
     inputs: &'a StaticInputs<'a>,
     statics: StaticValues,
     sources: Sources,
@@ -146,13 +157,20 @@ impl Loader<'_> {
         self.statics.enter(&module, caller.clone());
         self.check_alone(&module, caller.as_deref());
         if let Some(written) = module.backend.take() {
-            module.backend = Some(Arc::new(written.computed(&mut self.statics)));
+            module.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+        }
+        for written in module.provider_metas.values_mut() {
+            *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
+        }
+        let calls: Vec<_> = module.calls.values().cloned().collect();
+        let calls: Vec<_> = calls.into_iter().filter_map(|call| self.called(&module, call)).collect();
+        for called in &calls {
+            module.sources.insert(called.call.name.clone(), called.source.to_string().into());
         }
         if caller.is_none() && has_errors(&self.diagnostics[before..]) {
             return module;
         }
-        let calls: Vec<_> = module.calls.values().cloned().collect();
-        for call in calls {
+        for Called { call, source, version } in calls {
             let child_path = module.path.child(&call.name);
             if child_path.0.len() > DEEPEST_MODULES {
                 self.diagnostics.push(
@@ -164,47 +182,54 @@ impl Loader<'_> {
                 );
                 continue;
             }
-            let Some(source) = self.source_of(&module, &call) else { continue };
-            module.sources.insert(call.name.clone(), source.clone());
-            let child_dir = if source.starts_with("./") || source.starts_with("../") {
-                Some(joined(dir, &source))
-            } else {
-                self.installed.get(&child_path).map(|p| p.to_string_lossy().into_owned())
+            let request = ModuleRequest {
+                path: &child_path,
+                caller_dir: dir,
+                source: &source,
+                version: version.as_ref().map(|(text, range)| (text.as_str(), range.clone())),
+                call_range: &call.range,
+                source_range: call.source.range(),
             };
-            match child_dir {
-                Some(child_dir) if self.root.join(&child_dir).is_dir() => {
-                    let child = self.module(&child_dir, child_path, Some(call.clone()));
-                    module.children.insert(call.name.clone(), Arc::new(child));
-                }
-                Some(child_dir) => self.diagnostics.push(
-                    Diagnostic::error(
-                        "Module not installed",
-                        format!(
-                            "The directory {child_dir} of module {:?} cannot be read: it is not there.",
-                            call.name.as_str()
-                        ),
-                    )
-                    .at(call.range.clone()),
-                ),
-                None => self.diagnostics.push(
-                    Diagnostic::error(
-                        "Module not installed",
-                        format!(
-                            "The source {:?} of module {:?} is no local directory, and other sources are not supported \
-                             yet: write a path that begins with ./ or ../.",
-                            source.as_str(),
-                            call.name.as_str()
-                        ),
-                    )
-                    .at(call.source.range()),
-                ),
+            if let Some(child_dir) = self.places.place(&request, &mut self.diagnostics) {
+                let child = self.module(&child_dir, child_path, Some(call.clone()));
+                check_wholes(&module, &call, &child, &mut self.diagnostics);
+                module.children.insert(call.name.clone(), Arc::new(child));
             }
         }
         module
     }
 
+    /// Where a call leads and with which version; why it cannot be known is reported.
+    fn called(&mut self, module: &CompiledModule, call: Arc<ModuleCall>) -> Option<Called> {
+        let version = match &call.version {
+            Some(written) => match self.version_of(module, &call, written) {
+                Ok(text) => text.map(|text| (text, written.range())),
+                // The source is looked at all the same.
+                Err(NoVersion) => {
+                    self.source_text(module, &call)?;
+                    return None;
+                }
+            },
+            None => None,
+        };
+        let text = self.source_text(module, &call)?;
+        let parsed = match version {
+            Some(_) => ModuleSource::parse_registry(&text),
+            None => ModuleSource::parse(&text),
+        };
+        let source = match parsed {
+            Ok(source) => source,
+            Err(error) => {
+                self.diagnostics.push(no_source(&error, version.is_some()).at(call.source.range()));
+                return None;
+            }
+        };
+        // Such a name was reported where the call was read; it is no name of a folder.
+        is_identifier(&call.name).then_some(Called { call, source, version })
+    }
+
     /// Where a call leads, as text; why it cannot be known is reported.
-    fn source_of(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
+    fn source_text(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
         if let Some(text) = call.literal_source() {
             return Some(text);
         }
@@ -213,6 +238,30 @@ impl Loader<'_> {
         let needing = Needing { text: format!("{address}.source"), range: SourceRange::default() };
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
         static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
+    }
+
+    /// The version of a call as text; null is none.
+    fn version_of(
+        &mut self,
+        module: &CompiledModule,
+        call: &ModuleCall,
+        written: &Expression,
+    ) -> Result<Option<SmolStr>, NoVersion> {
+        let address = module.path.child(&call.name);
+        let needing = Needing { text: format!("{address}.version"), range: SourceRange::default() };
+        let value = self.statics.evaluate(&module.path, written, &needing, &mut self.diagnostics).ok_or(NoVersion)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let text = convert(&value, &Type::String).ok();
+        let detail = match text.as_ref().and_then(Value::as_str) {
+            _ if value.contains_sensitive() => "The version is shown and stored, so it cannot be sensitive.",
+            _ if value.deep().ephemeral => "The version is stored, so it cannot be ephemeral.",
+            Some(text) => return Ok(Some(text.into())),
+            None => "The argument version is a string of version constraints, such as \"~> 1.2\".",
+        };
+        self.diagnostics.push(Diagnostic::error("Invalid version constraint", detail).at(written.range()));
+        Err(NoVersion)
     }
 
     /// What can be said of a module when its callers are known, but nothing that it calls.
@@ -226,7 +275,11 @@ impl Loader<'_> {
                 None => format!("provider.{}.for_each", block.local_name),
             };
             let needing = Needing { text, range: expression.range() };
-            let value = self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics);
+            // Where the module asks for it, any value that planning knows will do, which evaluation sees to.
+            let value = match module.experiments.provider_iteration {
+                true => None,
+                false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
+            };
             if let Some(detail) = value.and_then(|value| unsuitable(&value)) {
                 let problem = Diagnostic::error("Invalid for_each argument", detail);
                 self.diagnostics.push(problem.at(expression.range()));
@@ -318,17 +371,34 @@ impl Loader<'_> {
     }
 }
 
-/// `dir` and a relative source as one path, without `.` and inner `..`.
-fn joined(dir: &str, source: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in dir.split('/').chain(source.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    if parts.is_empty() { ".".to_string() } else { parts.join("/") }
+/// A call that leads somewhere.
+struct Called {
+    call: Arc<ModuleCall>,
+    source: ModuleSource,
+    /// As text, and where it stands.
+    version: Option<(SmolStr, SourceRange)>,
+}
+
+/// A version that cannot be told; why was reported.
+struct NoVersion;
+
+fn no_source(error: &ModuleSourceError, versioned: bool) -> Diagnostic {
+    let (summary, detail) = match error {
+        ModuleSourceError::Relative(text) => (
+            "Invalid module source address",
+            format!(
+                "Nothing tells how a module is to be fetched from {text:?}. If a directory below that of this module \
+                 is meant, write \"./{text}\": paths begin with ./ or ../."
+            ),
+        ),
+        error if versioned => (
+            "Invalid registry module source address",
+            format!(
+                "This cannot be the source of a module with the argument \"version\", which only modules of registries \
+                 have: {error}."
+            ),
+        ),
+        error => ("Invalid module source address", format!("This cannot be the source of a module: {error}.")),
+    };
+    Diagnostic::error(summary, detail)
 }

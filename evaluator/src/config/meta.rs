@@ -1,11 +1,11 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
 use smol_str::SmolStr;
-use weft_graph_format::address::ResourceMode;
+use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, Step};
-use weft_graph_format::source::SourceRange;
-use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, references};
+use weft_graph_format::source::{Position, SourceRange};
+use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, references};
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
@@ -33,8 +33,10 @@ pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<
 
 /// All references of an expression; what is none is reported.
 pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
-    let mut found = Vec::new();
-    for traversal in references(expression) {
+    let traversals = references(expression);
+    // A large configuration keeps a list for each of its expressions, mostly of one or two: none has room to spare.
+    let mut found = Vec::with_capacity(traversals.len());
+    for traversal in traversals {
         match resolve(&expression.tree, traversal) {
             Ok(reference) => found.push(reference),
             Err(problem) => diagnostics.push(problem),
@@ -68,6 +70,7 @@ pub(super) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>
                 leads_on: false,
                 attribute: None,
                 attribute_range: None,
+                rest: Vec::new(),
             }));
         }
         kind.for_each_child(|child| pending.push(child));
@@ -99,27 +102,60 @@ const CONDITION: ContentRules = ContentRules {
     open: false,
 };
 
+/// An expression that may be a reference in quotes, as the language had it before version 0.12.
+pub(super) enum Unquoted {
+    /// It is no string in quotes.
+    AsWritten,
+    /// The reference that the string holds.
+    Reference(Expression),
+    /// The string holds something else, and that is reported.
+    Broken,
+}
+
 impl Compiling<'_> {
+    /// Reads a reference in quotes, with a warning that it is in quotes. In the JSON syntax all of them are, and no
+    /// word is lost about it.
+    pub(super) fn unquoted(&mut self, item: &Expression) -> Unquoted {
+        let Some(text) = item.as_string_literal().filter(|_| item.tree.syntax() == Syntax::Native) else {
+            return Unquoted::AsWritten;
+        };
+        let range = item.range();
+        let start = Position { byte: range.start.byte + 1, column: range.start.column + 1, ..range.start };
+        let (parsed, problems) = weft_syntax::parse_traversal(&range.file, text.as_str().into(), start);
+        let broken = !problems.is_empty();
+        self.diagnostics.extend(problems);
+        self.diagnostics.push(
+            Diagnostic::warning("Quoted references are deprecated", "Write the reference without quotes here.")
+                .at(range),
+        );
+        if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
+    }
+
     /// `count`, `for_each` and `enabled`: at most one of them.
     pub(super) fn repetition(&mut self, content: &Content, enabled: Option<Expression>) -> Repetition {
-        let given: Vec<(&str, Repetition, SourceRange)> = [
-            ("count", content.get("count").map(|e| (Repetition::Count(e.clone()), e.range()))),
-            ("for_each", content.get("for_each").map(|e| (Repetition::ForEach(e.clone()), e.range()))),
-            ("enabled", enabled.map(|e| (Repetition::Enabled(e.clone()), e.range()))),
-        ]
-        .into_iter()
-        .filter_map(|(name, found)| found.map(|(r, at)| (name, r, at)))
-        .collect();
-        if let [first, second, ..] = given.as_slice() {
-            let (a, b) = (first.0, second.0);
-            // `enabled` stands in a block of its own: the other argument is pointed at.
-            let at = [b, a].iter().find_map(|name| content.attributes.get(*name));
-            let at = at.map_or(second.2.clone(), |found| found.name_range.clone());
+        let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
+            content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))
+        };
+        let enabled = enabled.map(|e| ("enabled", Repetition::Enabled(e.clone()), e.range()));
+        let counted = argument("count", Repetition::Count);
+        let given: Vec<(&str, Repetition, SourceRange)> =
+            counted.into_iter().chain(enabled).chain(argument("for_each", Repetition::ForEach)).collect();
+        let names: Vec<String> = given.iter().map(|(name, ..)| format!("{name:?}")).collect();
+        let several = match names.as_slice() {
+            [a, b] => Some(format!("{a} and {b}")),
+            [a, b, c] => Some(format!("{a}, {b}, and {c}")),
+            _ => None,
+        };
+        let places = given
+            .iter()
+            .map(|(_, _, at)| at)
+            .min_by_key(|at| at.start)
+            .zip(given.iter().map(|(_, _, at)| at).max_by_key(|at| at.start));
+        if let (Some(several), Some((first, last))) = (several, places) {
+            let at = first.through(last);
             self.error(
-                &format!("Invalid combination of \"{a}\" and \"{b}\""),
-                format!(
-                    "The arguments {a:?} and {b:?} both say how many instances there are: only one of them can be set."
-                ),
+                &format!("Invalid combination of {several}"),
+                format!("The arguments {several} say how many instances there are: only one of them can be set."),
                 &at,
             );
         }
@@ -137,11 +173,11 @@ impl Compiling<'_> {
             }
         };
         let found = match expression.as_string_literal() {
-            Some(text) => {
-                let mut parts = text.splitn(2, '.');
-                let local = SmolStr::new(parts.next().unwrap_or_default());
-                Some((local, parts.next().map(SmolStr::new), None))
-            }
+            Some(_) => match self.unquoted(&expression) {
+                Unquoted::Reference(parsed) => provider_name(&parsed),
+                Unquoted::Broken => return None,
+                Unquoted::AsWritten => provider_name(&expression),
+            },
             None => match expression.as_traversal() {
                 // A literal key stands at the end of the traversal itself.
                 Some(Traversal { root, steps, .. }) => match steps.as_slice() {
@@ -156,7 +192,12 @@ impl Compiling<'_> {
             },
         };
         match found {
-            Some((local_name, alias, key)) => Some(ProviderReference { local_name, alias, key, range }),
+            Some((local_name, alias, key)) => {
+                if !self.normalised_provider(&local_name, &range) {
+                    return None;
+                }
+                Some(ProviderReference { local_name, alias, key, range })
+            }
             None => {
                 self.error(
                     "Invalid provider configuration reference",
@@ -186,49 +227,55 @@ impl Compiling<'_> {
 
     /// One entry of `depends_on`. What follows the name of an object is looked at when the reference is checked.
     fn depended_on(&mut self, item: &Expression) -> Option<Reference> {
-        let resolved = match (item.as_traversal(), item.as_string_literal()) {
-            (Some(traversal), _) => resolve(&item.tree, &traversal),
-            (None, Some(text)) => {
-                self.diagnostics.push(
-                    Diagnostic::warning("Quoted references are deprecated", "Write the reference without quotes here.")
-                        .at(item.range()),
-                );
-                let (parsed, problems) = weft_syntax::parse_traversal("", text.as_str().into(), item.range().start);
-                match parsed.as_traversal().filter(|_| problems.is_empty()) {
-                    Some(traversal) => {
-                        resolve(&parsed.tree, &traversal).map(|found| Reference { range: item.range(), ..found })
-                    }
-                    None => {
-                        Err(Diagnostic::error("Invalid expression", format!("{text:?} is no reference to an object."))
-                            .at(item.range()))
-                    }
+        let resolved = match self.unquoted(item) {
+            Unquoted::Broken => return None,
+            Unquoted::Reference(parsed) => {
+                let traversal = parsed.as_traversal()?;
+                resolve(&parsed.tree, &traversal).map(|found| Reference { range: item.range(), ..found })
+            }
+            Unquoted::AsWritten => match item.as_traversal() {
+                Some(traversal) => resolve(&item.tree, &traversal),
+                None => {
+                    self.error(
+                        "Invalid expression",
+                        "A single static reference is needed here: only attribute access and indexing with constant \
+                         keys.",
+                        &item.range(),
+                    );
+                    return None;
                 }
-            }
-            (None, None) => {
-                self.error(
-                    "Invalid expression",
-                    "A single static reference is needed here: only attribute access and indexing with constant keys.",
-                    &item.range(),
-                );
-                return None;
-            }
+            },
         };
-        resolved.map_err(|problem| self.diagnostics.push(problem)).ok()
+        // What is no reference is reported when references are checked.
+        resolved.map_err(|problem| self.module.invalid_references.push(problem)).ok()
     }
 
-    /// A `precondition`, `postcondition` or `validation` block.
+    /// A `precondition`, `postcondition`, `assert` or `validation` block.
     pub(super) fn condition(&mut self, block: &FoundBlock) -> Option<Condition> {
+        self.condition_parts(block).1
+    }
+
+    /// The same, and its condition where there is one, whatever is wrong with the rest.
+    pub(super) fn condition_parts(&mut self, block: &FoundBlock) -> (Option<Expression>, Option<Condition>) {
         let content = self.content(block, &CONDITION);
-        let (condition, error_message) = (content.get("condition")?.clone(), content.get("error_message")?.clone());
-        if block.block_type != "validation" && references(&condition).is_empty() {
+        let condition = content.get("condition").cloned();
+        if let Some(condition) = &condition
+            && references(condition).is_empty()
+        {
             self.error(
                 &format!("Invalid {} expression", block.block_type),
                 "The condition names nothing from elsewhere in the configuration, so it checks nothing.",
                 &condition.range(),
             );
-            return None;
+            return (Some(condition.clone()), None);
         }
-        Some(Condition { condition, error_message, range: block.range.clone() })
+        let error_message = content.get("error_message").cloned();
+        let whole = condition.clone().zip(error_message).map(|(condition, error_message)| Condition {
+            condition,
+            error_message,
+            range: block.range.clone(),
+        });
+        (condition, whole)
     }
 
     /// The `lifecycle` block of a module call: its `enabled`.
@@ -237,7 +284,8 @@ impl Compiling<'_> {
     }
 
     /// A `lifecycle` block. The second part is `enabled`.
-    pub(super) fn lifecycle(&mut self, block: &FoundBlock, mode: ResourceMode) -> (Lifecycle, Option<Expression>) {
+    pub(super) fn lifecycle(&mut self, block: &FoundBlock, resource: &Resource) -> (Lifecycle, Option<Expression>) {
+        let mode = resource.mode;
         let content = self.content(block, &LIFECYCLE);
         let mut lifecycle = Lifecycle::default();
         if mode != ResourceMode::Managed {
@@ -278,6 +326,7 @@ impl Compiling<'_> {
         }
         for inner in &content.blocks {
             if let Some(condition) = self.condition(inner) {
+                self.not_of_itself(inner, &condition, resource);
                 match inner.block_type {
                     "precondition" => lifecycle.preconditions.push(condition),
                     _ => lifecycle.postconditions.push(condition),
@@ -285,6 +334,25 @@ impl Compiling<'_> {
             }
         }
         (lifecycle, content.get("enabled").cloned())
+    }
+
+    /// A condition in a resource names that resource as `self`, not by its address.
+    fn not_of_itself(&mut self, block: &FoundBlock, condition: &Condition, resource: &Resource) {
+        for part in [&condition.condition, &condition.error_message] {
+            let itself = references(part).into_iter().any(|traversal| {
+                resolve(&part.tree, traversal)
+                    .is_ok_and(|found| matches!(&found.subject, Subject::Resource(named) if named == resource))
+            });
+            if itself {
+                self.error(
+                    &format!("Invalid reference in {}", block.block_type),
+                    format!(
+                        "{resource} may not refer to itself by its address. In a postcondition write self in its place."
+                    ),
+                    &part.range(),
+                );
+            }
+        }
     }
 
     /// An entry of `replace_triggered_by`: it names one resource, and beside that only the key of an instance.
@@ -344,23 +412,29 @@ impl Compiling<'_> {
             );
             return;
         };
+        let mut star = None;
         for item in items {
-            let traversal = match item.as_traversal() {
-                Some(traversal) => traversal,
-                None => match item.as_string_literal() {
-                    Some(text) if weft_syntax::is_identifier(&text) => {
-                        lifecycle.ignore_changes.push((Path(vec![Step::Attribute(text)]), item.range()));
-                        continue;
-                    }
-                    _ => {
-                        self.error(
-                            "Invalid ignore_changes argument",
-                            "Each entry is the name of an attribute, perhaps with constant keys behind it.",
-                            &item.range(),
-                        );
-                        continue;
-                    }
-                },
+            if item.as_string_literal().is_some_and(|text| text == "*") {
+                self.error(
+                    "Invalid ignore_changes wildcard",
+                    "The list [\"*\"] meant all attributes once. Write ignore_changes = all.",
+                    &expression.range(),
+                );
+                star = Some(item.range());
+                continue;
+            }
+            let traversal = match self.unquoted(&item) {
+                Unquoted::Broken => continue,
+                Unquoted::Reference(parsed) => parsed.as_traversal(),
+                Unquoted::AsWritten => item.as_traversal(),
+            };
+            let Some(traversal) = traversal else {
+                self.error(
+                    "Invalid expression",
+                    "Each entry is the name of an attribute, perhaps with constant keys behind it.",
+                    &item.range(),
+                );
+                continue;
             };
             let mut steps = vec![Step::Attribute(traversal.root.text.clone())];
             for step in &traversal.steps {
@@ -373,6 +447,13 @@ impl Compiling<'_> {
                 });
             }
             lifecycle.ignore_changes.push((Path(steps), item.range()));
+        }
+        if let Some(star) = star.filter(|_| !lifecycle.ignore_changes.is_empty()) {
+            self.error(
+                "Invalid ignore_changes ruleset",
+                "An entry \"*\" stands for all attributes: nothing can be named beside it.",
+                &star,
+            );
         }
     }
 }

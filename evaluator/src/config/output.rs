@@ -16,7 +16,7 @@ const OUTPUT: ContentRules = ContentRules {
         optional("deprecated"),
         optional("depends_on"),
     ],
-    blocks: &[BlockRule { name: "precondition", labels: &[] }],
+    blocks: &[BlockRule { name: "precondition", labels: &[] }, BlockRule { name: "postcondition", labels: &[] }],
     open: false,
 };
 
@@ -24,13 +24,18 @@ const OUTPUT: ContentRules = ContentRules {
 pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     compiling.identifier(&block.labels[0], "output");
-    if let Some(first) = compiling.module.outputs.get(&name) {
-        let first = first.range.clone();
-        compiling.duplicate("output definition", &name, &first, &block.range);
-        return;
-    }
     let content = compiling.content(block, &OUTPUT);
-    let preconditions: Vec<_> = content.blocks.iter().filter_map(|b| compiling.condition(b)).collect();
+    let mut preconditions = Vec::new();
+    for inner in &content.blocks {
+        match inner.block_type {
+            "precondition" => preconditions.extend(compiling.condition(inner)),
+            _ => compiling.error(
+                "Postconditions are not allowed",
+                "Of an output value conditions are checked before it is stored: write a precondition.",
+                &inner.range,
+            ),
+        }
+    }
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
     let Some(value) = content.get("value").cloned() else { return };
     let mut references = compiling.references(&value);
@@ -44,11 +49,19 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         description: compiling.text(content.get("description")),
         sensitive: compiling.flag(content.get("sensitive"), false),
         ephemeral: compiling.flag(content.get("ephemeral"), false),
-        deprecated: compiling.text(content.get("deprecated")),
+        deprecated: compiling.deprecation(content.get("deprecated"), "Invalid `deprecated` attribute", None),
         depends_on,
         preconditions,
         references,
         range: block.range.clone(),
     };
-    compiling.module.outputs.insert(name, Arc::new(output));
+    match compiling.module.outputs.get(&name) {
+        Some(first) => {
+            let first = first.range.clone();
+            compiling.duplicate("output definition", &name, &first, &block.range);
+        }
+        None => {
+            compiling.module.outputs.insert(name, Arc::new(output));
+        }
+    }
 }

@@ -104,7 +104,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(expression) = &for_each {
         references.extend(compiling.references(expression));
     }
-    let version = content.get("version").and_then(literal_string);
+    let version = content.get("version").and_then(|given| compiling.version_text(given));
     if let Some(found) = content.attributes.get("version") {
         compiling.diagnostics.push(
             Diagnostic::warning(

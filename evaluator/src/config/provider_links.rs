@@ -42,8 +42,10 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
     while let Some((module, forbidden)) = pending.pop() {
         for call in module.calls.values() {
             let Some(child) = module.children.get(&call.name) else { continue };
-            let forbidden = forbidding(call).or_else(|| forbidden.clone());
+            let own = forbidding(call).filter(|_| !module.experiments.provider_iteration);
+            let forbidden = own.or_else(|| forbidden.clone());
             if let Some(at) = &forbidden
+                && !child.experiments.provider_iteration
                 && child.providers.values().any(|block| block.is_configured())
             {
                 diagnostics.push(
@@ -51,7 +53,9 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
                         "Module is incompatible with count, for_each, enabled and depends_on",
                         format!(
                             "{} has provider configurations of its own, so calls that lead to it cannot use count, \
-                             for_each, enabled or depends_on. Pass it its providers instead.",
+                             for_each, enabled or depends_on. Pass it its providers instead, or allow them with \
+                             experiments = [provider_iteration] in a language block of the calling module or of the \
+                             called one.",
                             child.path
                         ),
                     )
@@ -151,6 +155,10 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
             };
             diagnostics.push(problem.at(one.child_range.clone()));
         }
+        if one.value.is_some() {
+            // What it is, evaluation finds out.
+            continue;
+        }
         let declared = |m: &CompiledModule, name: &Name| m.required_providers.contains_key(&name.0);
         let parent_name = (one.parent.local_name.clone(), one.parent.alias.clone());
         let theirs: ProviderSource = child.provider_source(&name.0);
@@ -236,7 +244,7 @@ pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<
             let mut names = BTreeSet::new();
             for one in &call.providers {
                 let parent = (one.parent.local_name.clone(), one.parent.alias.clone());
-                if !is_there(&parent) {
+                if one.value.is_none() && !is_there(&parent) {
                     found.push(Diagnostic::error(
                         format!("missing provider {}", address(module, &parent)),
                         format!("The call of {} passes a provider configuration that is not there.", child.path),
@@ -271,10 +279,11 @@ fn absent_configuration(what: &str, module: &CompiledModule, name: &Name) -> Dia
 /// Keys are given for configurations with `for_each`, and for these only. Which those are is known only for blocks of
 /// the same module.
 pub(super) fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    let mut check = |reference: &ProviderReference, summary: &str| {
+    let mut check = |reference: &ProviderReference, summary: &str, passed: bool| {
         let name = (reference.local_name.clone(), reference.alias.clone());
-        let repeated = module.providers.get(&name).is_some_and(|block| block.for_each.is_some());
-        let detail = match (&reference.key, repeated) {
+        let detail = match (&reference.key, module.has_provider_keys(&name.0, name.1.as_ref())) {
+            // What a module takes as a whole is seen where the module is known.
+            (None, true) if passed => return,
             (None, true) => String::from(
                 "This provider configuration uses for_each, so one of its instances has to be named by its key.",
             ),
@@ -288,11 +297,50 @@ pub(super) fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Di
         diagnostics.push(Diagnostic::error(summary, detail).at(reference.range.clone()));
     };
     for reference in module.resources.values().filter_map(|block| block.provider.as_ref()) {
-        check(reference, "Invalid resource provider configuration");
+        check(reference, "Invalid resource provider configuration", false);
     }
-    for passed in module.calls.values().flat_map(|call| &call.providers) {
-        check(&passed.parent, "Invalid module provider configuration");
+    let passed = module.calls.values().flat_map(|call| &call.providers);
+    for passed in passed.filter(|passed| passed.value.is_none()) {
+        check(&passed.parent, "Invalid module provider configuration", true);
     }
+}
+
+/// Configurations with `for_each` are handed over as a whole to modules that ask for that, and only to these.
+pub(super) fn check_wholes(
+    module: &CompiledModule,
+    call: &ModuleCall,
+    child: &CompiledModule,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
+        let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());
+        let theirs = shown(&(passed.child_name.clone(), passed.child_alias.clone()));
+        let whole = passed.parent.key.is_none() && module.has_provider_keys(&ours.0, ours.1.as_ref());
+        let detail = match (whole, child.promises_whole(&passed.child_name, passed.child_alias.as_ref())) {
+            (true, false) => format!(
+                "{} uses for_each, so one of its instances has to be named by its key. All of them together can be \
+                 passed to a module that takes them, by an alias: configuration_aliases = [{}.{}[*]].",
+                shown(&ours),
+                passed.child_name,
+                passed.child_alias.as_deref().unwrap_or("ALIAS")
+            ),
+            (false, true) => format!(
+                "{} takes a provider configuration with for_each for {theirs}, all of its instances together \
+                 ({theirs}[*] in its configuration_aliases); {} is {}.",
+                child.path,
+                shown(&ours),
+                if passed.parent.key.is_some() { "one instance here: leave out the key" } else { "a single instance" }
+            ),
+            _ => continue,
+        };
+        diagnostics
+            .push(Diagnostic::error("Invalid module provider configuration", detail).at(passed.parent.range.clone()));
+    }
+}
+
+/// Whether an element of a set is a text, or may still become one.
+fn may_be_key(item: &Value) -> bool {
+    !item.is_null() && matches!(item.ty(), Type::String | Type::Dynamic)
 }
 
 /// Why a value cannot be the `for_each` of a provider.
@@ -309,7 +357,8 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
         Kind::Null(_) => Some(format!("{WANTED}; this is null.")),
         Kind::Map(_) | Kind::Object(_) => None,
         Kind::Set(set) if set.items().is_empty() => None,
-        Kind::Set(set) => match set.items().iter().all(|item| matches!(item.open().1, Kind::String(_))) {
+        // Elements that are not known may become keys.
+        Kind::Set(set) => match set.items().iter().all(may_be_key) {
             true => None,
             false => Some(format!("{WANTED}; this is a set with elements of another kind.")),
         },
@@ -335,22 +384,33 @@ pub(super) fn warn_of_same(
         return;
     }
     let Some(text) = compact(expression) else { return };
-    for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
-        let (Some(provider), Repetition::ForEach(own)) = (&resource.provider, &resource.repetition) else { continue };
-        let same = provider.local_name == block.local_name
-            && provider.alias == block.alias
-            && provider.key.is_some()
-            && compact(own).is_some_and(|own| own == text);
-        if same {
+    let is_meant = |reference: &ProviderReference| {
+        reference.local_name == block.local_name && reference.alias == block.alias && reference.key.is_some()
+    };
+    let mut warn = |own: &Repetition, summary: &str, what: &str| {
+        let Repetition::ForEach(own) = own else { return };
+        if compact(own).is_some_and(|own| own == text) {
             diagnostics.push(
                 Diagnostic::warning(
-                    "Provider configuration for_each matches resource",
-                    "This resource and its provider configuration use the same for_each expression. When a key is \
-                     taken \
-                     out of it, other tools cannot destroy what was made with it any more.",
+                    summary,
+                    format!(
+                        "This {what} and its provider configuration use the same for_each expression. When a key is \
+                         taken out of it, nobody is left to destroy what was made with it: the provider's keys have to \
+                         outlive those of the {what}."
+                    ),
                 )
                 .at(own.range()),
             );
+        }
+    };
+    for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
+        if resource.provider.as_ref().is_some_and(is_meant) {
+            warn(&resource.repetition, "Provider configuration for_each matches resource", "resource");
+        }
+    }
+    for call in module.calls.values() {
+        if call.providers.iter().any(|passed| is_meant(&passed.parent)) {
+            warn(&call.repetition, "Provider configuration for_each matches module", "module");
         }
     }
 }

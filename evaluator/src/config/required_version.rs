@@ -62,7 +62,7 @@ pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
 }
 
 /// Whether constraints, separated by commas, allow a version; none for text that is none.
-fn allows(text: &str, version: [u64; 3]) -> Option<bool> {
+pub(super) fn allows(text: &str, version: [u64; 3]) -> Option<bool> {
     let mut all = true;
     for part in text.split(',') {
         all &= allowed_by(part.trim(), version)?;

@@ -1,5 +1,7 @@
 //! `required_providers` blocks.
 
+use std::collections::BTreeSet;
+
 use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
@@ -7,7 +9,7 @@ use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
-use weft_syntax::Expression;
+use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::RequiredProvider;
 use super::compile::Compiling;
@@ -98,6 +100,7 @@ impl Compiling<'_> {
             },
             version: None,
             configuration_aliases: Vec::new(),
+            whole_aliases: BTreeSet::new(),
             range: value.range(),
         };
         let (constant, problems) = evaluate_constant(value);
@@ -122,12 +125,17 @@ impl Compiling<'_> {
                     Some(source) => required.source = source,
                     None => sound = false,
                 },
-                "version" => match self.version_text(&entry) {
+                "version" => match self.quoted_version(&entry) {
                     Some(version) => required.version = Some(version),
                     None => sound = false,
                 },
                 "configuration_aliases" => match self.aliases(name, &entry) {
-                    Some(aliases) => required.configuration_aliases.extend(aliases),
+                    Some(aliases) => {
+                        for Promised { local_name, alias, whole } in aliases {
+                            required.whole_aliases.extend(alias.clone().filter(|_| whole));
+                            required.configuration_aliases.push((local_name, alias));
+                        }
+                    }
                     None => sound = false,
                 },
                 other => {
@@ -159,19 +167,39 @@ impl Compiling<'_> {
         }
     }
 
-    fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
+    /// A version constraint that is written out.
+    pub(super) fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
         let text = constant_text(entry, true);
-        if text.is_none() {
+        const SUMMARY: &str = "Invalid version constraint";
+        let Some(text) = text else {
+            self.error(SUMMARY, "The version must be a quoted string, such as \"~> 1.2\".", &entry.range());
+            return None;
+        };
+        if !is_constraint(&text) {
+            self.error(
+                SUMMARY,
+                format!("{text:?} is no version constraint. Such are \">= 1.2.0\" and \"~> 1.2, != 1.2.3\"."),
+                &entry.range(),
+            );
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A version constraint as a string: in an object other values are not made texts.
+    fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
+        if constant_text(entry, false).is_none() {
             self.error(
                 "Invalid version constraint",
                 "The version must be a quoted string, such as \"~> 1.2\".",
                 &entry.range(),
             );
+            return None;
         }
-        text
+        self.version_text(entry)
     }
 
-    fn aliases(&mut self, name: &SmolStr, entry: &Expression) -> Option<Vec<(SmolStr, Option<SmolStr>)>> {
+    fn aliases(&mut self, name: &SmolStr, entry: &Expression) -> Option<Vec<Promised>> {
         const SUMMARY: &str = "Invalid configuration_aliases value";
         let Some(items) = entry.as_list() else {
             self.error("Invalid expression", "A static list expression is required.", &entry.range());
@@ -180,25 +208,60 @@ impl Compiling<'_> {
         let mut found = Vec::new();
         let mut sound = true;
         for item in items {
-            if item.as_traversal().is_none() {
+            let whole = whole_configuration(&item);
+            if whole.is_some() && !self.module.experiments.provider_iteration {
+                self.error(
+                    "Invalid expression",
+                    "A single static reference is needed here. A configuration with for_each can be taken as a whole by \
+                     modules that say experiments = [provider_iteration] in a language block.",
+                    &item.range(),
+                );
+                sound = false;
+                continue;
+            }
+            if whole.is_none() && item.as_traversal().is_none() {
                 self.diagnostics.push(not_static(item.range()));
                 sound = false;
                 continue;
             }
-            let problem = match super::meta::provider_name(&item) {
+            let problem = match super::meta::provider_name(whole.as_ref().unwrap_or(&item)) {
+                Some((_, None, _)) if whole.is_some() => String::from(
+                    "A default configuration is a single instance. Only one with an alias can have for_each, as in \
+                     aws.by_region[*].",
+                ),
                 Some((local, _, None)) if local != *name => {
                     format!("Each entry begins with the local name of the provider: {name:?}, not {local:?}.")
                 }
-                Some((local, alias, None)) => {
-                    found.push((local, alias));
+                Some((local_name, alias, None)) => {
+                    found.push(Promised { local_name, alias, whole: whole.is_some() });
                     continue;
                 }
-                _ => String::from("Each entry is a provider's local name and an alias, such as aws.west."),
+                _ => String::from(
+                    "Each entry is a provider's local name and an alias, such as aws.west, or aws.by_region[*] for a \
+                     configuration with for_each and all its instances.",
+                ),
             };
             self.error(SUMMARY, problem, &entry.range());
             sound = false;
         }
         sound.then_some(found)
+    }
+}
+
+/// An entry of `configuration_aliases`.
+struct Promised {
+    local_name: SmolStr,
+    alias: Option<SmolStr>,
+    /// Written with `[*]`.
+    whole: bool,
+}
+
+/// What stands before the `[*]` of `aws.by_region[*]`; none for anything else.
+fn whole_configuration(item: &Expression) -> Option<Expression> {
+    let item = item.unquoted().ok().filter(|_| item.tree.syntax() == Syntax::Json).unwrap_or_else(|| item.clone());
+    match item.kind() {
+        ExprKind::Splat(splat) if splat.full && splat.each == splat.element => Some(item.child(splat.source)),
+        _ => None,
     }
 }
 
@@ -209,6 +272,21 @@ fn constant_text(expression: &Expression, converted: bool) -> Option<SmolStr> {
         return None;
     }
     convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
+}
+
+/// Whether a text is a list of version constraints, separated by commas.
+fn is_constraint(text: &str) -> bool {
+    /// Longer ones before those that they begin with.
+    const OPERATORS: [&str; 7] = ["!=", ">=", "<=", "~>", "=", ">", "<"];
+    text.split(',').all(|part| {
+        let part = part.trim();
+        let version = OPERATORS.iter().find_map(|sign| part.strip_prefix(sign)).unwrap_or(part).trim_start();
+        let version = version.strip_prefix('v').unwrap_or(version);
+        let numbers = version.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let written = &version[..version.len() - numbers.len()];
+        let suffix = numbers.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '~' | '.' | '+'));
+        suffix && !written.is_empty() && written.split('.').all(|number| !number.is_empty())
+    })
 }
 
 /// Whether a text can be a part of a provider's address.

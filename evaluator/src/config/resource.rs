@@ -48,12 +48,37 @@ pub(super) enum Nested {
     Check(SmolStr),
 }
 
-/// The mode of a block and what messages call it: when it is named wrongly, when it is there twice.
-fn kind(block: &FoundBlock) -> (ResourceMode, &'static str, &'static str) {
+/// What messages call a block of some mode.
+struct Words {
+    /// Its type, when that is no name.
+    type_name: &'static str,
+    /// Its name, when that is none.
+    name: &'static str,
+    /// When it is there twice.
+    duplicate: &'static str,
+    /// Where a nested block cannot be.
+    block: &'static str,
+}
+
+fn kind(block: &FoundBlock) -> (ResourceMode, Words) {
     match block.block_type {
-        "resource" => (ResourceMode::Managed, "resource", "resource"),
-        "data" => (ResourceMode::Data, "data resource", "data"),
-        _ => (ResourceMode::Ephemeral, "ephemeral resource", "ephemeral"),
+        "resource" => (
+            ResourceMode::Managed,
+            Words { type_name: "resource type", name: "resource", duplicate: "resource", block: "resource" },
+        ),
+        "data" => (
+            ResourceMode::Data,
+            Words { type_name: "data source", name: "data resource", duplicate: "data", block: "data" },
+        ),
+        _ => (
+            ResourceMode::Ephemeral,
+            Words {
+                type_name: "ephemeral resource type",
+                name: "ephemeral resource",
+                duplicate: "ephemeral resource",
+                block: "ephemeral",
+            },
+        ),
     }
 }
 
@@ -64,19 +89,10 @@ pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 /// Reads a block; what it is called where it could be read.
 pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, nested: Nested) -> Option<Resource> {
-    let (mode, what, word) = kind(block);
+    let (mode, words) = kind(block);
     let resource = Resource { mode, type_name: block.labels[0].0.clone(), name: block.labels[1].0.clone() };
     let valid =
-        compiling.identifier(&block.labels[0], &format!("{what} type")) & compiling.identifier(&block.labels[1], what);
-    if let Some(first) = compiling.module.resources.get(&resource) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
-            &format!("Duplicate {word} {:?} configuration", resource.type_name.as_str()),
-            format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
-            &block.range,
-        );
-        return None;
-    }
+        compiling.identifier(&block.labels[0], words.type_name) & compiling.identifier(&block.labels[1], words.name);
     let managed = mode == ResourceMode::Managed;
     let content = compiling.content(block, if managed { &RESOURCE } else { &WITHOUT_PROVISIONERS });
     if nested != Nested::No {
@@ -91,16 +107,21 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
             }
         }
     }
-    let read = inner_blocks(compiling, &content.blocks, mode, &nested);
+    let read = inner_blocks(compiling, &content.blocks, &resource, &nested, &words);
     let InnerBlocks { lifecycle, enabled, connection, provisioners } = read;
     let repetition = compiling.repetition(&content, enabled);
-    let provider = content.get("provider").and_then(|e| compiling.provider_reference(e));
+    let provider_value = content.get("provider").and_then(|e| compiling.provider_value(e));
+    let named = content.get("provider").filter(|_| provider_value.is_none());
+    let provider = named.and_then(|e| compiling.provider_reference(e));
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
     let taken = if managed { BLOCKS } else { BLOCKS_WITHOUT_PROVISIONERS };
     let mut body = compiling.body_source(block, ARGUMENTS, taken);
     body.escaped = compiling.escaped(&content.blocks);
     let mut references = compiling.body_references(&body);
     if let Some(expression) = repetition.expression() {
+        references.extend(compiling.references(expression));
+    }
+    if let Some(expression) = &provider_value {
         references.extend(compiling.references(expression));
     }
     if let Some(ProviderReference { key: Some(key), .. }) = &provider {
@@ -121,6 +142,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
         resource: resource.clone(),
         repetition,
         provider,
+        provider_value,
         depends_on,
         lifecycle,
         provisioners,
@@ -135,6 +157,15 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
         range: block.range.clone(),
     };
     if !valid {
+        return None;
+    }
+    if let Some(first) = compiling.module.resources.get(&resource) {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            &format!("Duplicate {} {:?} configuration", words.duplicate, resource.type_name.as_str()),
+            format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
+            &block.range,
+        );
         return None;
     }
     compiling.module.resources.insert(resource.clone(), Arc::new(found));
@@ -162,8 +193,9 @@ pub struct Connection {
 fn inner_blocks(
     compiling: &mut Compiling<'_>,
     blocks: &[FoundBlock],
-    mode: ResourceMode,
+    resource: &Resource,
     nested: &Nested,
+    words: &Words,
 ) -> InnerBlocks {
     let mut read = InnerBlocks::default();
     let mut first_lifecycle = None;
@@ -184,7 +216,7 @@ fn inner_blocks(
                 ),
                 None => {
                     first_lifecycle = Some(place(inner));
-                    (read.lifecycle, read.enabled) = compiling.lifecycle(inner, mode);
+                    (read.lifecycle, read.enabled) = compiling.lifecycle(inner, resource);
                 }
             },
             "connection" => match &first_connection {
@@ -202,7 +234,7 @@ fn inner_blocks(
             },
             "provisioner" => read.provisioners.extend(provisioner(compiling, inner)),
             "locals" => compiling.error(
-                "Reserved block type name in resource block",
+                &format!("Reserved block type name in {} block", words.block),
                 "The block type name \"locals\" is kept for use by the language.",
                 &inner.range,
             ),

@@ -127,9 +127,11 @@ impl StaticGraph {
             let own = Node::Resource(here.clone(), resource.resource.clone());
             to.retain(|node| *node != own);
             to.extend(common.clone());
-            let local_name = resource.provider_local_name();
-            let alias = resource.provider.as_ref().and_then(|p| p.alias.clone());
-            to.push(Node::Provider(here.clone(), local_name, alias));
+            if resource.provider_value.is_none() {
+                let local_name = resource.provider_local_name();
+                let alias = resource.provider.as_ref().and_then(|p| p.alias.clone());
+                to.push(Node::Provider(here.clone(), local_name, alias));
+            }
             self.edges(Node::Resource(here.clone(), resource.resource.clone()), to);
         }
         for variable in module.variables.values() {
@@ -169,13 +171,24 @@ impl StaticGraph {
 
     /// A provider name in a child is what the call passes for it, or the caller's configuration of the same name.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
-        for (name, alias) in provider_names(child) {
+        let mut names = provider_names(child);
+        // Functions and references to providers may name whatever there is.
+        names.extend(call.providers.iter().map(|passed| (passed.child_name.clone(), passed.child_alias.clone())));
+        if child.experiments.provider_values {
+            names.extend(child.required_providers.keys().map(|name| (name.clone(), None)));
+        }
+        for (name, alias) in names {
             let block = child.providers.get(&(name.clone(), alias.clone()));
             let passed = call.providers.iter().find(|p| p.child_name == name && p.child_alias == alias);
             if block.is_some_and(|b| b.is_configured() || passed.is_none()) {
                 continue;
             }
             let to = match passed {
+                Some(super::PassedProvider { value: Some(value), .. }) => {
+                    let references = references_of(value, &mut Vec::new());
+                    self.edges(Node::Provider(child.path.clone(), name, alias), targets(module, &references));
+                    continue;
+                }
                 Some(passed) => {
                     let ProviderReference { local_name, alias, .. } = &passed.parent;
                     Node::Provider(module.path.clone(), local_name.clone(), alias.clone())
@@ -372,7 +385,7 @@ fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>
             .map(|resource| (resource.provider_local_name(), resource.provider.as_ref().and_then(|p| p.alias.clone())));
         // Only default configurations are handed down without a word.
         names.extend(used.filter(|(_, alias)| outermost || alias.is_none()));
-        let passed = here.calls.values().flat_map(|nested| &nested.providers);
+        let passed = here.calls.values().flat_map(|nested| &nested.providers).filter(|p| p.value.is_none());
         let passed = passed.map(|p| (p.parent.local_name.clone(), p.parent.alias.clone()));
         names.extend(passed.filter(|(_, alias)| outermost || alias.is_none()));
         pending.extend(here.children.values().map(|child| &**child));
@@ -386,6 +399,10 @@ fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
     references
         .iter()
         .filter_map(|reference| match &reference.subject {
+            Subject::Resource(_) if module.provider_named(reference).is_some() => {
+                let (name, alias) = module.provider_named(reference)?;
+                Some(Node::Provider(here.clone(), name, alias))
+            }
             Subject::Variable(name) if module.variables.contains_key(name) => {
                 Some(Node::Variable(here.clone(), name.clone()))
             }
@@ -395,10 +412,9 @@ fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
             }
             // Functions of a provider without an alias are called in a process that is not configured.
             Subject::ProviderFunction(name, alias @ Some(_))
-                if module
-                    .providers
-                    .get(&(name.clone(), alias.clone()))
-                    .is_some_and(|block| block.for_each.is_none()) =>
+                if !module.has_provider_keys(name, alias.as_ref())
+                    && (module.providers.contains_key(&(name.clone(), alias.clone()))
+                        || module.promises(name, alias.as_ref())) =>
             {
                 Some(Node::Provider(here.clone(), name.clone(), alias.clone()))
             }

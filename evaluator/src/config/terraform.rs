@@ -4,10 +4,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
-use super::backend::backend;
+use super::backend::{backend, provider_meta};
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
-use super::literal::optional;
+use super::literal::{literal_string, optional};
+use super::required_version::allows;
 
 /// What a `terraform` block may have.
 pub(super) const RULES: ContentRules = ContentRules {
@@ -44,6 +45,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         match inner.block_type {
             "required_providers" => compiling.required_providers(inner),
             "backend" => backend(compiling, inner),
+            "provider_meta" => provider_meta(compiling, inner),
             "encryption" => compiling.module.encryption.push(inner.range.clone()),
             "cloud" if !compiling.module.path.is_root() => compiling.diagnostics.push(
                 Diagnostic::warning(
@@ -75,6 +77,9 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
+/// The last version of OpenTofu that does not read `compatible_with`.
+const BEFORE_COMPATIBLE_WITH: [u64; 3] = [1, 11, 0];
+
 /// A `language` block.
 pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     /// The only edition of the language that there is.
@@ -83,26 +88,30 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(edition) = content.get("edition")
         && edition.as_keyword() != Some(EDITION)
     {
-        compiling.error(
-            "Unsupported language edition",
-            format!("The only edition of the language that this version of Weft knows is {EDITION}."),
-            &edition.range(),
-        );
+        let summary = match edition.as_keyword() {
+            None => "Invalid language edition",
+            Some(_) => "Unsupported language edition",
+        };
+        let detail =
+            format!("The only edition of the language that this version of Weft knows is {EDITION}, without quotes.");
+        compiling.error(summary, detail, &edition.range());
     }
-    if let Some(experiments) = content.get("experiments")
-        && experiments.as_list().is_none_or(|list| !list.is_empty())
-    {
-        compiling.error(
-            "Unsupported language experiments",
-            "This version of Weft knows no experiments of the language.",
-            &experiments.range(),
-        );
+    if let Some(experiments) = content.get("experiments") {
+        compiling.check_experiments(experiments);
     }
     for inner in &content.blocks {
         let tree = &inner.tree;
         if let Some(found) = tree.argument(inner.body, "opentofu") {
             let constraint = tree.expression(found.expression);
             let range = tree.range(found.span);
+            if literal_string(&constraint).is_some_and(|text| allows(&text, BEFORE_COMPATIBLE_WITH) == Some(true)) {
+                let problem = Diagnostic::warning(
+                    "Ineffective version constraint",
+                    "OpenTofu reads compatible_with since version 1.12, so a constraint in it that allows earlier \
+                     versions holds nobody back. Write \">= 1.12\" at least, or required_version in a .tofu file.",
+                );
+                compiling.diagnostics.push(problem.at(range.clone()));
+            }
             compiling.module.required_versions.push(RequiredVersion { constraint, range });
         }
     }

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;
-use weft_expressions::type_constraint::{TypeConstraint, variable_type};
+use weft_expressions::type_constraint::{TypeConstraint, variable_type_with};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::types::Type;
 use weft_syntax::Expression;
 
-use super::Variable;
+use super::call_arguments::check_ignored;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
+use super::{CompiledModule, Variable};
+use crate::reference::{Subject, resolve};
 
 const VARIABLE: ContentRules = ContentRules {
     attributes: &[
@@ -44,14 +46,9 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             &block.labels[0].1,
         );
     }
-    if let Some(first) = compiling.module.variables.get(&name) {
-        let first = first.range.clone();
-        compiling.duplicate("variable declaration", &name, &first, &block.range);
-        return;
-    }
     let content = compiling.content(block, &VARIABLE);
     let (ty, defaults, typed) = match content.get("type") {
-        Some(expression) => match constraint(expression) {
+        Some(expression) => match constraint(expression, &compiling.module) {
             Ok(constraint) => (constraint.ty, constraint.defaults, true),
             Err(problems) => {
                 compiling.diagnostics.extend(problems);
@@ -63,8 +60,16 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let nullable = compiling.flag(content.get("nullable"), true);
     if let Some(default) = content.get("default") {
         check_default(compiling, default, &ty, &defaults, nullable);
+        check_ignored(&name, default, &ty, compiling.diagnostics);
     }
-    let validations: Vec<_> = content.blocks.iter().filter_map(|b| compiling.condition(b)).collect();
+    let mut validations = Vec::new();
+    for inner in &content.blocks {
+        let (condition, whole) = compiling.condition_parts(inner);
+        if let Some(condition) = condition {
+            names_itself(compiling, &name, &condition);
+        }
+        validations.extend(whole);
+    }
     let mut references = Vec::new();
     for validation in &validations {
         references.extend(compiling.references(&validation.condition));
@@ -80,21 +85,49 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         sensitive: compiling.flag(content.get("sensitive"), false),
         ephemeral: compiling.flag(content.get("ephemeral"), false),
         nullable,
-        deprecated: compiling.text(content.get("deprecated")),
+        deprecated: compiling.deprecation(
+            content.get("deprecated"),
+            "Invalid `deprecated` value",
+            Some(&block.labels[0].1),
+        ),
         constant: content.get("const").map(|given| compiling.flag(Some(given), false)),
         validations,
         references,
         range: block.range.clone(),
     };
-    if valid {
-        compiling.module.variables.insert(name, Arc::new(variable));
+    match compiling.module.variables.get(&name) {
+        Some(first) => {
+            let first = first.range.clone();
+            compiling.duplicate("variable declaration", &name, &first, &block.range);
+        }
+        None if valid => {
+            compiling.module.variables.insert(name, Arc::new(variable));
+        }
+        None => {}
+    }
+}
+
+/// The condition of a validation looks at the value of its variable.
+fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expression) {
+    let itself = weft_syntax::references(condition).into_iter().any(|traversal| {
+        resolve(&condition.tree, traversal)
+            .is_ok_and(|found| matches!(&found.subject, Subject::Variable(v) if v == name))
+    });
+    if !itself {
+        compiling.error(
+            "Invalid variable validation condition",
+            format!("The condition says nothing of the variable that it validates: it must refer to var.{name}."),
+            &condition.range(),
+        );
     }
 }
 
 /// A type constraint; in the JSON syntax it stands in a string.
-fn constraint(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
+fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeConstraint, Vec<Diagnostic>> {
     // What is no expression is no type either, and that is said of the whole string.
-    variable_type(&expression.unquoted().unwrap_or_else(|_| expression.clone()))
+    let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
+    let source_of = |name: &str| module.provider_source(name);
+    variable_type_with(&expression, if module.experiments.provider_values { Some(&source_of) } else { None })
 }
 
 /// A default is written out and fits its type.

@@ -68,13 +68,20 @@ impl ModuleNode {
         let mut failed = false;
         let mut skipped = false;
         for (index, assert) in block.asserts.iter().enumerate() {
-            let condition = Condition { block: assert, repeated: &Repeated::default(), own: None };
+            let condition = Condition {
+                block: assert,
+                repeated: &Repeated::default(),
+                own: None,
+                kind: CheckKind::Assertion,
+                of_resource: false,
+            };
             if !read && block.data.as_ref().is_some_and(|data| condition.names(&Subject::Resource(data.clone()))) {
                 skipped = true;
                 continue;
             }
             match self.evaluate_condition(&condition).await {
-                Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
+                // What ephemeral values are at apply is looked at by whoever uses them.
+                Ok(Outcome::Holds(_) | Outcome::HoldsNow { .. }) => tally.note(CheckStatus::Pass, None),
                 Ok(Outcome::Fails { message, values }) => {
                     if !self.evaluation.is_validation() {
                         let problem = Diagnostic::warning("Check block assertion failed", message.clone())
@@ -102,6 +109,7 @@ impl ModuleNode {
                         message,
                         range: assert.condition.range(),
                         waits: self.waits(),
+                        again: false,
                     });
                 }
                 Ok(Outcome::Missing) => failed = true,

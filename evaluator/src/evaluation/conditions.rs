@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue};
+use weft_expressions::evaluate::Scope;
+use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::CheckStatus;
@@ -40,6 +41,10 @@ pub(crate) struct Condition<'a> {
     pub(crate) repeated: &'a Repeated,
     /// A value that is still being made: what it is called, and what it is.
     pub(crate) own: Option<(Subject, &'a Value)>,
+    /// Which kind of condition it is.
+    pub(crate) kind: CheckKind,
+    /// It stands in a resource, so validation does not ask what comes of it.
+    pub(crate) of_resource: bool,
 }
 
 impl Condition<'_> {
@@ -62,6 +67,15 @@ pub(crate) enum Outcome {
         message: String,
         /// What it read.
         values: Vec<InvolvedValue>,
+    },
+    /// It holds now. Apply has to look again: ephemeral values may be others then.
+    HoldsNow {
+        /// The condition, with a formula.
+        condition: Value,
+        /// The message.
+        message: Value,
+        /// What it came from.
+        origin: Option<Origin>,
     },
     /// Only apply can tell.
     Open {
@@ -109,11 +123,31 @@ impl ModuleNode {
         conditions: &Conditions<'_>,
         tally: &mut Tally,
     ) -> Result<Option<Origin>, Failed> {
-        let condition = Condition { block, repeated: conditions.repeated, own: None };
+        let condition = Condition {
+            block,
+            repeated: conditions.repeated,
+            own: None,
+            kind: conditions.kind,
+            of_resource: !tally.address.contains("output."),
+        };
         match self.evaluate_condition(&condition).await {
             Ok(Outcome::Holds(origin)) => {
                 tally.note(CheckStatus::Pass, None);
                 Ok(origin)
+            }
+            Ok(Outcome::HoldsNow { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
+            Ok(Outcome::HoldsNow { condition, message, origin }) => {
+                tally.note(CheckStatus::Pass, None);
+                let again = self.evaluation.glue.open_check(OpenCheck {
+                    address: tally.address.clone(),
+                    kind: conditions.kind,
+                    condition,
+                    message,
+                    range: block.condition.range(),
+                    waits: conditions.waits.clone(),
+                    again: true,
+                });
+                Ok(Origin::union(origin.into_iter().chain(again)))
             }
             // Whether conditions of resources hold is not asked while validating.
             Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
@@ -134,6 +168,7 @@ impl ModuleNode {
                     message,
                     range: block.condition.range(),
                     waits: conditions.waits.clone(),
+                    again: false,
                 }))
             }
             Ok(Outcome::Missing) => Err(Failed),
@@ -162,32 +197,89 @@ impl ModuleNode {
         }
         let (value, mut problems) = weft_expressions::evaluate::evaluate(&block.condition, &scope);
         let (message, message_problems) = weft_expressions::evaluate::evaluate(&block.error_message, &scope);
+        let validating = self.evaluation.is_validation();
+        // Of assertions the plan is the first to look at the conditions.
+        if validating && condition.kind == CheckKind::Assertion {
+            problems.clear();
+        }
         problems.extend(message_problems);
         if problems.iter().any(Diagnostic::is_error) {
             return self.report_all(problems);
         }
         let value = self.tell_deprecated(value, &|_| block.condition.range());
         let message = self.tell_deprecated(message, &|_| block.error_message.range());
+        let early = condition.kind != CheckKind::Validation && !(validating && condition.of_resource);
+        if early && self.unfit_message(&message, block, &scope, Severity::Warning) {
+            return Err(Failed);
+        }
+        if validating && (condition.of_resource || condition.kind == CheckKind::Assertion) {
+            return Ok(Outcome::Holds(None));
+        }
         let at = block.condition.range();
+        let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
         const SUMMARY: &str = "Invalid condition result";
         let value = match convert(&value, &Type::Bool) {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
-                return self
-                    .fail(Diagnostic::error(SUMMARY, "The condition is null; it must be true or false.").at(at));
+                let problem = Diagnostic::error(SUMMARY, "The condition is null; it must be true or false.").at(at);
+                return self.fail(Diagnostic { values: values(), ..problem });
             }
             Err(problem) => {
                 let detail = format!("The condition is unsuitable: {}.", problem.with_path());
-                return self.fail(Diagnostic::error(SUMMARY, detail).at(at));
+                return self.fail(Diagnostic { values: values(), ..Diagnostic::error(SUMMARY, detail).at(at) });
             }
         };
         Ok(match value.as_bool() {
+            Some(true) if value.formula().is_some() && value.deep().ephemeral => {
+                let origin = value.deep_origin();
+                Outcome::HoldsNow { condition: value, message, origin }
+            }
             Some(true) => Outcome::Holds(value.deep_origin()),
-            Some(false) => Outcome::Fails {
-                message: message_text(&message),
-                values: weft_expressions::involved::values(&block.condition, &[], &scope),
-            },
+            Some(false) => {
+                if condition.kind == CheckKind::Validation {
+                    self.unfit_message(&message, block, &scope, Severity::Error);
+                }
+                Outcome::Fails { message: message_text(&message), values: values() }
+            }
             None => Outcome::Open { condition: value, message },
         })
+    }
+
+    /// Whether a message is no text; that, and that it cannot be shown (of this severity), is reported.
+    fn unfit_message(&self, message: &Value, block: &config::Condition, scope: &dyn Scope, hidden: Severity) -> bool {
+        let report = |severity, summary: &str, detail: String| {
+            let problem = Diagnostic::error(summary, detail).at(block.error_message.range());
+            let values = weft_expressions::involved::values(&block.error_message, &[], scope);
+            self.evaluation.glue.report(Diagnostic { severity, values, ..problem });
+        };
+        const SUMMARY: &str = "Invalid error message";
+        let marks = message.marks();
+        match convert(message, &Type::String) {
+            Err(problem) => {
+                report(Severity::Error, SUMMARY, format!("The message is unsuitable: {}.", problem.with_path()));
+                return true;
+            }
+            Ok(text) if text.is_null() => {
+                report(Severity::Error, SUMMARY, "The message is null; it must be a text.".to_owned());
+                return true;
+            }
+            Ok(text) if !text.is_wholly_known() => {}
+            Ok(_) if marks.is_sensitive() => report(
+                hidden,
+                "Error message refers to sensitive values",
+                "The message would show something sensitive, so it is not shown. Take that out of it, or say by \
+                 nonsensitive() that it may be shown."
+                    .to_owned(),
+            ),
+            Ok(_) if marks.is_ephemeral() => report(
+                hidden,
+                "Error message refers to ephemeral values",
+                "The message would show something ephemeral, so it is not shown. Take that out of it, or use \
+                 ephemeralasnull()."
+                    .to_owned(),
+            ),
+            Ok(_) => {}
+        }
+        false
     }
 }

@@ -32,13 +32,10 @@ impl ModuleNode {
     /// Warns about everything deprecated in a value that is used, and gives it without these marks. `place` is where
     /// a part of the value is written.
     pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn(&Path) -> SourceRange) -> Value {
-        if !value.deep().marked {
+        if !value.deep().deprecated {
             return value;
         }
         let (bare, mut marks) = value.unmark_with_paths();
-        if marks.iter().all(|(_, marks)| marks.deprecations().next().is_none()) {
-            return value;
-        }
         for (path, marks) in &mut marks {
             for notice in marks.deprecations() {
                 self.warn(notice, place(path));

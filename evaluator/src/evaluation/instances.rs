@@ -14,7 +14,7 @@ use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
 use super::scope::Repeated;
-use crate::config::{Repetition, unsuitable};
+use crate::config::{Repetition, references_of, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
 
 /// Largest `count`: more instances of one block than any plan could hold.
@@ -53,7 +53,21 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
     }
     let elements = match for_each(&value, expression) {
         Ok(elements) => elements,
-        Err(problem) => return node.fail(problem),
+        Err(problem) if value.is_wholly_known() => return node.fail(problem),
+        Err(found) => {
+            // A plan is made through the provider, so it cannot wait until apply to be there.
+            let names = node.unknown_names(&value, expression, &Repeated::default()).await;
+            if names.is_empty() {
+                return node.fail(found);
+            }
+            let detail = format!(
+                "Which instances of this provider there are depends on {}, known only after apply: nothing can be \
+                 planned through them. Use keys that are known and put the rest into the values of a map, or apply \
+                 what decides first (option -target).",
+                names
+            );
+            return node.fail(problem("Invalid for_each argument", detail, expression));
+        }
     };
     let instances = elements.into_iter().map(|(key, element)| {
         let key = InstanceKey::String(key);
@@ -73,6 +87,9 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     let value = node.evaluate(expression, &Repeated::default()).await?;
     let validating = node.evaluation.is_validation();
     if validating && !value.is_wholly_known() {
+        if let Some(problem) = confidential(&value, repetition, expression) {
+            return node.fail(problem);
+        }
         return Ok(match repetition {
             Repetition::Count(_) => single(ExpansionKind::Count, Repeated::unknown(true)),
             Repetition::ForEach(_) => single(ExpansionKind::ForEach, Repeated::unknown(false)),
@@ -104,7 +121,12 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     };
     let (kind, instances): (ExpansionKind, BTreeMap<InstanceKey, Repeated>) = match outcome {
         Ok(found) => found,
-        Err(problem) => return node.fail(problem),
+        Err(mut problem) => {
+            let references = references_of(expression, &mut Vec::new());
+            let scope = node.scope(&references, &Repeated::default()).await?;
+            problem.values = weft_expressions::involved::values_with_unknowns(expression, &scope);
+            return node.fail(problem);
+        }
     };
     if validating {
         return Ok(match kind {
@@ -118,12 +140,25 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     Ok(Expanded { kind, instances, origin })
 }
 
+/// What is wrong with a value that is not known yet, and must not decide what there is whatever it turns out to be.
+fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
+    let marks = value.marks();
+    match repetition {
+        Repetition::Count(_) if marks.is_ephemeral() => count(&Value::number(0_u64.into()).mark(marks), at).err(),
+        Repetition::ForEach(_) if marks.is_ephemeral() || marks.is_sensitive() => for_each(value, at).err(),
+        // Whether there is an instance at all is asked when planning.
+        _ => None,
+    }
+}
+
 fn problem(summary: &str, detail: impl Into<String>, at: &Expression) -> Diagnostic {
     Diagnostic::error(summary, detail.into()).at(at.range())
 }
 
 fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
     const SUMMARY: &str = "Invalid count argument";
+    let converted = convert(value, &Type::Number)
+        .map_err(|e| problem("Incorrect value type", format!("The count is unsuitable: {}.", e.with_path()), at))?;
     if value.is_null() {
         return Err(problem(SUMMARY, "The count is null. A whole number of zero or more is needed.", at));
     }
@@ -136,6 +171,7 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
             at,
         ));
     }
+    let number = converted;
     if value.marks().is_ephemeral() {
         return Err(problem(
             SUMMARY,
@@ -143,8 +179,6 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
             at,
         ));
     }
-    let number = convert(value, &Type::Number)
-        .map_err(|e| problem(SUMMARY, format!("The count is unsuitable: {}.", e.with_path()), at))?;
     let Some(number) = number.as_number() else {
         return Err(problem(SUMMARY, "The count must be a number.", at));
     };
@@ -196,11 +230,9 @@ pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagn
             .map(|item| match item.open().1 {
                 Kind::String(key) => Ok((key.clone(), Some(item.add_origin(value.origin())))),
                 Kind::Unknown(_) => Err(problem(SUMMARY, UNKNOWN, at)),
-                Kind::Null(_) => {
-                    Err(problem("Invalid for_each set argument", "for_each sets must not contain null values.", at))
-                }
+                Kind::Null(_) => Err(problem(SUMMARY, "for_each sets must not contain null values.", at)),
                 _ => Err(problem(
-                    "Invalid for_each set argument",
+                    SUMMARY,
                     format!(
                         "for_each takes sets of strings; this one has elements of type {}.",
                         item.ty().friendly_name()

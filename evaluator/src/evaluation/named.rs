@@ -10,6 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
+use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
@@ -70,8 +71,8 @@ impl ModuleNode {
                 marks = marks.union(&Marks::EPHEMERAL);
             }
             let value = node.evaluation.glue.named(&node.name_of(&format!("var.{key}")), value.mark(&marks));
-            node.validate_variable(&variable, &value).await?;
-            Ok(value)
+            let checked = node.validate_variable(&variable, &value).await?;
+            Ok(value.add_origin(checked.as_ref()))
         })
     }
 
@@ -87,6 +88,19 @@ impl ModuleNode {
         };
         self.warn_of_variable(variable, expression.range());
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
+        // Validation leaves that to the plan, as OpenTofu does.
+        if value.deep().ephemeral && !variable.ephemeral && !self.evaluation.is_validation() {
+            return self.fail(
+                Diagnostic::error(
+                    "Variable does not allow ephemeral value",
+                    format!(
+                        "The value for variable {:?} is ephemeral, and the variable does not say ephemeral = true.",
+                        variable.name.as_str()
+                    ),
+                )
+                .at(expression.range()),
+            );
+        }
         if value.is_null() && !variable.nullable {
             if let Some(default) = self.default_of(variable).await? {
                 return Ok(default.mark(value.marks()).add_origin(value.origin()));
@@ -253,6 +267,16 @@ impl ModuleNode {
         waits: Option<weft_graph_format::origin::Origin>,
     ) -> Result<Value, Failed> {
         let is_root = self.address.is_root();
+        if is_root && output.ephemeral {
+            return self.fail(
+                Diagnostic::error(
+                    "Invalid output configuration",
+                    "Outputs of the root module are stored, so they cannot be ephemeral. Only modules that are called \
+                     have ephemeral outputs.",
+                )
+                .at(output.range.clone()),
+            );
+        }
         if is_root && !output.sensitive && value.contains_sensitive() {
             return self.fail(
                 Diagnostic::error(
@@ -263,7 +287,9 @@ impl ModuleNode {
                 .at(output.range.clone()),
             );
         }
-        if value.deep().ephemeral && (is_root || !output.ephemeral) {
+        // Of modules that are called, validation leaves it to the plan, as OpenTofu does.
+        let told = is_root || !self.evaluation.is_validation();
+        if value.deep().ephemeral && !output.ephemeral && told {
             return self.fail(
                 Diagnostic::error(
                     "Output does not allow ephemeral value",
@@ -273,10 +299,26 @@ impl ModuleNode {
                 .at(output.value.range()),
             );
         }
+        if is_root && value.deep().provider {
+            return self.fail(
+                Diagnostic::error(
+                    "Output refers to provider configuration",
+                    "Outputs of the root module are stored, and a reference to a provider is no data that could be. \
+                     Outputs of modules that are called may hold some; keys(...) of a map of them can be stored.",
+                )
+                .at(output.value.range()),
+            );
+        }
         let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
+        let value = if output.ephemeral { value.mark(&Marks::EPHEMERAL) } else { value };
         if is_root {
-            let reported =
-                RootOutput { name: output.name.clone(), value: value.clone(), sensitive: output.sensitive, waits };
+            let reported = RootOutput {
+                name: output.name.clone(),
+                value: value.clone(),
+                sensitive: output.sensitive,
+                deprecated: output.deprecated.clone(),
+                waits,
+            };
             self.evaluation.glue.root_output(reported);
             return Ok(value);
         }
@@ -290,19 +332,40 @@ impl ModuleNode {
 
     /// Checks the `validation` blocks of a variable. They see the variable itself although its cell is still being
     /// filled.
-    async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<(), Failed> {
+    /// Those that apply has to look at become checks; the origin is what waits for them.
+    async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = self.evaluation.is_validation();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
-            return Ok(());
+            return Ok(None);
         }
+        let mut checks = Vec::new();
         let name = SmolStr::from(self.name_of(&format!("var.{}", variable.name)));
         let mut tally = Tally::new(CheckedKind::Variable, name.clone());
         let mut failed = false;
         for validation in &variable.validations {
             let own = Some((Subject::Variable(variable.name.clone()), value));
-            let condition = Condition { block: validation, repeated: &Repeated::default(), own };
+            let condition = Condition {
+                block: validation,
+                repeated: &Repeated::default(),
+                own,
+                kind: CheckKind::Validation,
+                of_resource: false,
+            };
             match self.evaluate_condition(&condition).await {
                 Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
+                Ok(Outcome::HoldsNow { .. }) if validating => {}
+                Ok(Outcome::HoldsNow { condition, message, .. }) => {
+                    tally.note(CheckStatus::Pass, None);
+                    checks.extend(self.evaluation.glue.open_check(crate::glue::OpenCheck {
+                        address: name.clone(),
+                        kind: CheckKind::Validation,
+                        condition,
+                        message,
+                        range: validation.condition.range(),
+                        waits: None,
+                        again: true,
+                    }));
+                }
                 Ok(Outcome::Fails { message, values }) => {
                     failed = true;
                     let detail = format!(
@@ -324,6 +387,7 @@ impl ModuleNode {
                         message,
                         range: validation.condition.range(),
                         waits: None,
+                        again: false,
                     });
                 }
                 Ok(Outcome::Missing) => failed = true,
@@ -336,7 +400,7 @@ impl ModuleNode {
         if !validating {
             self.evaluation.glue.checked(tally.result());
         }
-        if failed { Err(Failed) } else { Ok(()) }
+        if failed { Err(Failed) } else { Ok(Origin::union(checks)) }
     }
 
     /// Where the value of a variable was given, or where the variable is declared.

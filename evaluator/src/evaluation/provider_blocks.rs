@@ -1,7 +1,7 @@
 //! Provider blocks: which one a resource means, and the configuration of each of their instances.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -13,13 +13,14 @@ use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Kind;
+use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
 use super::instances::{expand, expand_provider};
+use super::provider_values::provider_problem;
 use super::scope::Repeated;
-use crate::config::{ProviderBlock, ProviderReference, Repetition};
+use crate::config::{PassedProvider, ProviderBlock, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -31,6 +32,18 @@ pub(crate) struct ProviderInstances {
     pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
     /// What decides which there are.
     pub(crate) origin: Option<Origin>,
+    /// All of them as a value, made when first asked for: expressions of many instances ask.
+    pub(super) whole: OnceLock<Value>,
+}
+
+impl ProviderInstances {
+    pub(super) fn new(
+        keyed: bool,
+        instances: BTreeMap<InstanceKey, ProviderInstance>,
+        origin: Option<Origin>,
+    ) -> ProviderInstances {
+        ProviderInstances { keyed, instances, origin, whole: OnceLock::new() }
+    }
 }
 
 /// The provider of an instance, and what choosing it must wait for.
@@ -156,6 +169,7 @@ impl ModuleNode {
         let error = |detail: &str| {
             self.fail(Diagnostic::error("Invalid provider instance key", detail.to_string()).at(expression.range()))
         };
+        let names = self.unknown_names(&value, expression, repeated).await;
         let (marks, _) = value.open();
         if marks.is_sensitive() {
             return error("A provider instance key must not be sensitive: it is part of an address.");
@@ -165,16 +179,17 @@ impl ModuleNode {
                 Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
                 Kind::Null(_) => error("A provider instance key must not be null."),
                 _ if self.evaluation.is_validation() => Ok((InstanceKey::String(SmolStr::default()), origin)),
-                _ => error(
-                    "The key depends on values that are known only after apply, so the provider cannot be chosen.",
-                ),
+                _ => error(&format!(
+                    "The key depends on {names}, known only after apply, so the provider cannot be chosen: it makes \
+                     the plan."
+                )),
             },
             Err(problem) => error(&format!("The key is unsuitable: {}.", problem.with_path())),
         }
     }
 
     /// Follows a provider name up the calls to the block that configures it.
-    fn find_provider(
+    pub(super) fn find_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
         alias: Option<&SmolStr>,
@@ -189,7 +204,7 @@ impl ModuleNode {
                 let passed = caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name)?;
                 // A configuration of another provider is taken for none, as in OpenTofu.
                 let theirs = caller.parent.config.provider_source(&passed.parent.local_name);
-                (theirs == source || alias.is_some()).then(|| passed.clone())
+                (theirs == source || alias.is_some() || passed.value.is_some()).then(|| passed.clone())
             });
             let own = match block {
                 // An empty block in a child stands for what the caller passes, if it does.
@@ -205,12 +220,18 @@ impl ModuleNode {
                 if node.evaluation.is_validation() && node.config.promises(&local_name, alias.as_ref()) {
                     // A module that is looked at alone may be one that is called.
                     let instances = BTreeMap::new();
-                    let blocks = Arc::new(ProviderInstances { keyed: false, instances, origin: None });
+                    let keyed = node.config.promises_whole(&local_name, alias.as_ref());
+                    let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));
                     return Ok(Found { blocks, key: None, origin: None, named: (node.address.clone(), source, alias) });
                 }
                 return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
             };
             match passed {
+                Some(PassedProvider { value: Some(expression), .. }) => {
+                    let blocks = node.passed_value(&local_name, alias.as_ref(), &expression).await?;
+                    let named = (node.address.clone(), source, alias);
+                    Ok(Found { origin: blocks.origin.clone(), blocks, key: None, named })
+                }
                 Some(passed) => {
                     let parent = &caller.parent;
                     let mut found = parent
@@ -281,7 +302,7 @@ impl ModuleNode {
             if failed {
                 return Err(Failed);
             }
-            Ok(Arc::new(ProviderInstances { keyed, instances, origin: expanded.origin }))
+            Ok(Arc::new(ProviderInstances::new(keyed, instances, expanded.origin)))
         })
     }
 
@@ -297,7 +318,8 @@ impl ModuleNode {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);
                 let config = self.tell_deprecated(config, &|path| block.body.locate(path));
-                (config, problems, block.range.clone())
+                // What the module as a whole waits for, its providers wait for too.
+                (config.add_origin(self.waits().as_ref()), problems, block.range.clone())
             }
             None => {
                 let (config, mut problems) = decode_empty(schema, &SourceRange::default());
@@ -318,16 +340,23 @@ impl ModuleNode {
             return self.report_all(problems);
         }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        if let Some(problem) =
+            provider_problem(&config, |path| block.map_or(SourceRange::default(), |b| b.body.locate(path)))
+        {
+            return self.fail(problem);
+        }
         self.evaluation.glue.provider_instance(instance, &config, &range).await
     }
 }
 
 /// The block that a name leads to, and the instance where a call chose one.
-struct Found {
-    blocks: Arc<ProviderInstances>,
-    key: Option<InstanceKey>,
-    origin: Option<Origin>,
-    named: (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
+pub(super) struct Found {
+    pub(super) blocks: Arc<ProviderInstances>,
+    pub(super) key: Option<InstanceKey>,
+    pub(super) origin: Option<Origin>,
+    /// Where the name leads to.
+    pub(super) named:
+        (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
 }
 
 fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceRange) -> Diagnostic {

@@ -13,12 +13,14 @@ use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::references::all_references;
-use crate::config::CompiledModule;
+use super::scope::Repeated;
+use crate::config::{CompiledModule, ProviderReference};
 use crate::glue::Failed;
 use crate::reference::Subject;
 
@@ -30,6 +32,16 @@ struct FunctionName<'a> {
 }
 
 impl FunctionName<'_> {
+    /// The provider as an argument of a block would name it.
+    fn reference(&self) -> ProviderReference {
+        ProviderReference {
+            local_name: self.provider.clone(),
+            alias: self.alias.clone(),
+            key: None,
+            range: SourceRange::default(),
+        }
+    }
+
     fn read(name: &str) -> Option<FunctionName<'_>> {
         let parts: Vec<&str> = name.split("::").collect();
         match parts.as_slice() {
@@ -152,6 +164,17 @@ impl ModuleNode {
                 format!("{what} is not a configured provider whose functions could be called."),
             )
         };
+        // The name of a function has no place for the key of an instance.
+        let keyed = |(name, alias): &(SmolStr, Option<SmolStr>)| {
+            let alias = alias.as_deref().unwrap_or_default();
+            Diagnostic::error(
+                "Uninitialized function provider",
+                format!(
+                    "{name}.{alias} uses for_each, and the name of a function cannot say which of its instances is \
+                     meant. Call functions of a configuration without for_each."
+                ),
+            )
+        };
         let key = (wanted.provider.clone(), wanted.alias.clone());
         let passed = self.caller.as_ref().and_then(|caller| {
             let mut all = caller.call.providers.iter();
@@ -160,18 +183,30 @@ impl ModuleNode {
         });
         if let Some((caller, passed)) = passed {
             let name = (passed.parent.local_name.clone(), passed.parent.alias.clone());
-            if caller.parent.caller.is_none() && !caller.parent.config.providers.contains_key(&name) {
+            let by_name = passed.value.is_none() && caller.parent.caller.is_none();
+            if by_name && !caller.parent.config.providers.contains_key(&name) {
                 return Err(uninitialised(format!("{}, which is passed without being configured,", name.0)));
             }
-            return Ok(None);
+            if self.config.has_provider_keys(&key.0, key.1.as_ref()) {
+                return Err(keyed(&key));
+            }
+            if key.1.is_none() || self.evaluation.is_validation() || source.is_builtin() {
+                return Ok(None);
+            }
+            return match self
+                .choose_provider(&key.0, Some(&wanted.reference()), &Repeated::default(), &passed.child_range)
+                .await
+            {
+                Ok(chosen) => Ok(Some(chosen.instance)),
+                Err(Failed) => Err(uninitialised(format!("{}, whose configuration has errors,", key.0))),
+            };
         }
         let Some(block) = self.config.providers.get(&key) else { return Ok(None) };
         if self.evaluation.is_validation() || source.is_builtin() {
             return Ok(None);
         }
         if block.for_each.is_some() {
-            let name = block.alias.as_ref().map(|alias| format!("{}.{alias}", block.local_name));
-            return Err(uninitialised(format!("{}, which uses for_each,", name.unwrap_or_default())));
+            return Err(keyed(&key));
         }
         if key.1.is_none() {
             return Ok(None);

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::Step;
 use weft_graph_format::schema::Block;
 
 use super::Evaluation;
+use super::schema_traversal::{Placed, wrong_step};
 use super::scope::out_of_scope;
 use crate::config::{CompiledModule, Repetition, ResourceBlock, did_you_mean};
 use crate::glue::Failed;
@@ -196,6 +198,15 @@ impl Checking<'_> {
                     )
                     .at(at),
                 );
+            } else if self.module.provider_named(reference).is_some() {
+                self.found.push(
+                    Diagnostic::error(
+                        "Invalid depends_on reference",
+                        "depends_on names resources, modules and values, and this is a provider configuration: name \
+                         what it comes from.",
+                    )
+                    .at(reference.range.clone()),
+                );
             } else if matches!(reference.subject, Subject::Resource(_) | Subject::Variable(_)) {
                 self.found.extend(undeclared(self.module, reference));
             }
@@ -229,7 +240,7 @@ impl Checking<'_> {
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.blocks.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
-            let Some(weft_graph_format::path::Step::Attribute(name)) = path.0.first() else { continue };
+            let Some(Step::Attribute(name)) = path.0.first() else { continue };
             match schema.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
                     self.found.push(
@@ -243,9 +254,10 @@ impl Checking<'_> {
                         .at(block.range.clone()),
                     );
                 }
-                Some(_) => {}
-                None if schema.blocks.contains_key(name) => {}
-                None => self.found.push(missing_attribute(&schema, name).at(range.clone())),
+                _ => {
+                    let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
+                    self.found.extend(wrong_step(&schema, &steps));
+                }
             }
         }
     }
@@ -285,21 +297,11 @@ impl Checking<'_> {
     fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
         let (Subject::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else { return None };
         let schema = self.schemas.blocks.get(resource)?;
-        if schema.attributes.contains_key(name) || schema.blocks.contains_key(name) {
-            return None;
-        }
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-        Some(missing_attribute(schema, name).at(at))
+        let first = std::iter::once((Step::Attribute(name.clone()), at));
+        let steps: Vec<Placed> = first.chain(reference.rest.iter().cloned()).collect();
+        wrong_step(schema, &steps)
     }
-}
-
-fn missing_attribute(schema: &Block, name: &str) -> Diagnostic {
-    let names = schema.attributes.keys().chain(schema.blocks.keys()).map(|n| n.as_str());
-    let hint = did_you_mean(name, names);
-    Diagnostic::error(
-        "Unsupported attribute",
-        format!("This object has no argument, nested block or exported attribute named {name:?}.{hint}"),
-    )
 }
 
 fn place(module: &CompiledModule) -> String {
@@ -325,9 +327,39 @@ fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnost
                 format!("No local value named {name:?} is declared in {}.{hint}", place(module)),
             )
         }
+        Subject::Resource(_) if module.provider_named(reference).is_some() => {
+            let (name, alias) = module.provider_named(reference)?;
+            let key = (name, alias);
+            let declared = match &key.1 {
+                Some(alias) => module.providers.contains_key(&key) || module.promises(&key.0, Some(alias)),
+                None => {
+                    module.required_providers.contains_key(&key.0)
+                        || module.providers.contains_key(&key)
+                        || module.resources.values().any(|block| block.provider_local_name() == key.0)
+                }
+            };
+            if declared {
+                return None;
+            }
+            let (name, alias) = key;
+            let shown = alias.as_ref().map_or_else(|| name.to_string(), |alias| format!("{name}.{alias}"));
+            error(
+                "Reference to undeclared provider configuration",
+                format!(
+                    "There is no provider configuration {shown} in {}: neither a block for it, nor a word in \
+                     required_providers that callers pass it.",
+                    place(module)
+                ),
+            )
+        }
         Subject::Resource(resource) if !module.resources.contains_key(resource) => {
             let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
-            let hint = did_you_mean(&resource.name, same_type.map(|r| r.name.as_str()));
+            let hint = match resource.type_name == "provider" && reference.steps == 1 {
+                true => String::from(
+                    " Modules that say experiments = [provider_values] in a language block can refer to providers so.",
+                ),
+                false => did_you_mean(&resource.name, same_type.map(|r| r.name.as_str())),
+            };
             error("Reference to undeclared resource", format!("{resource} is not declared in {}.{hint}", place(module)))
         }
         Subject::Module(name, _) if !module.calls.contains_key(name) => {

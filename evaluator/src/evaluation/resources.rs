@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
+use weft_expressions::resource_rules::attribute_at;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -21,6 +22,7 @@ use super::calls::ModuleNode;
 use super::checks::Tally;
 use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
+use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, Repeated};
 use crate::config::{ResourceBlock, did_you_mean};
 use crate::decode::decode;
@@ -160,7 +162,10 @@ impl ModuleNode {
         let block = &common.block;
         let local_name = block.provider_local_name();
         let at = block.provider.as_ref().map_or(block.range.clone(), |p| p.range.clone());
-        let chosen = self.choose_provider(&local_name, block.provider.as_ref(), repeated, &at).await?;
+        let chosen = match &block.provider_value {
+            Some(expression) => self.provider_of_value(expression, repeated, &local_name).await?,
+            None => self.choose_provider(&local_name, block.provider.as_ref(), repeated, &at).await?,
+        };
         let conditions = Conditions {
             blocks: &block.lifecycle.preconditions,
             kind: CheckKind::Precondition,
@@ -181,7 +186,11 @@ impl ModuleNode {
             return Err(Failed);
         }
         let config = self.tell_deprecated(config, &|path| block.body.locate(path));
-        if let Some(problem) = ephemeral_problem(&config, &common.schema, block) {
+        let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
+        if !stored.is_empty() {
+            return self.report_all(stored);
+        }
+        if let Some(problem) = provider_problem(&config, |path| block.body.locate(path)) {
             return self.fail(problem);
         }
         let triggers = self.triggers(block, repeated).await?;
@@ -368,23 +377,25 @@ struct Common {
 }
 
 /// Ephemeral values may only go where they are not stored.
-fn ephemeral_problem(config: &Value, schema: &Schema, block: &ResourceBlock) -> Option<Diagnostic> {
-    if !config.deep().ephemeral {
-        return None;
+fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, address: &str) -> Vec<Diagnostic> {
+    if !config.deep().ephemeral || block.resource.mode == ResourceMode::Ephemeral {
+        return Vec::new();
     }
     let (_, marks) = config.unmark_with_paths();
-    let stored = marks.iter().find(|(path, marks)| {
-        let write_only = match path.0.first() {
-            Some(Step::Attribute(name)) => schema.block.attributes.get(name).is_some_and(|a| a.write_only),
-            _ => false,
-        };
-        marks.is_ephemeral() && !write_only
-    })?;
-    Some(
-        Diagnostic::error(
-            "Invalid use of ephemeral value",
-            format!("An ephemeral value cannot be used for {}: it would be stored.", stored.0),
-        )
-        .at(block.range.clone()),
-    )
+    let stored = marks.iter().filter(|(path, marks)| {
+        marks.is_ephemeral() && !attribute_at(&schema.block, path).is_some_and(|attribute| attribute.write_only)
+    });
+    stored
+        .map(|(path, _)| {
+            Diagnostic::error(
+                "Ephemeral value used in non-ephemeral context",
+                format!(
+                    "What {path} is set to is ephemeral, and {path} would be stored. Ephemeral values can only go to \
+                     write-only attributes, to ephemeral resources, providers and provisioners."
+                ),
+            )
+            .about(address)
+            .at(block.body.locate(path))
+        })
+        .collect()
 }

@@ -11,9 +11,10 @@ use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{InstanceKey, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::Parameter;
+use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
@@ -92,6 +93,8 @@ impl Repeated {
 /// Values for everything that some expressions name.
 pub(crate) struct ReadyScope {
     values: BTreeMap<Subject, Value>,
+    /// References to providers, by local name and alias.
+    providers: BTreeMap<(SmolStr, Option<SmolStr>), Value>,
     repeated: Repeated,
     module_path: String,
     /// The module whose expressions are evaluated.
@@ -120,6 +123,11 @@ impl ReadyScope {
             Subject::Terraform(_, name) if name == "workspace" => {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
+            Subject::Terraform(_, name) if name == "applying" && !self.evaluation.is_validation() => {
+                // False now; a formula is run by apply only.
+                let applying = Formula::constant(Value::bool(true));
+                Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
+            }
             Subject::Terraform(_, name) if self.evaluation.is_validation() || self.evaluation.is_inspection() => {
                 Some(match name.as_str() {
                     "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
@@ -136,6 +144,11 @@ impl ReadyScope {
 impl Scope for ReadyScope {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        if let Some(named) = self.node.config.provider_named(&reference) {
+            let consumed = reference.steps + usize::from(named.1.is_some());
+            let value = self.providers.get(&named).cloned().ok_or_else(|| vec![out_of_scope(&reference)])?;
+            return Ok(Resolved { value, consumed });
+        }
         match self.value(&reference) {
             Some(value) => Ok(Resolved { value, consumed: reference.steps }),
             None => Err(vec![out_of_scope(&reference)]),
@@ -202,7 +215,12 @@ impl ModuleNode {
     ) -> Result<ReadyScope, Failed> {
         let mut wanted: BTreeSet<&Subject> = BTreeSet::new();
         let mut outputs: BTreeMap<&SmolStr, Option<BTreeSet<SmolStr>>> = BTreeMap::new();
+        let mut providers: BTreeMap<(SmolStr, Option<SmolStr>), &SourceRange> = BTreeMap::new();
         for reference in references {
+            if let Some(named) = self.config.provider_named(reference) {
+                providers.entry(named).or_insert(&reference.range);
+                continue;
+            }
             match &reference.subject {
                 Subject::Module(name, output) => {
                     let entry = outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
@@ -248,11 +266,24 @@ impl ModuleNode {
                 Err(Failed) => failed = true,
             }
         }
+        let mut provider_values = BTreeMap::new();
+        for (named, at) in providers {
+            match self.provider_value(&named.0, named.1.as_ref(), at).await {
+                Ok(value) => {
+                    provider_values.insert(named, value);
+                }
+                Err(Failed) if self.evaluation.is_inspection() => {
+                    provider_values.insert(named, Value::unknown(Type::Dynamic));
+                }
+                Err(Failed) => failed = true,
+            }
+        }
         if failed {
             return Err(Failed);
         }
         Ok(ReadyScope {
             values,
+            providers: provider_values,
             repeated: repeated.clone(),
             module_path: self.config.dir.clone(),
             node: self.clone(),

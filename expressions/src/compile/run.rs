@@ -7,12 +7,13 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::BinaryOperator;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Refinement, Value};
+use weft_graph_format::value::{Extent, Refinement, Value};
 
 use super::{Action, Constructor, Fault, ForAction, LoopBody, Node, NodeId, Program, Results};
 use crate::access::Problem;
 use crate::conditional;
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
+use crate::limits;
 use crate::operators::{self, Side};
 use crate::stack;
 
@@ -32,11 +33,13 @@ pub(super) struct Run<'p> {
     program: &'p Program,
     results: &'p dyn Results,
     slots: Vec<Option<Outcome>>,
+    /// Steps that loops have taken.
+    steps: u64,
 }
 
 impl<'p> Run<'p> {
     pub(super) fn new(program: &'p Program, results: &'p dyn Results) -> Run<'p> {
-        Run { program, results, slots: vec![None; program.nodes.len()] }
+        Run { program, results, slots: vec![None; program.nodes.len()], steps: 0 }
     }
 
     /// The value of a node.
@@ -96,8 +99,8 @@ impl<'p> Run<'p> {
                 if !faults.is_empty() {
                     return Step::Done(Err(joined(&faults)));
                 }
-                let outcome = compute(self.results, &values);
-                Step::Done(outcome.map_err(Arc::new))
+                let outcome = compute(self.results, &values).map_err(Arc::new);
+                Step::Done(outcome.and_then(|value| bounded(node, value)))
             }
             Action::Logical(operator) => self.logical(*operator, node),
             Action::Conditional { ty } => self.conditional(ty, node),
@@ -236,9 +239,18 @@ impl<'p> Run<'p> {
             Some(Err(fault)) => Step::Done(Err(fault.clone())),
             Some(Ok(value)) => {
                 let value = value.clone();
-                Step::Done(stack::guarded(|| body(self, value)))
+                Step::Done(stack::guarded(|| body(self, value)).and_then(|value| bounded(node, value)))
             }
         }
+    }
+
+    /// Counts one round of the loop `node`; too many are an error.
+    fn spend(&mut self, node: &Node) -> Result<(), Arc<Fault>> {
+        self.steps = self.steps.saturating_add(limits::STEPS_A_ROUND);
+        if self.steps > limits::MOST_STEPS {
+            return Err(fault_at(node, limits::too_many_steps().diagnostic()));
+        }
+        Ok(())
     }
 
     /// Forgets the values of the last step and sets those of the next.
@@ -267,19 +279,29 @@ impl<'p> Run<'p> {
             let open = Value::unknown(Type::Dynamic);
             self.begin_step(&action.body, Some(open.clone()), open);
             let condition = self.outcome(condition)?;
-            iteration::included(&condition, &mut Marks::NONE.clone()).map_err(problem)?;
+            iteration::possible(&condition).map_err(problem)?;
         }
         let mut tuple = Vec::new();
         let mut object = ObjectResults::new(action.grouping);
         let mut faults: Vec<Arc<Fault>> = Vec::new();
         let mut open = false;
+        let mut extent = Extent::default();
         for (key, value) in entries {
+            self.spend(node)?;
+            // What there is so far is refused already.
+            if extent.excess().is_some() {
+                break;
+            }
             self.begin_step(&action.body, Some(key), value);
             match self.one_entry(action, node, &mut marks) {
                 Ok(Entry::Left) => {}
                 Ok(Entry::Open) => open = true,
-                Ok(Entry::Item(value)) => tuple.push(value),
+                Ok(Entry::Item(value)) => {
+                    extent = extent.and(value.extent());
+                    tuple.push(value);
+                }
                 Ok(Entry::Keyed(key, value)) => {
+                    extent = extent.and(value.extent());
                     if let Err(duplicate) = object.add(key, value) {
                         faults.push(problem(duplicate));
                     }
@@ -340,6 +362,7 @@ impl<'p> Run<'p> {
         let mut values = Vec::with_capacity(items.len());
         let mut faults: Vec<Arc<Fault>> = Vec::new();
         for item in items {
+            self.spend(node)?;
             self.begin_step(body, None, item);
             match self.outcome(result_id) {
                 Ok(value) => values.push(value),
@@ -360,6 +383,14 @@ enum Entry {
     Open,
     Item(Value),
     Keyed(smol_str::SmolStr, Value),
+}
+
+/// The value, unless it is larger than values may be.
+fn bounded(node: &Node, value: Value) -> Outcome {
+    match value.excess() {
+        None => Ok(value),
+        Some(excess) => Err(fault_at(node, limits::excess_problem(excess).diagnostic())),
+    }
 }
 
 fn fault_at(node: &Node, problem: Diagnostic) -> Arc<Fault> {

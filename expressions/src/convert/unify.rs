@@ -25,6 +25,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         (_, Type::Dynamic) => true,
         (Type::Dynamic, _) => safety == Safety::Unsafe,
         (Type::Bool, Type::Bool) | (Type::Number, Type::Number) | (Type::String, Type::String) => true,
+        (Type::Provider(h), Type::Provider(w)) => h == w,
         (Type::Bool | Type::Number, Type::String) => true,
         (Type::String, Type::Bool | Type::Number) => safety == Safety::Unsafe,
         (Type::List(h) | Type::Set(h), Type::List(w) | Type::Set(w)) | (Type::Map(h), Type::Map(w)) => {
@@ -135,7 +136,7 @@ fn generality(ty: &Type) -> u8 {
         Type::List(_) | Type::Map(_) => 1,
         Type::Set(_) => 2,
         Type::Bool | Type::Number => 3,
-        Type::Tuple(_) | Type::Object(_) => 4,
+        Type::Tuple(_) | Type::Object(_) | Type::Provider(_) => 4,
         Type::Dynamic => 5,
     }
 }

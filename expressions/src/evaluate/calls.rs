@@ -1,15 +1,18 @@
 //! Function calls, `try` and `can` among them.
 
-use smol_str::SmolStr;
+use std::sync::atomic::AtomicU64;
+
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
+use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Call, ExprId, Span};
 
 use super::{Evaluator, ProviderFunction, certain_failure, failed, failed_value, fails_for_certain};
-use crate::functions::{self, CountError, Function, FunctionError, Symbolic};
+use crate::functions::{self, CallContext, CountError, Function, FunctionError, Symbolic};
+use crate::limits;
 use crate::provider_call;
 use crate::symbolic::{self, Passing};
 
@@ -72,7 +75,7 @@ impl Evaluator<'_> {
             );
             return self.fail(problem, call.name_span, id);
         }
-        let hint = nearest_function(&call.name).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default();
+        let hint = did_you_mean(&call.name, functions::all().iter().map(|function| function.name));
         let problem = Diagnostic::error(
             "Call to unknown function",
             format!("There is no function named {:?}.{hint}", call.name.as_str()),
@@ -155,7 +158,12 @@ impl Evaluator<'_> {
             Some(functions::call_diagnostic(function.name, parameter, &error))
         };
         let (values, failure) = self.argument_values(&arguments, check, id);
-        let context = self.scope.context();
+        let looked_at = if function.looks_at_all() { values.iter().map(limits::steps_over).sum() } else { 1 };
+        if self.spend(looked_at, id) {
+            return failure.unwrap_or_else(|| Value::unknown(Type::Dynamic));
+        }
+        let steps = AtomicU64::new(self.steps);
+        let context = CallContext { steps: Some(&steps), ..self.scope.context() };
         let occurrence = (function.symbolic == Symbolic::Impure).then(|| context.next_occurrence());
         let op = |evaluator: &Self| {
             let (arguments, expand_final) = evaluator.formula_arguments(&values, live_sequence.as_ref(), call);
@@ -168,7 +176,10 @@ impl Evaluator<'_> {
             return self.failed_arguments(failure, &values, id, op);
         }
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
-        match function.invoke(&context, &values, &formula) {
+        let invoked = function.invoke(&context, &values, &formula);
+        self.steps = steps.into_inner();
+        let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
+        match invoked {
             Ok(value) => match &live_sequence {
                 // More or other arguments may be there at apply.
                 Some(sequence) if !value.deep().live => {
@@ -431,37 +442,4 @@ pub(crate) fn no_success(problems: &[Diagnostic]) -> String {
     }
     text.push_str("\nAt least one expression must produce a successful result");
     text
-}
-
-/// How many letters may differ between a name and the function that was probably meant.
-const FARTHEST_NAME: usize = 2;
-
-/// The built-in function whose name is nearest, if one is near.
-fn nearest_function(name: &str) -> Option<SmolStr> {
-    functions::all()
-        .iter()
-        .map(|function| (distance(name, function.name), function.name))
-        .filter(|(distance, _)| *distance <= FARTHEST_NAME)
-        .min()
-        .map(|(_, name)| SmolStr::new(name))
-}
-
-/// Number of letters to insert, remove or replace to make one name of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (above, y) in row.iter_mut().skip(1).zip(&b) {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = *above;
-            left = cost.min(left + 1).min(*above + 1);
-            *above = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }

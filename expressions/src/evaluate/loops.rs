@@ -5,11 +5,12 @@ use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{Extent, Kind, Refinement, Value};
 use weft_syntax::{ExprId, For, Splat};
 
 use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
+use crate::limits;
 use crate::symbolic;
 
 /// The parts of a `for`, of an expression or of a template directive.
@@ -38,6 +39,7 @@ impl<'t> ForParts<'t> {
 }
 
 /// What the steps of a `for` over a known collection came to.
+#[derive(Default)]
 struct Walk {
     /// The result; none when a condition or a key is not known.
     result: Option<Value>,
@@ -48,6 +50,8 @@ struct Walk {
     open_failure: bool,
     /// What conditions and keys waited for.
     origins: Vec<Origin>,
+    /// The results so far, together.
+    extent: Extent,
 }
 
 impl Evaluator<'_> {
@@ -109,8 +113,8 @@ impl Evaluator<'_> {
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
-        match iteration::included(&condition, &mut Marks::NONE.clone()) {
-            Ok(_) => None,
+        match iteration::possible(&condition) {
+            Ok(()) => None,
             Err(problem) => Some(self.problem(&problem, self.span(condition_id), id)),
         }
     }
@@ -132,12 +136,15 @@ impl Evaluator<'_> {
         result
     }
 
-    fn walk(&mut self, parts: &ForParts<'_>, entries: Vec<(Value, Value)>, id: ExprId) -> Walk {
-        let mut walk = Walk { result: None, marks: Marks::NONE, live: false, open_failure: false, origins: Vec::new() };
+    fn walk(&mut self, parts: &ForParts<'_>, entries: impl Iterator<Item = (Value, Value)>, id: ExprId) -> Walk {
+        let mut walk = Walk::default();
         let mut known = true;
         let mut tuple = Vec::new();
         let mut object = ObjectResults::new(parts.grouping);
         for (key, value) in entries {
+            if self.spend(limits::STEPS_A_ROUND, id) {
+                break;
+            }
             let depth = self.variables.len();
             if let Some(name) = parts.key_variable {
                 self.variables.push((name.clone(), key));
@@ -145,6 +152,10 @@ impl Evaluator<'_> {
             self.variables.push((parts.value_variable.clone(), value));
             self.walk_step(parts, &mut walk, &mut known, &mut tuple, &mut object, id);
             self.variables.truncate(depth);
+            // What there is so far is refused already.
+            if walk.extent.excess().is_some() {
+                break;
+            }
         }
         if known {
             walk.result = Some(if parts.key.is_some() { object.finish() } else { Value::tuple(tuple) });
@@ -187,6 +198,7 @@ impl Evaluator<'_> {
         let Some(key_id) = parts.key else {
             let (value, value_failed) = self.checked(parts.value);
             walk.open_failure |= value_failed && !fails_for_certain(&value);
+            walk.extent = walk.extent.and(value.extent());
             tuple.push(value);
             return;
         };
@@ -200,6 +212,7 @@ impl Evaluator<'_> {
             Ok(Decided::Known(key)) => {
                 let (value, value_failed) = self.checked(parts.value);
                 walk.open_failure |= value_failed && !fails_for_certain(&value);
+                walk.extent = walk.extent.and(value.extent());
                 if let Err(problem) = object.add(key, value) {
                     self.problem(&problem, self.span(key_id), id);
                 }
@@ -355,6 +368,7 @@ impl Evaluator<'_> {
     }
 
     fn each(&mut self, splat: &Splat, element: Value) -> Value {
+        self.spend(limits::STEPS_A_ROUND, splat.each);
         self.elements.push((splat.element, element));
         let value = self.value(splat.each);
         self.elements.pop();

@@ -9,13 +9,14 @@ use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::source::Position;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Refinement, Value};
+use weft_graph_format::value::{Excess, LONGEST_TEXT, Refinement, Value};
 use weft_syntax::{ExprId, Template, TemplatePart, Traversal, Tree};
 
 use super::{Evaluator, ProviderFunction, Resolved, Scope, loops};
 use crate::access::Problem;
 use crate::convert::convert;
 use crate::functions::{CallContext, FunctionError};
+use crate::limits;
 use crate::refine;
 use crate::symbolic::{self, Passing};
 
@@ -52,7 +53,13 @@ pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>
         match part_text(part) {
             Err(problem) => problems.push((index, problem)),
             Ok(None) => known = false,
-            Ok(Some(found)) if known => text.push_str(&found),
+            Ok(Some(found)) if known => {
+                if text.len().saturating_add(found.len()) > LONGEST_TEXT {
+                    problems.push((index, limits::excess_problem(Excess::OneText)));
+                    break;
+                }
+                text.push_str(&found);
+            }
             Ok(Some(_)) => {}
         }
     }
@@ -143,7 +150,13 @@ impl Evaluator<'_> {
         let joined = match bare.as_items() {
             Some(items) => match join_parts(items) {
                 Ok(joined) => joined,
-                Err(_) => Value::refined(Type::String, Refinement::not_null()),
+                Err(problems) => {
+                    // What is wrong with a part was told where that was evaluated.
+                    for (_, problem) in problems.iter().filter(|(_, problem)| problem.summary != INVALID_VALUE) {
+                        self.problem(problem, self.span(id), id);
+                    }
+                    Value::refined(Type::String, Refinement::not_null())
+                }
             },
             None => Value::refined(Type::String, Refinement::not_null()),
         };

@@ -8,6 +8,15 @@ pub(super) fn clusters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true).flat_map(parts)
 }
 
+/// How many there are.
+pub(super) fn count(text: &str) -> usize {
+    if text.is_ascii() {
+        // Only a line end of two bytes is one character.
+        return text.len() - text.matches("\r\n").count();
+    }
+    clusters(text).count()
+}
+
 /// Signs that join consonants (Indic_Conjunct_Break=Linker).
 fn joins(c: char) -> bool {
     matches!(
@@ -35,24 +44,54 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// The parts of a cluster between joined consonants; mostly the cluster itself.
-fn parts(cluster: &str) -> std::vec::IntoIter<&str> {
-    let mut cuts = vec![0];
-    if cluster.chars().any(joins) {
-        let mut before: Option<(usize, char)> = None;
-        for (at, c) in cluster.char_indices() {
-            // Two neighbours without what stands before them are apart exactly when no other rule holds them together.
-            if let Some((from, _)) = before
-                && c.is_alphabetic()
-                && graphemes(cluster, from, at + c.len_utf8()).count() > 1
-            {
-                cuts.push(at);
-            }
-            before = Some((at, c));
+/// Parts of a cluster.
+enum Parts<'t> {
+    /// The cluster itself, mostly.
+    Whole(std::option::IntoIter<&'t str>),
+    /// Several.
+    Cut(std::vec::IntoIter<&'t str>),
+}
+
+impl<'t> Iterator for Parts<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        match self {
+            Parts::Whole(parts) => parts.next(),
+            Parts::Cut(parts) => parts.next(),
         }
     }
+}
+
+impl DoubleEndedIterator for Parts<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match self {
+            Parts::Whole(parts) => parts.next_back(),
+            Parts::Cut(parts) => parts.next_back(),
+        }
+    }
+}
+
+/// The parts of a cluster between joined consonants.
+fn parts(cluster: &str) -> Parts<'_> {
+    if cluster.len() == 1 || !cluster.chars().any(joins) {
+        return Parts::Whole(Some(cluster).into_iter());
+    }
+    let mut cuts = vec![0];
+    let mut before: Option<(usize, char)> = None;
+    for (at, c) in cluster.char_indices() {
+        // Two neighbours without what stands before them are apart exactly when no other rule holds them together.
+        if let Some((from, _)) = before
+            && c.is_alphabetic()
+            && graphemes(cluster, from, at + c.len_utf8()).count() > 1
+        {
+            cuts.push(at);
+        }
+        before = Some((at, c));
+    }
     cuts.push(cluster.len());
-    cuts.windows(2).filter_map(|cut| cluster.get(cut[0]..cut[1])).collect::<Vec<_>>().into_iter()
+    let cut: Vec<&str> = cuts.windows(2).filter_map(|cut| cluster.get(cut[0]..cut[1])).collect();
+    Parts::Cut(cut.into_iter())
 }
 
 fn graphemes(text: &str, from: usize, to: usize) -> Graphemes<'_> {

@@ -38,6 +38,7 @@ fn equal_known(a: &Value, b: &Value) -> Option<bool> {
             }
             all_equal(x.items(), y.items())
         }
+        (Kind::Provider(x), Kind::Provider(y)) => Some(x == y),
         (Kind::Tuple(x), Kind::Tuple(y)) => all_equal(x.items(), y.items()),
         (Kind::Set(x), Kind::Set(y)) => {
             if differ(&x.element_type(), &y.element_type()) {

@@ -2,10 +2,10 @@
 
 use weft_graph_format::number::{Number, NumberStyle};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{Kind, MOST_TEXT, Refinement, Value};
 
 use super::arguments::text;
-use super::clusters::clusters;
+use super::clusters::{self, clusters};
 use super::json::json_text;
 use super::string::LONGEST_TEXT_BYTES;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
@@ -102,6 +102,7 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
         return Err(FunctionError::new(format!("more than {LONGEST_LIST} results")));
     }
     let mut results = Vec::with_capacity(rounds);
+    let mut total: usize = 0;
     for round in 0..rounds {
         let values: Vec<&Value> = sources
             .iter()
@@ -116,6 +117,10 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
         }
         let text = formatted(pattern, &values)
             .map_err(|e| FunctionError::new(format!("error on format iteration {round}: {}", e.message)))?;
+        total = total.saturating_add(text.len());
+        if total > MOST_TEXT as usize {
+            return Err(FunctionError::new(format!("the results would have more than {MOST_TEXT} bytes together")));
+        }
         results.push(Value::string(text));
     }
     Ok(Value::list(Type::String, results))
@@ -143,8 +148,8 @@ impl Verb<'_> {
 
     /// The text with spaces or zeros to the width, counted in characters.
     fn padded(&self, text: String) -> String {
-        let count = clusters(&text).count();
-        let Some(missing) = self.width.and_then(|w| w.checked_sub(count)).filter(|m| *m > 0) else { return text };
+        let Some(width) = self.width else { return text };
+        let Some(missing) = width.checked_sub(clusters::count(&text)).filter(|m| *m > 0) else { return text };
         let fill = if self.zero && !self.minus { "0" } else { " " }.repeat(missing);
         if self.minus { text + &fill } else { fill + &text }
     }

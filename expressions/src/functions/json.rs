@@ -32,6 +32,9 @@ pub(super) fn functions() -> Vec<Function> {
 
 fn jsonencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let value = &arguments[0];
+    if value.deep().provider {
+        return Err(FunctionError::argument(0, "a provider configuration has no form in JSON"));
+    }
     if value.is_wholly_known() {
         return match json_text(value) {
             Ok(text) => Ok(Value::string(text)),
@@ -45,7 +48,7 @@ fn jsonencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
         Type::String => "\"",
         Type::Object(_) | Type::Map(_) => "{",
         Type::Tuple(_) | Type::List(_) | Type::Set(_) => "[",
-        Type::Bool | Type::Number | Type::Dynamic => "",
+        Type::Bool | Type::Number | Type::Dynamic | Type::Provider(_) => "",
     };
     Ok(Value::refined(Type::String, Refinement::with_prefix(prefix)))
 }
@@ -59,7 +62,8 @@ pub(super) fn json_text(value: &Value) -> Result<String, NumberError> {
 
 fn write_value(value: &Value, out: &mut String) -> Result<(), NumberError> {
     match value.open().1 {
-        Kind::Null(_) | Kind::Unknown(_) => out.push_str("null"),
+        // References to providers are refused before.
+        Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => out.push_str("null"),
         Kind::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Kind::Number(number) => out.push_str(&number.to_json()?),
         Kind::String(text) => write_string(text, out),

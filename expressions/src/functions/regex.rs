@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use regex::Captures;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{MOST_PARTS, Value};
 
 use super::arguments::text;
 use super::re2::{self, Pattern};
@@ -103,7 +103,16 @@ fn regex(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, F
 fn regexall(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let pattern = pattern_argument(arguments)?;
     let element = ty.element().cloned().unwrap_or(Type::String);
-    let found = pattern.regex.captures_iter(text(arguments, 1)?).map(|c| matched(&pattern, &c, &element)).collect();
+    let mut found = Vec::new();
+    let mut parts: u32 = 0;
+    for captures in pattern.regex.captures_iter(text(arguments, 1)?) {
+        let item = matched(&pattern, &captures, &element);
+        parts = parts.saturating_add(item.extent().parts);
+        if parts >= MOST_PARTS {
+            return Err(FunctionError::new(format!("the result would have more than {MOST_PARTS} parts")));
+        }
+        found.push(item);
+    }
     Ok(Value::list(element, found))
 }
 
@@ -124,20 +133,23 @@ fn replace(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     for captures in pattern.regex.captures_iter(subject) {
         let Some(whole) = captures.get(0) else { continue };
         out.push_str(&subject[end..whole.start()]);
-        expand(with, &pattern, &captures, &mut out);
-        end = whole.end();
-        if out.len() > LONGEST_TEXT_BYTES {
+        if !expand(with, &pattern, &captures, &mut out) {
             return Err(too_long());
         }
+        end = whole.end();
     }
     out.push_str(&subject[end..]);
     Ok(Value::string(out))
 }
 
-/// Adds `template` with `$1`, `$name` and `${name}` replaced by groups, `$$` by a dollar sign.
-fn expand(template: &str, pattern: &Pattern, captures: &Captures<'_>, out: &mut String) {
+/// Adds `template` with `$1`, `$name` and `${name}` replaced by groups, `$$` by a dollar sign. False where the text
+/// gets too long.
+fn expand(template: &str, pattern: &Pattern, captures: &Captures<'_>, out: &mut String) -> bool {
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {
+        if out.len() > LONGEST_TEXT_BYTES {
+            return false;
+        }
         out.push_str(before);
         if let Some(after) = after.strip_prefix('$') {
             out.push('$');
@@ -167,4 +179,5 @@ fn expand(template: &str, pattern: &Pattern, captures: &Captures<'_>, out: &mut 
         rest = tail;
     }
     out.push_str(rest);
+    out.len() <= LONGEST_TEXT_BYTES
 }

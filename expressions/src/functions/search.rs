@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
 use super::arguments::items;
-use super::clusters::clusters;
+use super::clusters;
 use super::equality::{ByContent, equal};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
@@ -174,9 +174,9 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         Value::refined(Type::Number, refinement)
     };
     let result = match kind {
-        Kind::String(text) => number(clusters(text).count() as u64),
+        Kind::String(text) => number(clusters::count(text) as u64),
         Kind::Unknown(unknown) if unknown.ty == Type::String => {
-            between(clusters(&unknown.refinement.prefix).count() as u64, None)
+            between(clusters::count(&unknown.refinement.prefix) as u64, None)
         }
         Kind::Unknown(unknown) if unknown.ty == Type::Dynamic => Value::unknown(Type::Number),
         Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::value::{Kind, MOST_PARTS, Value};
 
 use super::equality::ByContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
@@ -149,7 +149,7 @@ fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
     if open {
         return Ok(Value::unknown(ty.clone()).mark(&marks));
     }
-    if total > PRODUCT_LIMIT {
+    if total > PRODUCT_LIMIT || total.saturating_mul(parts.len()) > MOST_PARTS as usize {
         return Err(FunctionError::new(format!("the product would have more than {PRODUCT_LIMIT} elements")));
     }
     let mut tuples = Vec::with_capacity(total);

@@ -2,15 +2,15 @@
 //! clusters), as in OpenTofu.
 
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{LONGEST_TEXT, MOST_PARTS, Value};
 
 use super::arguments::{items, text, whole_at};
-use super::clusters::clusters;
+use super::clusters::{self, clusters};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
 /// Longest text that a function makes by repeating or filling: more than any configuration needs, and little enough
 /// that no number in one exhausts memory.
-pub(super) const LONGEST_TEXT_BYTES: usize = 64 << 20;
+pub(super) const LONGEST_TEXT_BYTES: usize = LONGEST_TEXT;
 
 pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
@@ -173,7 +173,7 @@ fn substr(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
     let offset = whole_at(arguments, 1)?;
     let length = whole_at(arguments, 2)?;
     let skipped = if offset < 0 {
-        let count = i64::try_from(clusters(text).count()).unwrap_or(i64::MAX);
+        let count = i64::try_from(clusters::count(text)).unwrap_or(i64::MAX);
         usize::try_from(count.saturating_add(offset)).unwrap_or(0)
     } else {
         usize::try_from(offset).unwrap_or(usize::MAX)
@@ -221,6 +221,10 @@ fn join(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fun
 
 fn split(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let (separator, text) = (text(arguments, 0)?, text(arguments, 1)?);
+    let pieces = if separator.is_empty() { text.len() } else { text.matches(separator).count() };
+    if pieces >= MOST_PARTS as usize {
+        return Err(FunctionError::new(format!("the result would have more than {MOST_PARTS} parts")));
+    }
     let parts = if separator.is_empty() {
         text.chars().map(|c| Value::string(c.encode_utf8(&mut [0; 4]))).collect()
     } else {

@@ -26,6 +26,9 @@ pub(super) fn functions() -> Vec<Function> {
 
 fn yamlencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let value = &arguments[0];
+    if value.deep().provider {
+        return Err(FunctionError::argument(0, "a provider configuration has no form in YAML"));
+    }
     if !value.is_wholly_known() {
         return Ok(Value::unknown(Type::String));
     }
@@ -91,7 +94,8 @@ impl Writer {
                 }
             }
             Kind::String(text) => self.string(text, indent.map_or(INDENT, |indent| indent + INDENT), false),
-            Kind::Null(_) | Kind::Unknown(_) => self.put("null"),
+            // References to providers are refused before.
+            Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => self.put("null"),
             Kind::Bool(flag) => self.put(if *flag { "true" } else { "false" }),
             Kind::Number(number) if number.is_infinite() => {
                 self.put(if number.has_minus_sign() { "-.inf" } else { ".inf" });

@@ -32,6 +32,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (Kind::Bool(x), Kind::Bool(y)) => Some(x == y),
         (Kind::Number(x), Kind::Number(y)) => Some(x == y),
         (Kind::String(x), Kind::String(y)) => Some(x == y),
+        (Kind::Provider(x), Kind::Provider(y)) => Some(x == y),
         (Kind::Tuple(x), Kind::Tuple(y)) => all_equal(x.items().iter().zip(y.items())),
         (Kind::Object(x), Kind::Object(y)) => all_equal(x.entries().values().zip(y.entries().values())),
         (Kind::List(x), Kind::List(y)) => {

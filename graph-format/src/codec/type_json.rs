@@ -42,6 +42,12 @@ pub(super) fn write(ty: &Type, out: &mut String) {
             out.push_str("]]");
         }
         Type::Object(object) => write_object(object, out),
+        // For showing: nothing reads it back.
+        Type::Provider(source) => {
+            out.push_str("[\"provider\",");
+            write_string(&source.to_string(), out);
+            out.push(']');
+        }
     }
 }
 

@@ -65,6 +65,9 @@ pub enum Checked {}
 /// Result of `provision`: nothing.
 #[derive(Debug)]
 pub enum Provisioned {}
+/// Result of `open_ephemeral`: an open object.
+#[derive(Debug)]
+pub enum Ephemeral {}
 
 /// One operation as drafted.
 #[derive(Debug)]
@@ -121,6 +124,19 @@ impl Builder {
     /// Drafts an `evaluate`.
     pub fn evaluate(&self, name: SmolStr, formula: Formula, waits: Option<Origin>) -> Ref<Evaluated> {
         Ref::new(self.add(Operation::Evaluate { name, formula }, Shard::Unplaced, waits))
+    }
+
+    /// Drafts an `evaluate` in the shard of a provider instance, whose functions the formula calls.
+    pub fn evaluate_with(
+        &self,
+        name: SmolStr,
+        formula: Formula,
+        provider: Ref<Provider>,
+        shard: Shard,
+        waits: Option<Origin>,
+    ) -> Ref<Evaluated> {
+        let waits = Origin::union(waits.into_iter().chain([Origin::after(provider.id)]));
+        Ref::new(self.add(Operation::Evaluate { name, formula }, shard, waits))
     }
 
     /// Drafts an `open_provider`.
@@ -250,8 +266,19 @@ impl Builder {
         planned: Value,
         waits: Option<Origin>,
     ) -> Ref<Evaluated> {
-        let operation = Operation::Output { name, formula, ty, sensitive, planned };
+        let operation = Operation::Output { name, formula, ty, sensitive, planned, deprecated: None };
         Ref::new(self.add(operation, Shard::Unplaced, waits))
+    }
+
+    /// An output is stored with the notice that nobody should use it any more.
+    pub fn deprecate_output(&self, output: Ref<Evaluated>, notice: String) {
+        self.with(|drafts| {
+            if let Some(Operation::Output { deprecated, .. }) =
+                drafts.get_mut(output.id.0 as usize).map(|draft| &mut draft.operation)
+            {
+                *deprecated = Some(notice);
+            }
+        });
     }
 
     /// Drafts a `check`.
@@ -282,6 +309,19 @@ impl Builder {
     ) -> Ref<Provisioned> {
         let operation = Operation::Provision { address, provisioner, when, continues, config, range };
         Ref::new(self.add(operation, Shard::Home, waits))
+    }
+
+    /// Drafts an `open_ephemeral`. Finishing puts one, and a `close_ephemeral`, into each shard that reads it or
+    /// another instance of its resource; what nobody reads is left out.
+    pub fn open_ephemeral(
+        &self,
+        address: ResourceInstance,
+        provider: Ref<Provider>,
+        config: Formula,
+        waits: Option<Origin>,
+    ) -> Ref<Ephemeral> {
+        let operation = Operation::OpenEphemeral { address, provider: provider.id, config, shards: 0 };
+        Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
     /// `later` waits for `earlier`, although it uses nothing of it.

@@ -108,6 +108,11 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
             let word = if *continues { " continues" } else { "" };
             write!(out, "provision {address} {provisioner} {when:?}{word} {}", f(config))
         }
+        Operation::OpenEphemeral { address, provider, config, .. } => {
+            write!(out, "open_ephemeral {address} provider {} {}", provider.0, f(config))
+        }
+        Operation::CloseEphemeral { ephemeral } => write!(out, "close_ephemeral {}", ephemeral.0),
+        Operation::EvaluateLive { name, formula } => write!(out, "evaluate_live {name} {}", f(formula)),
     };
     if !row.waits.is_empty() {
         let _ = write!(out, " after {}", waits(&row.waits));

@@ -7,11 +7,13 @@
 //!   is shared becomes an `evaluate` of its own, a shared set of operations becomes a waiter.
 //! - Rows and waiters wait for tracked operations only. What is waited for through an untracked one (a `desired`, an
 //!   `open_provider`) is named itself.
+//! - What is never stored (`open_ephemeral`, `evaluate_live`) is in the shard of whoever reads it.
 //!
 //! Everything here is linear in the drafts but for sorting.
 
 mod assembly;
 mod interned;
+mod live;
 mod order;
 mod outline;
 mod waiting;
@@ -28,6 +30,7 @@ use super::{ExecutionGraph, OperationId, PriorObject, Shard};
 use crate::formula::Formula;
 use crate::value::Value;
 use interned::Interned;
+use live::Live;
 use waiting::Waiting;
 
 /// Drafts that do not make a graph.
@@ -88,6 +91,7 @@ struct Finish {
     formulas: Interned,
     waiting: Waiting,
     shared: SharedRows,
+    live: Live,
 }
 
 impl Finish {
@@ -107,6 +111,7 @@ impl Finish {
             formulas: Interned::new(priors, readable),
             waiting: Waiting::new(count),
             shared: SharedRows::default(),
+            live: Live::default(),
         };
         for (draft, id) in drafts.into_iter().zip(0..) {
             finish.take(draft, id, count)?;
@@ -148,16 +153,19 @@ impl Finish {
     }
 
     fn run(mut self) -> Result<ExecutionGraph, FinishError> {
-        self.widen();
-        let reads = self.formulas.results_read(&self.operations);
+        let live = self.formulas.live_rows(&self.operations);
+        self.evaluate_live(&live);
+        self.widen(&live);
+        let mut reads = self.formulas.results_read(&self.operations);
+        self.localise(&mut reads);
         self.waiting.settle(&mut self.operations, &reads);
         let order = order::sort(&self, &reads)?;
         Ok(assembly::assemble(self, &reads, &order))
     }
 
     /// Turns wide formulas with several users into operations of their own.
-    fn widen(&mut self) {
-        for wide in self.formulas.widen(&self.operations) {
+    fn widen(&mut self, live: &[bool]) {
+        for wide in self.formulas.widen(&self.operations, live) {
             let id = self.operations.len() as u32;
             debug_assert_eq!(id, wide.operation);
             let name = match &wide.range {
@@ -185,6 +193,8 @@ fn has_result<F>(operation: &Operation<F>) -> bool {
             | Operation::ReadData { .. }
             | Operation::Output { .. }
             | Operation::PriorState { .. }
+            | Operation::OpenEphemeral { .. }
+            | Operation::EvaluateLive { .. }
     )
 }
 

@@ -42,6 +42,12 @@ pub enum Opcode {
     Check = 13,
     /// [`Operation::Provision`]
     Provision = 14,
+    /// [`Operation::OpenEphemeral`]
+    OpenEphemeral = 15,
+    /// [`Operation::CloseEphemeral`]
+    CloseEphemeral = 16,
+    /// [`Operation::EvaluateLive`]
+    EvaluateLive = 17,
 }
 
 /// What happens to an object.
@@ -258,6 +264,8 @@ pub enum Operation<F> {
         sensitive: bool,
         /// What of it is planned to come: unknown where only apply can tell.
         planned: Value,
+        /// Why nobody should use it any more, where it says so: stored with it.
+        deprecated: Option<String>,
     },
     /// Checks a condition that could not be decided at plan.
     Check {
@@ -286,6 +294,31 @@ pub enum Operation<F> {
         config: F,
         /// Where the block stands.
         range: Option<SourceRange>,
+    },
+    /// Opens an ephemeral object when the first operation of the shard needs it; it is renewed while it is open. Every
+    /// shard that reads it has an operation of its own for it. Result: the object, which is never stored.
+    OpenEphemeral {
+        /// Which.
+        address: ResourceInstance,
+        /// The `open_provider` of the instance, in the same shard.
+        provider: OperationId,
+        /// The configuration.
+        config: F,
+        /// How many shards have such an operation for the object.
+        shards: u32,
+    },
+    /// Closes an ephemeral object after the last operation that needs it.
+    CloseEphemeral {
+        /// The `open_ephemeral`.
+        ephemeral: OperationId,
+    },
+    /// Computes a named value from what is never stored, anew in every shard that reads it. Result: the value, which is
+    /// never stored either.
+    EvaluateLive {
+        /// What it is the value of, as text: `local.password`.
+        name: SmolStr,
+        /// How it is computed.
+        formula: F,
     },
 }
 
@@ -318,6 +351,9 @@ impl<F> Operation<F> {
             Operation::Output { .. } => Opcode::Output,
             Operation::Check { .. } => Opcode::Check,
             Operation::Provision { .. } => Opcode::Provision,
+            Operation::OpenEphemeral { .. } => Opcode::OpenEphemeral,
+            Operation::CloseEphemeral { .. } => Opcode::CloseEphemeral,
+            Operation::EvaluateLive { .. } => Opcode::EvaluateLive,
         }
     }
 
@@ -335,15 +371,23 @@ impl<F> Operation<F> {
                 | Operation::PriorState { .. }
                 | Operation::Desired { .. }
                 | Operation::FinalPlan { .. }
+                | Operation::OpenEphemeral { .. }
+                | Operation::CloseEphemeral { .. }
+                | Operation::EvaluateLive { .. }
         )
+    }
+
+    /// Whether its result is never stored nor carried elsewhere: what reads it is in the same shard.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. })
     }
 
     /// What it is about, as text.
     pub fn address(&self) -> String {
         match self {
-            Operation::Evaluate { name, .. } => name.to_string(),
+            Operation::Evaluate { name, .. } | Operation::EvaluateLive { name, .. } => name.to_string(),
             Operation::OpenProvider { instance, .. } => instance.to_string(),
-            Operation::CloseProvider { .. } => String::new(),
+            Operation::CloseProvider { .. } | Operation::CloseEphemeral { .. } => String::new(),
             Operation::PriorState { address, .. }
             | Operation::Desired { address, .. }
             | Operation::FinalPlan { address, .. }
@@ -352,6 +396,7 @@ impl<F> Operation<F> {
             | Operation::Forget { address, .. }
             | Operation::ReadData { address, .. }
             | Operation::Record { address, .. }
+            | Operation::OpenEphemeral { address, .. }
             | Operation::Provision { address, .. } => address.to_string(),
             Operation::Output { name, .. } => format!("output.{name}"),
             Operation::Check { address, .. } => address.to_string(),
@@ -372,7 +417,10 @@ impl<F> Operation<F> {
     /// Its operands that are operations, in order.
     pub fn operands(&self) -> Vec<OperationId> {
         match self {
-            Operation::CloseProvider { provider } | Operation::ReadData { provider, .. } => vec![*provider],
+            Operation::CloseProvider { provider }
+            | Operation::ReadData { provider, .. }
+            | Operation::OpenEphemeral { provider, .. } => vec![*provider],
+            Operation::CloseEphemeral { ephemeral } => vec![*ephemeral],
             Operation::FinalPlan { provider, prior, desired, .. } => {
                 [Some(*provider), *prior, *desired].into_iter().flatten().collect()
             }
@@ -384,9 +432,10 @@ impl<F> Operation<F> {
     /// Its formulas, in order.
     pub fn formulas(&self) -> Vec<&F> {
         match self {
-            Operation::Evaluate { formula, .. } => vec![formula],
+            Operation::Evaluate { formula, .. } | Operation::EvaluateLive { formula, .. } => vec![formula],
             Operation::OpenProvider { config, .. }
             | Operation::Desired { config, .. }
+            | Operation::OpenEphemeral { config, .. }
             | Operation::ReadData { config, .. }
             | Operation::Provision { config, .. } => vec![config],
             Operation::Output { formula, .. } => formula.iter().collect(),
@@ -433,8 +482,8 @@ impl<F> Operation<F> {
             Operation::Record { address, previous, object, provider } => {
                 Operation::Record { address, previous, object, provider }
             }
-            Operation::Output { name, formula: f, ty, sensitive, planned } => {
-                Operation::Output { name, formula: f.map(formula), ty, sensitive, planned }
+            Operation::Output { name, formula: f, ty, sensitive, planned, deprecated } => {
+                Operation::Output { name, formula: f.map(formula), ty, sensitive, planned, deprecated }
             }
             Operation::Check { address, kind, condition, message, range } => {
                 let condition = formula(condition);
@@ -443,6 +492,11 @@ impl<F> Operation<F> {
             Operation::Provision { address, provisioner, when, continues, config, range } => {
                 Operation::Provision { address, provisioner, when, continues, config: formula(config), range }
             }
+            Operation::OpenEphemeral { address, provider, config, shards } => {
+                Operation::OpenEphemeral { address, provider: operation(provider), config: formula(config), shards }
+            }
+            Operation::CloseEphemeral { ephemeral } => Operation::CloseEphemeral { ephemeral: operation(ephemeral) },
+            Operation::EvaluateLive { name, formula: f } => Operation::EvaluateLive { name, formula: formula(f) },
         }
     }
 }

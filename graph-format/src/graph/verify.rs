@@ -80,6 +80,12 @@ pub enum Flaw {
         /// What it waits for.
         to: u32,
     },
+    /// A result that is never stored, read in another shard than its own.
+    #[error("the result of operation {0} is read in another shard, and it is never carried there")]
+    LiveElsewhere(u32),
+    /// An ephemeral object that is opened and not closed, closed twice, or closed before the rest of its shard.
+    #[error("ephemeral operation {0} is not closed exactly once and last")]
+    NotClosedEphemeral(u32),
     /// An operation that cannot run in its shard.
     #[error("operation {0} is in a shard that it cannot run in")]
     Shard(u32),

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::FORMAT_VERSION;
-use crate::address::ProviderSource;
+use crate::address::{Module, ProviderSource, ResourceInstance};
 use crate::diagnostic::Diagnostic;
 use crate::formula::TypeDefaults;
 use crate::graph::Claim;
 use crate::source::SourceRange;
 use crate::types::Type;
-use crate::value::PlainValue;
+use crate::value::{PlainValue, Value};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -181,6 +181,8 @@ pub struct Manifest {
     pub warnings: Vec<Diagnostic>,
     /// What `plantimestamp()` gave: RFC 3339, UTC.
     pub timestamp: String,
+    /// What modules tell their providers of themselves (`provider_meta`), by [`Manifest::meta_key`].
+    pub provider_metas: BTreeMap<String, Value>,
     /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
     /// the apply point at.
     pub places: BTreeMap<String, SourceRange>,
@@ -216,6 +218,7 @@ impl Default for Manifest {
             checks: Vec::new(),
             warnings: Vec::new(),
             timestamp: String::new(),
+            provider_metas: BTreeMap::new(),
             places: BTreeMap::new(),
             prior_state: None,
             configuration: None,
@@ -249,10 +252,25 @@ impl Manifest {
             checks: Vec::new(),
             warnings: Vec::new(),
             timestamp: self.timestamp.clone(),
+            provider_metas: self.provider_metas.clone(),
             places: BTreeMap::new(),
             prior_state: None,
             configuration: None,
         }
+    }
+
+    /// The key of what a module tells a provider of itself.
+    pub fn meta_key(module: &Module, provider: &ProviderSource) -> String {
+        format!("{module} {provider}")
+    }
+
+    /// What the module of an instance tells the instance's provider of itself.
+    pub fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
+        // Most plans have none.
+        if self.provider_metas.is_empty() {
+            return None;
+        }
+        self.provider_metas.get(&Manifest::meta_key(&address.config().module, provider))
     }
 
     /// The package of a provider.

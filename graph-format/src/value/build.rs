@@ -8,6 +8,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::container::{Fields, Sequence};
 use super::{Kind, Refinement, Unknown, Value};
+use crate::address::ProviderInstance;
 use crate::marks::Marks;
 use crate::number::Number;
 use crate::origin::Origin;
@@ -41,6 +42,11 @@ impl Value {
             }
         }
         Value::from_kind(Kind::Unknown(Arc::new(Unknown { ty, refinement })))
+    }
+
+    /// A reference to a configured provider.
+    pub fn provider(instance: ProviderInstance) -> Value {
+        Value::from_kind(Kind::Provider(Arc::new(instance)))
     }
 
     /// A truth value.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use smol_str::SmolStr;
 
+use super::extent::Extent;
 use super::{Deep, Value};
 use crate::formula::Formula;
 use crate::origin::Origin;
@@ -14,6 +15,7 @@ use crate::types::Type;
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) deep: Deep,
+    extent: Extent,
     pub(super) ty: OnceLock<Type>,
     pub(super) formula: OnceLock<Formula>,
     pub(super) origin: OnceLock<Option<Origin>>,
@@ -41,7 +43,8 @@ fn deep_of<'a>(parts: impl Iterator<Item = &'a Value>) -> Deep {
 
 impl Sequence {
     pub(super) fn new(element: Option<Type>, items: Vec<Value>) -> Sequence {
-        let kept = Kept { deep: deep_of(items.iter()), ..Kept::default() };
+        let extent = Extent::around(items.iter().map(Value::extent));
+        let kept = Kept { deep: deep_of(items.iter()), extent, ..Kept::default() };
         Sequence { element, items, kept }
     }
 
@@ -65,12 +68,39 @@ impl Sequence {
         self.element.clone().unwrap_or(Type::Dynamic)
     }
 
+    pub(super) fn has_element(&self, ty: &Type) -> bool {
+        self.element.as_ref() == Some(ty)
+    }
+
+    /// Elements of one type share it, as the rows of a decoded document: their types could take more room than they do.
     pub(super) fn tuple_type(&self) -> Type {
-        self.kept.ty.get_or_init(|| Type::tuple(self.items.iter().map(Value::ty))).clone()
+        if let Some(found) = self.kept.ty.get() {
+            return found.clone();
+        }
+        // Not within the cell: that would take a few times the stack for each level of nesting.
+        let mut types: Vec<Type> = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let shared = types.last().filter(|before| item.has_type(before)).cloned();
+            types.push(match shared {
+                Some(shared) => {
+                    item.keep_type(&shared);
+                    shared
+                }
+                None => item.ty(),
+            });
+        }
+        let found = Type::tuple(types);
+        // Whoever was first has found the same.
+        let _ = self.kept.ty.set(found.clone());
+        found
     }
 
     pub(super) fn deep(&self) -> Deep {
         self.kept.deep
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.kept.extent
     }
 
     pub(super) fn origin(&self) -> Option<Origin> {
@@ -80,7 +110,8 @@ impl Sequence {
 
 impl Fields {
     pub(super) fn new(element: Option<Type>, entries: BTreeMap<SmolStr, Value>) -> Fields {
-        let kept = Kept { deep: deep_of(entries.values()), ..Kept::default() };
+        let extent = Extent::around(entries.iter().map(|(key, value)| value.extent().keyed(key)));
+        let kept = Kept { deep: deep_of(entries.values()), extent, ..Kept::default() };
         Fields { element, entries, kept }
     }
 
@@ -114,12 +145,25 @@ impl Fields {
         self.element.clone().unwrap_or(Type::Dynamic)
     }
 
+    pub(super) fn has_element(&self, ty: &Type) -> bool {
+        self.element.as_ref() == Some(ty)
+    }
+
     pub(super) fn object_type(&self) -> Type {
-        self.kept.ty.get_or_init(|| Type::object(self.entries.iter().map(|(n, v)| (n.clone(), v.ty())))).clone()
+        if let Some(found) = self.kept.ty.get() {
+            return found.clone();
+        }
+        let found = Type::object(self.entries.iter().map(|(name, value)| (name.clone(), value.ty())));
+        let _ = self.kept.ty.set(found.clone());
+        found
     }
 
     pub(super) fn deep(&self) -> Deep {
         self.kept.deep
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.kept.extent
     }
 
     pub(super) fn origin(&self) -> Option<Origin> {

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use thiserror::Error;
 
 use super::{Kind, Refinement, Value};
+use crate::address::ProviderInstance;
 use crate::marks::Marks;
 use crate::number::Number;
 use crate::types::Type;
@@ -38,6 +39,8 @@ pub enum PlainValue {
     Object(BTreeMap<SmolStr, PlainValue>),
     /// A value with marks.
     Marked(Marks, Box<PlainValue>),
+    /// See [`Kind::Provider`].
+    Provider(Box<ProviderInstance>),
 }
 
 impl From<&Value> for PlainValue {
@@ -58,6 +61,7 @@ impl From<&Value> for PlainValue {
             Kind::Tuple(s) => PlainValue::Tuple(items(s.items())),
             Kind::Map(f) => PlainValue::Map(f.element_type(), fields(f.entries())),
             Kind::Object(f) => PlainValue::Object(fields(f.entries())),
+            Kind::Provider(instance) => PlainValue::Provider(Box::new((**instance).clone())),
         };
         if marks.is_empty() { plain } else { PlainValue::Marked(marks.clone(), Box::new(plain)) }
     }
@@ -78,6 +82,7 @@ impl From<PlainValue> for Value {
             PlainValue::Map(t, f) => Value::map(t, f.into_iter().map(|(k, v)| (k, Value::from(v))).collect()),
             PlainValue::Object(f) => Value::object(f.into_iter().map(|(k, v)| (k, Value::from(v)))),
             PlainValue::Marked(marks, inner) => Value::from(*inner).mark(&marks),
+            PlainValue::Provider(instance) => Value::provider(*instance),
         }
     }
 }
@@ -114,7 +119,7 @@ fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritab
         // Neither says anything of what it stands for; write-only arguments are planned as null.
         Kind::Unknown(_) | Kind::Null(_) => Ok(()),
         _ if ephemeral => Err(Unwritable::Ephemeral),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Ok(()),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) | Kind::Provider(_) => Ok(()),
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
             s.items().iter().try_for_each(|part| writable(part, ephemeral, depth + 1))
         }
@@ -136,7 +141,11 @@ impl Serialize for Value {
 fn collapses(plain: &PlainValue) -> bool {
     match plain {
         PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),
-        PlainValue::Null(_) | PlainValue::Bool(_) | PlainValue::Number(_) | PlainValue::String(_) => false,
+        PlainValue::Null(_)
+        | PlainValue::Bool(_)
+        | PlainValue::Number(_)
+        | PlainValue::String(_)
+        | PlainValue::Provider(_) => false,
         PlainValue::List(_, parts) | PlainValue::Set(_, parts) | PlainValue::Tuple(parts) => {
             parts.iter().any(collapses)
         }

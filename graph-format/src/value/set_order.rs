@@ -83,6 +83,8 @@ fn write_order_text(value: &Value, text: &mut String) {
         Kind::Bool(false) => text.push('F'),
         Kind::Number(n) => text.push_str(&n.format(NumberStyle::General, Some(ORDER_DIGITS))),
         Kind::String(s) => write_quoted(s, text),
+        // Writing to a string cannot fail.
+        Kind::Provider(instance) => write!(text, "{instance}").unwrap_or_default(),
         Kind::List(s) | Kind::Set(s) => write_parts('[', s.items(), ']', text),
         Kind::Tuple(s) => write_parts('<', s.items(), '>', text),
         Kind::Object(f) => write_parts('<', f.entries().values(), '>', text),

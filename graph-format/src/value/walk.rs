@@ -56,6 +56,7 @@ pub(super) fn same_content(a: &Value, b: &Value, with_marks: bool) -> bool {
         (Kind::Bool(x), Kind::Bool(y)) => x == y,
         (Kind::Number(x), Kind::Number(y)) => x == y,
         (Kind::String(x), Kind::String(y)) => x == y,
+        (Kind::Provider(x), Kind::Provider(y)) => x == y,
         (Kind::List(x), Kind::List(y)) | (Kind::Set(x), Kind::Set(y)) => {
             std::sync::Arc::ptr_eq(x, y) || (x.element_type() == y.element_type() && items(x.items(), y.items()))
         }

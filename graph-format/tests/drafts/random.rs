@@ -5,16 +5,29 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::{Applied, Builder, CheckKind, ExecutionGraph, Ref, verify};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
 use weft_graph_format::types::Type;
 
-use super::{Region, after, id_of, keyed, template, text, unknown_id};
+use super::{Region, after, config, id_of, keyed, template, text, unknown_id};
 
 /// A draft that uses some of those that use nothing themselves: bit `i` stands for the `i`th of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    Create { reads: u64, waits: u64 },
-    Check { reads: u64 },
-    Output { reads: u64 },
+    Create {
+        reads: u64,
+        waits: u64,
+    },
+    Check {
+        reads: u64,
+    },
+    Output {
+        reads: u64,
+    },
+    /// An ephemeral object, and a create in each region that reads it.
+    Live {
+        reads: u64,
+    },
 }
 
 impl Step {
@@ -27,6 +40,7 @@ impl Step {
 pub fn graph_of(steps: &[Step], shuffle: &[u64]) -> ExecutionGraph {
     let builder = Builder::new();
     let regions = [Region::open(&builder, "eu"), Region::open(&builder, "us")];
+    let far = Region::open(&builder, "far");
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by_key(|i| (!steps[*i].uses_nothing(), shuffle.get(*i).copied().unwrap_or(0), *i));
     let roots: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].uses_nothing()).collect();
@@ -56,6 +70,16 @@ pub fn graph_of(steps: &[Step], shuffle: &[u64]) -> ExecutionGraph {
                 let kind = CheckKind::Postcondition;
                 builder.check("cloud_network.a".into(), kind, condition, text("no"), None, None);
             }
+            Step::Live { reads } => {
+                let members = chosen(reads);
+                let name = format!("ephemeral.cloud_token.t{i}").parse().expect("an address");
+                let open = builder.open_ephemeral(name, far.provider, config(formula(reads, "t")), after(&members));
+                for (region, place) in regions.iter().zip(0u64..) {
+                    let read = Formula::result(open.id(), Path::ROOT.attribute("token"), Type::String);
+                    let address = keyed("live", i as u64 * 2 + place);
+                    region.create(&address, template(vec![read, text("y")]), Some(Origin::after(open.id())));
+                }
+            }
             Step::Output { reads } => {
                 let name = format!("o{i}").into();
                 builder.output(name, Some(formula(reads, "y")), Type::String, false, unknown_id(), None);
@@ -74,6 +98,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (some(), some()).prop_map(|(reads, waits)| Step::Create { reads, waits }),
         1 => some().prop_map(|reads| Step::Check { reads }),
         1 => Just(Step::Output { reads: u64::MAX }),
+        1 => some().prop_map(|reads| Step::Live { reads }),
     ];
     proptest::collection::vec(step, 0..40)
 }

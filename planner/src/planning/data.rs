@@ -83,7 +83,7 @@ impl Planning {
         let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
         let reply = in_use
             .provider
-            .read_data_source(&desired.address, &plain)
+            .read_data_source(&desired.address, &plain, self.meta(&desired.address, &desired.provider.source).as_ref())
             .await
             .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         self.accept(placed(&reply.diagnostics, Some(body), &text))?;
@@ -187,7 +187,7 @@ impl Planning {
 
     /// Whether something that the block names directly is going to change; where it has conditions, anything that it
     /// depends on.
-    fn has_pending(&self, desired: &DesiredInstance) -> bool {
+    pub(super) fn has_pending(&self, desired: &DesiredInstance) -> bool {
         let pending = self.pending.lock();
         if desired.direct.iter().any(|resource| pending.contains_key(resource)) {
             return true;

@@ -57,7 +57,7 @@ impl Planning {
                 proposed_new_state: null.clone(),
                 config: null.clone(),
                 prior_private: private.clone(),
-                provider_meta: None,
+                provider_meta: self.meta(address, &instance.source),
                 prior_identity: None,
             };
             let reply = provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;

@@ -77,10 +77,14 @@ impl Glue for Planning {
     }
 
     fn supports(&self, construct: Construct) -> bool {
-        matches!(construct, Construct::Moved | Construct::Removed | Construct::Import | Construct::Check)
+        use Construct::{Check, Ephemeral, Import, Moved, Removed};
+        matches!(construct, Moved | Removed | Import | Check | Ephemeral)
     }
 
     fn checked(&self, mut result: CheckResult) {
+        if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
+            self.providers.hush(&result.address);
+        }
         let mut checks = self.checks.lock();
         // A check whose data source could not be read has failed, whatever its other assertions say.
         if let Some(known) = checks.remove(&(result.kind, result.address.clone())) {
@@ -122,6 +126,13 @@ impl Glue for Planning {
         })
     }
 
+    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.plan_ephemeral(&desired).await.map_err(|problems| {
+            self.report_all(problems);
+            Failed
+        })
+    }
+
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         self.begin();
         if let Some(protection) = protection {
@@ -155,6 +166,10 @@ impl Glue for Planning {
     }
 
     fn open_check(&self, check: OpenCheck) -> Option<Origin> {
+        if check.again && self.options.destroy {
+            // What holds is no reason to open anything for an apply that only destroys.
+            return None;
+        }
         let waits = Origin::union(
             [check.waits, check.condition.deep_origin(), check.message.deep_origin()].into_iter().flatten(),
         );
@@ -169,8 +184,9 @@ impl Glue for Planning {
         Some(Origin::after(operation.id()))
     }
 
-    fn root_output(&self, output: RootOutput) {
+    fn root_output(&self, mut output: RootOutput) {
         self.begin();
+        output.value = self.calls_apart(&format!("output.{}", output.name), output.value);
         self.outputs.lock().insert(output.name.clone(), output);
     }
 

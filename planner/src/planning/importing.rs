@@ -79,8 +79,9 @@ impl Planning {
             private: Opaque(imported.object.private),
             ..InstanceObject::new(desired.schema.version, RawJson::new(attributes))
         };
+        let meta = self.meta(&desired.address, &desired.provider.source);
         let (mut prior, said) =
-            read_prior(&desired.address, &object, &desired.schema, provider, true, &self.watch).await?;
+            read_prior(&desired.address, &object, &desired.schema, provider, true, meta, &self.watch).await?;
         self.report_all(said);
         if prior.value.is_null() {
             return Err(missing());

@@ -242,6 +242,7 @@ impl Planning {
                 &desired.schema,
                 &in_use.provider,
                 self.options.refresh,
+                self.meta(&desired.address, &desired.provider.source),
                 &self.watch,
             )
             .await?;
@@ -294,8 +295,9 @@ impl Planning {
             }
             _ => object,
         };
+        let meta = self.meta(&desired.address, &desired.provider.source);
         let (prior, said) =
-            read_prior(&desired.address, &object, &desired.schema, provider, self.options.refresh, &self.watch)
+            read_prior(&desired.address, &object, &desired.schema, provider, self.options.refresh, meta, &self.watch)
                 .await
                 .map_err(|problems| problems.into_iter().map(|p| in_block(p, body)).collect::<Vec<_>>())?;
         self.report_all(said);

@@ -57,6 +57,32 @@ fn configured(root: &Arc<CompiledModule>) -> Configured {
     found
 }
 
+/// An error for each statement whose source, a resource as a whole, is still declared: that much is known before
+/// anything is planned.
+fn declared_still(statements: &[Statement], configured: &Configured) -> Problems {
+    let found = statements.iter().filter_map(|statement| {
+        let (resource, _) = statement.from.resource.as_ref()?;
+        let module = statement.from.module_from(&statement.base);
+        let config = ConfigResource { module, resource: resource.clone() };
+        let (from, to) = (&statement.from, &statement.to);
+        let moves = from.module != to.module || from.resource != to.resource;
+        let there = moves && !statement.by_instance() && configured.resources.contains_key(&config);
+        there.then(|| still_exists(&config.to_string(), statement))
+    });
+    found.collect()
+}
+
+fn still_exists(from: &str, statement: &Statement) -> Diagnostic {
+    Diagnostic::error(
+        "Moved object still exists",
+        format!(
+            "This block says that {from} goes by another address now, and the configuration still declares it. Take \
+             the declaration out, or the block."
+        ),
+    )
+    .at(statement.range.clone())
+}
+
 fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
     let all = root.all();
     all.iter().flat_map(|m| m.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
@@ -70,6 +96,7 @@ pub(crate) fn carry_out_moves(root: &Arc<CompiledModule>, snapshot: &Arc<Snapsho
     let statements = statements(root);
     let mut problems = statement_problems(&statements);
     if has_errors(&problems) {
+        problems.extend(declared_still(&statements, &configured(root)));
         return Err(problems);
     }
     let order = in_order(&statements).map_err(|problem| vec![problem])?;
@@ -123,16 +150,7 @@ impl Planning {
     pub(crate) fn check_moves(&self) {
         for statement in statements(&self.root) {
             if let Some(from) = self.still_there(&statement) {
-                self.report_all(vec![
-                    Diagnostic::error(
-                        "Moved object still exists",
-                        format!(
-                            "This block says that {from} goes by another address now, and the configuration still \
-                             declares it. Take the declaration out, or the block."
-                        ),
-                    )
-                    .at(statement.range.clone()),
-                ]);
+                self.report_all(vec![still_exists(&from, &statement)]);
             }
         }
     }

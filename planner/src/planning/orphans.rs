@@ -10,7 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::Planning;
 use super::records::PendingRecord;
 use crate::decide::orphan_reason;
-use crate::prior::read_prior;
+use crate::prior::{Prior, read_prior};
 
 impl Planning {
     /// Plans to delete what nobody wants; data sources are only dropped from state. When evaluation `failed`, what it
@@ -42,6 +42,8 @@ impl Planning {
                 }
             };
             if address.resource.mode != ResourceMode::Managed {
+                // It is nothing any more, as far as looking goes.
+                self.refreshed.lock().insert(address.clone(), Prior::gone());
                 self.records.lock().push(PendingRecord::new(address, None, provider));
                 continue;
             }
@@ -82,8 +84,10 @@ impl Planning {
         let reason = if self.options.destroy { Reason::None } else { self.reason(&address) };
         let objects = stored.current.iter().map(|o| (None, o)).chain(stored.deposed.iter().map(|(k, o)| (Some(k), o)));
         for (key, object) in objects {
+            let meta = self.meta(&address, &instance.source);
             let (prior, said) =
-                read_prior(&address, object, &schema, &in_use.provider, self.options.refresh, &self.watch).await?;
+                read_prior(&address, object, &schema, &in_use.provider, self.options.refresh, meta, &self.watch)
+                    .await?;
             self.report_all(said);
             if key.is_none() {
                 self.note_drift(&address, &instance, &prior, schema.version);

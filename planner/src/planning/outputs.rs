@@ -96,7 +96,7 @@ impl Planning {
                     let formula = output.value.to_formula();
                     // The formula may leave open what the value shows: then what it gives is the output as it is.
                     let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
-                    self.builder.output(
+                    let drafted = self.builder.output(
                         name.clone(),
                         Some(formula),
                         ty,
@@ -104,6 +104,9 @@ impl Planning {
                         change.after.clone(),
                         Origin::union(waits.into_iter().flatten()),
                     );
+                    if let Some(notice) = &output.deprecated {
+                        self.builder.deprecate_output(drafted, notice.clone());
+                    }
                 }
                 None => {
                     self.builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);

@@ -40,7 +40,7 @@ impl Planning {
             proposed_new_state: proposed,
             config: config.clone(),
             prior_private: private,
-            provider_meta: None,
+            provider_meta: self.meta(&desired.address, &desired.provider.source),
             prior_identity: None,
         };
         let reply =

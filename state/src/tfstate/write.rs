@@ -114,13 +114,16 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.text
 }
 
-/// Module, mode, type and name, in the order in which the file sorts resources (texts compared byte by byte).
-type Place<'a> = (&'a str, &'a str, &'a str, &'a str);
+/// Module, mode, type and name, in the order in which the file sorts resources (texts compared byte by byte), and the
+/// configuration of the provider. That is nearly always one; where instances belong to several configurations, there is
+/// an entry for each, since all instances of an entry must name the same one.
+type Place<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<Place<'_>, Vec<&InstanceRecord>> {
     let mut resources: BTreeMap<Place<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
     for record in instances.values().filter(|record| !record.is_empty()) {
-        let place = (&*record.module, record.mode.word(), &*record.resource_type, &*record.name);
+        let owner = configuration(&record.provider);
+        let place = (&*record.module, record.mode.word(), &*record.resource_type, &*record.name, owner);
         resources.entry(place).or_default().push(record);
     }
     for records in resources.values_mut() {
@@ -142,9 +145,10 @@ fn write_output(page: &mut Page, output: &OutputRecord) {
     page.close('}');
 }
 
-fn write_resource(page: &mut Page, (module, mode, resource_type, name): Place<'_>, instances: &[&InstanceRecord]) {
+fn write_resource(page: &mut Page, (module, mode, resource_type, name, _): Place<'_>, instances: &[&InstanceRecord]) {
     let one = instances.first().map(|record| record.provider.as_str()).unwrap_or_default();
-    let per_instance = instances.iter().any(|record| record.provider != one || has_instance_key(&record.provider));
+    let per_instance =
+        instances.iter().any(|record| record.provider != one || configuration(&record.provider) != record.provider);
     page.open('{');
     if !module.is_empty() {
         page.string("module", module);
@@ -170,13 +174,16 @@ fn write_resource(page: &mut Page, (module, mode, resource_type, name): Place<'_
     page.close('}');
 }
 
-/// Whether a provider text ends in an instance key: `provider["x"].alias["key"]` or `provider["x"]["key"]`, but not
-/// `provider["x"]` alone, whose bracket names the source, nor `provider["x"].alias`.
-fn has_instance_key(provider: &str) -> bool {
-    let Some(start) = provider.rfind("provider[\"") else { return false };
-    let rest = &provider[start + "provider[\"".len()..];
+/// A provider text without the key of an instance: `provider["x"].alias` of `provider["x"].alias["key"]`.
+fn configuration(provider: &str) -> &str {
+    const BEGINNING: &str = "provider[\"";
+    let Some(source) = provider.rfind(BEGINNING).map(|start| start + BEGINNING.len()) else { return provider };
     // The source has no quote in it, so the first closing bracket ends it.
-    rest.ends_with(']') && rest.find("\"]").is_some_and(|end| rest.len() > end + 2)
+    let Some(after) = provider[source..].find("\"]").map(|end| source + end + 2) else { return provider };
+    match provider[after..].find('[') {
+        Some(key) => &provider[..after + key],
+        None => provider,
+    }
 }
 
 fn write_object(

@@ -22,6 +22,9 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
 }
 
+/// Steps of most references, for which room is made at once: a large configuration keeps very many of them.
+const USUAL_STEPS: usize = 2;
+
 impl Parser<'_> {
     /// Begins an operand.
     pub(super) fn operand(&mut self) -> Next {
@@ -246,6 +249,9 @@ impl Parser<'_> {
             };
             if let Some(steps) = steps {
                 node.span = node.span.through(step.span);
+                if steps.is_empty() {
+                    steps.reserve_exact(USUAL_STEPS);
+                }
                 steps.push(step);
                 return term;
             }

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_providers::Installer;
-use weft_providers::install::InstallEvent;
 use weft_providers::lock_file::{self, Lock, LockFile};
 use weft_providers::packages::Requirements;
 use weft_providers::platform::Platform;
+use weft_registry::cli_config::{Method, MethodKind, Template, mirror_url};
+use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
-use crate::options::text;
+use crate::options::{Arguments, text};
 use crate::project::Project;
+use crate::runtime::block_on;
 
 /// The command.
 pub const LOCK: Command = Command {
@@ -30,8 +31,8 @@ pub const LOCK: Command = Command {
         &[
             text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
             text("fs-mirror", "DIR", "Take the packages from this directory."),
-            text("net-mirror", "URL", ""),
-            text("oci-mirror", "TEMPLATE", ""),
+            text("net-mirror", "URL", "Take the packages from this network mirror."),
+            text("oci-mirror", "TEMPLATE", "Take the packages from these repositories of an OCI registry."),
             text("test-directory", "DIR", ""),
         ],
     ],
@@ -59,7 +60,6 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             "The options -fs-mirror, -net-mirror and -oci-mirror exclude each other.",
         )));
     }
-    invocation.refuse_unsupported(&["net-mirror", "oci-mirror"])?;
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
     let project = Project::load(invocation).map_err(fail)?;
     let required = project.requirements(None).map_err(fail)?;
@@ -68,44 +68,19 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if has_errors(&said) {
         return Err(fail(said));
     }
-    let directories: Vec<PathBuf> = arguments.value("fs-mirror").map(PathBuf::from).into_iter().collect();
-    let installer = Installer::new(&config, &environment, &directories, &context.data_directory);
+    let method = method(arguments).map_err(|problem| fail(vec![problem]))?;
+    let installer = match method {
+        Some(method) => Installer::over(vec![method], &config, &environment, &context.data_directory),
+        None => Installer::new(&config, &environment, &[], &context.data_directory),
+    };
     let path = Path::new(lock_file::FILE_NAME);
     let (old, said) = LockFile::load(path);
     if has_errors(&said) {
         return Err(fail(said));
     }
     view.diagnostics(&said);
-    let mut new = old.clone();
-    let mut news: BTreeMap<(&Platform, ProviderSource), News> = BTreeMap::new();
-    for platform in &platforms {
-        let quiet = &mut |_: InstallEvent| {};
-        let (selected, problems) = installer.clone().on(platform.clone()).select(&required, &old, false, quiet);
-        if !problems.is_empty() {
-            return Err(fail(vec![not_retrieved(platform, problems.iter().map(|problem| problem.detail.clone()))]));
-        }
-        for package in selected {
-            let (name, version) = (package.source.for_display(), &package.version);
-            view.line(&format!("- Fetching {name} {version} for {platform}..."));
-            let checksum = package
-                .checksum()
-                .map_err(|problem| fail(vec![not_retrieved(platform, [format!("{name}: {problem}.")].into_iter())]))?;
-            view.line(&format!("- Retrieved {name} {version} for {platform} (unauthenticated)"));
-            let known = old.providers.get(&package.source).filter(|known| known.version == package.version);
-            let of_platform = match known {
-                None => News::NewProvider,
-                Some(known) if known.checksums.contains(&checksum) => News::Known,
-                Some(_) => News::Additional,
-            };
-            news.insert((platform, package.source.clone()), of_platform);
-            let constraints = required.get(&package.source).cloned().unwrap_or_default();
-            let kept = new.providers.remove(&package.source).filter(|kept| kept.version == package.version);
-            let mut checksums: BTreeSet<_> = kept.map(|kept| kept.checksums).unwrap_or_default();
-            checksums.insert(checksum);
-            let entry = Lock { version: package.version.clone(), constraints, checksums };
-            new.providers.insert(package.source.clone(), entry);
-        }
-    }
+    let obtained = block_on(obtain(invocation, &installer, &platforms, &required, &old));
+    let (new, news) = obtained.map_err(|problem| fail(vec![problem]))?.map_err(fail)?;
     for ((platform, source), news) in &news {
         let what = match news {
             News::NewProvider => {
@@ -135,6 +110,72 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         ));
     }
     Ok(Exit::DONE)
+}
+
+/// New selections, and what they are to the old ones.
+type Obtained<'a> = (LockFile, BTreeMap<(&'a Platform, ProviderSource), News>);
+
+/// Fetches the packages for all platforms, and takes their checksums.
+async fn obtain<'a>(
+    invocation: &Invocation<'_>,
+    installer: &Installer,
+    platforms: &'a [Platform],
+    required: &Requirements,
+    old: &LockFile,
+) -> Result<Obtained<'a>, Vec<Diagnostic>> {
+    let view = &invocation.view;
+    let (mut new, mut news) = (old.clone(), BTreeMap::new());
+    for platform in platforms {
+        let warn = &mut |event: InstallEvent| {
+            if let InstallEvent::Warning(warning) = event {
+                view.diagnostics(&[warning]);
+            }
+        };
+        let (selected, problems) = installer.clone().on(platform.clone()).select(required, old, false, warn).await;
+        if !problems.is_empty() {
+            return Err(vec![not_retrieved(platform, problems.iter().map(|problem| problem.detail.clone()))]);
+        }
+        for package in selected {
+            let (name, version) = (package.source.for_display(), &package.version);
+            view.line(&format!("- Fetching {name} {version} for {platform}..."));
+            let fetched = package.fetch().await;
+            let fetched = fetched
+                .map_err(|problem| vec![not_retrieved(platform, [format!("{name}: {problem}.")].into_iter())])?;
+            view.line(&format!("- Retrieved {name} {version} for {platform} ({})", fetched.authentication));
+            let known = old.providers.get(&package.source).filter(|known| known.version == package.version);
+            let of_platform = match known {
+                None => News::NewProvider,
+                Some(known) if known.checksums.contains(&fetched.h1) => News::Known,
+                Some(_) => News::Additional,
+            };
+            news.insert((platform, package.source.clone()), of_platform);
+            let constraints = required.get(&package.source).cloned().unwrap_or_default();
+            let kept = new.providers.remove(&package.source).filter(|kept| kept.version == package.version);
+            let mut checksums: BTreeSet<_> = kept.map(|kept| kept.checksums).unwrap_or_default();
+            checksums.extend(fetched.trusted.iter().cloned());
+            checksums.insert(fetched.h1.clone());
+            let entry = Lock { version: package.version.clone(), constraints, checksums };
+            new.providers.insert(package.source.clone(), entry);
+        }
+    }
+    Ok((new, news))
+}
+
+/// The method that an option names, in place of those of the CLI configuration.
+fn method(arguments: &Arguments) -> Result<Option<Method>, Diagnostic> {
+    let refused = |detail: String| Diagnostic::error("Invalid installation method options", detail);
+    let kind = if let Some(directory) = arguments.value("fs-mirror") {
+        MethodKind::FilesystemMirror(PathBuf::from(directory))
+    } else if let Some(url) = arguments.value("net-mirror") {
+        MethodKind::NetworkMirror { url: mirror_url(url).map_err(refused)?, trust_all_hashes: false }
+    } else if let Some(template) = arguments.value("oci-mirror") {
+        let template =
+            Template::parse(template).and_then(|template| template.check(true, true, true).map(|()| template));
+        MethodKind::OciMirror(template.map_err(|error| refused(format!("In the template of -oci-mirror: {error}.")))?)
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Method::for_all(kind)))
 }
 
 fn not_retrieved(platform: &Platform, reasons: impl Iterator<Item = String>) -> Diagnostic {

@@ -6,18 +6,19 @@ use std::path::Path;
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_providers::Installer;
-use weft_providers::install::InstallEvent;
 use weft_providers::lock_file::{self, LockFile};
-use weft_providers::mirror;
-use weft_providers::select::Selected;
-use weft_providers::version::Version;
+use weft_providers::packages::Requirements;
+use weft_providers::platform::Platform;
+use weft_providers::{archive, mirror};
+use weft_registry::offer::Authentication;
+use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
 use crate::project::Project;
+use crate::runtime::block_on;
 
 /// The command.
 pub const MIRROR: Command = Command {
@@ -67,24 +68,8 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(said));
     }
     let installer = Installer::new(&config, &environment, &[], &context.data_directory);
-    let mut failed = false;
-    for platform in &platforms {
-        let quiet = &mut |_: InstallEvent| {};
-        let (selected, problems) = installer.clone().on(platform.clone()).select(&required, &lock, false, quiet);
-        for problem in &problems {
-            failed = true;
-            view.diagnostics(&[Diagnostic::error("Provider not available", problem.detail.clone())]);
-        }
-        for package in selected {
-            let name = package.source.for_display();
-            view.line(&format!("- Mirroring {name}..."));
-            view.line(&format!("  - Selected v{} for {platform}", package.version));
-            if let Err(problem) = package.put(root) {
-                failed = true;
-                view.diagnostics(&[Diagnostic::error("Cannot mirror provider", format!("{name}: {problem}."))]);
-            }
-        }
-    }
+    let fetched = block_on(fetch_all(invocation, &installer, &platforms, &required, &lock, root));
+    let mut failed = !fetched.map_err(|problem| fail(vec![problem]))?;
     for source in required.keys() {
         if let Err(detail) = index(root, source) {
             failed = true;
@@ -92,6 +77,53 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
     }
     Ok(if failed { Exit::FAILED } else { Exit::DONE })
+}
+
+/// Fetches the packages for all platforms into the directory; whether all went well.
+async fn fetch_all(
+    invocation: &Invocation<'_>,
+    installer: &Installer,
+    platforms: &[Platform],
+    required: &Requirements,
+    lock: &LockFile,
+    root: &Path,
+) -> bool {
+    let view = &invocation.view;
+    let mut well = true;
+    for platform in platforms {
+        let warn = &mut |event: InstallEvent| {
+            if let InstallEvent::Warning(warning) = event {
+                view.diagnostics(&[warning]);
+            }
+        };
+        let (selected, problems) = installer.clone().on(platform.clone()).select(required, lock, false, warn).await;
+        for problem in &problems {
+            well = false;
+            view.diagnostics(&[Diagnostic::error("Provider not available", problem.detail.clone())]);
+        }
+        for package in selected {
+            let name = package.source.for_display();
+            view.line(&format!("- Mirroring {name}..."));
+            view.line(&format!("  - Selected v{} for {platform}", package.version));
+            let put = match package.fetch().await {
+                Ok(fetched) => {
+                    let put = fetched.put(root, &package.source, &package.version, platform);
+                    put.map(|_| fetched.authentication.clone()).map_err(|problem| problem.to_string())
+                }
+                Err(problem) => Err(problem.to_string()),
+            };
+            match put {
+                // Of local packages nobody expects it.
+                Ok(Authentication::None) => {}
+                Ok(authentication) => view.line(&format!("  - Package authenticated: {authentication}")),
+                Err(problem) => {
+                    well = false;
+                    view.diagnostics(&[Diagnostic::error("Cannot mirror provider", format!("{name}: {problem}."))]);
+                }
+            }
+        }
+    }
+    well
 }
 
 /// Writes `index.json` and `VERSION.json`, by which the directory can be served as a network mirror.
@@ -113,9 +145,7 @@ fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
         for (platform, location) in platforms {
             let mirror::Location::Packed(path) = &location else { continue };
             let url = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let version: Version = version.clone();
-            let package = Selected { source: source.clone(), version, platform: platform.clone(), location };
-            let hash = package.checksum().map_err(|problem| format!("{problem}."))?;
+            let hash = archive::checksum(path).map_err(|problem| format!("{problem}."))?;
             archives.insert(platform.to_string(), json!({ "hashes": [hash.as_str()], "url": url }));
         }
         write(format!("{version}.json"), &json!({ "archives": archives }))?;

@@ -1,7 +1,9 @@
 //! A problem for people.
 
 use unicode_width::UnicodeWidthStr;
+use weft_expressions::functions;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::explain;
 
 use super::super::style::Style;
 use super::SourceLines;
@@ -11,12 +13,13 @@ use super::snippet::Snippet;
 ///
 /// ```text
 /// ╷
-/// │ Error: Invalid function argument
+/// │ Error: Invalid function argument [W0322]
 /// │
 /// │   on main.tf line 3, in locals:
 /// │    3:   x = abs(var.size)
 /// │                 ~~~~~~~~
 /// │     ├────────────────
+/// │     │ while calling abs(num)
 /// │     │ var.size is "a"
 /// │
 /// │ A number is required.
@@ -28,7 +31,8 @@ pub fn human(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> 
         Severity::Warning => ("Warning", "33"),
     };
     let painted = style.paint(&format!("1;{colour}"), &format!("{title}: "));
-    let mut lines = vec![format!("{painted}{}", style.bold(&problem.summary))];
+    let code = explain::code(problem).map(|code| style.paint("90", &format!(" [{code}]"))).unwrap_or_default();
+    let mut lines = vec![format!("{painted}{}{code}", style.bold(&problem.summary))];
     let place = place(problem, sources, style);
     if !place.is_empty() {
         lines.push(String::new());
@@ -104,15 +108,25 @@ fn blanks(c: char) -> String {
 
 /// What the references in the expression at fault stood for.
 fn values(problem: &Diagnostic, style: &Style) -> Vec<String> {
-    if problem.values.is_empty() {
+    let call = call(problem, style);
+    if problem.values.is_empty() && call.is_none() {
         return Vec::new();
     }
     let bar = style.paint("90", "│");
     let mut lines = vec![format!("    {}", style.paint("90", "├────────────────"))];
+    lines.extend(call.map(|call| format!("    {bar} {call}")));
     for value in &problem.values {
         lines.push(format!("    {bar} {} {}", style.bold(&value.traversal), value.statement));
     }
     lines
+}
+
+/// The call that failed, with the names of what the function takes; none where the function is not built in.
+fn call(problem: &Diagnostic, style: &Style) -> Option<String> {
+    let function = functions::lookup(problem.function.strip_prefix("core::").unwrap_or(&problem.function))?;
+    let mut names: Vec<String> = function.parameters.iter().map(|parameter| parameter.name.to_owned()).collect();
+    names.extend(function.variadic.iter().map(|parameter| format!("{}...", parameter.name)));
+    Some(format!("while calling {}({})", style.bold(&problem.function), names.join(", ")))
 }
 
 #[cfg(test)]
@@ -139,8 +153,9 @@ mod tests {
             start: Position { byte: 30, line: 3, column: 18 },
             end: Position { byte: 38, line: 3, column: 26 },
         };
-        let mut problem =
-            Diagnostic::error("Invalid function argument", "Wanted: a number.\n\n  of this size").at(subject);
+        let mut problem = Diagnostic::error("Invalid function argument", "Wanted: a number.\n\n  of this size")
+            .at(subject)
+            .calling("abs");
         problem.values.push(InvolvedValue { traversal: "var.size".into(), statement: "is \"a\"".into() });
         problem
     }
@@ -148,9 +163,9 @@ mod tests {
     #[test]
     fn the_place_is_marked_by_columns() {
         let text = human(&problem(), &Text, &Style::default());
-        let expected = "╷\n│ Error: Invalid function argument\n│ \n│   on main.tf line 3, in locals:\n\
+        let expected = "╷\n│ Error: Invalid function argument [W0322]\n│ \n│   on main.tf line 3, in locals:\n\
             │    3:   x = \"世界\" + abs(var.size)\n│                          ~~~~~~~~\n\
-            │     ├────────────────\n│     │ var.size is \"a\"\n│ \n│ Wanted: a number.\n│ \n│   of this size\n╵\n";
+            │     ├────────────────\n│     │ while calling abs(num)\n│     │ var.size is \"a\"\n│ \n│ Wanted: a number.\n│ \n│   of this size\n╵\n";
         assert_eq!(text, expected);
     }
 
@@ -164,7 +179,10 @@ mod tests {
     #[test]
     fn without_a_box() {
         let text = human(&problem(), &Text, &Style { boxes: false, ..Style::default() });
-        assert!(text.starts_with("\nError: Invalid function argument\n\n  on main.tf line 3, in locals:\n"), "{text}");
+        assert!(
+            text.starts_with("\nError: Invalid function argument [W0322]\n\n  on main.tf line 3, in locals:\n"),
+            "{text}"
+        );
         assert!(text.ends_with("\n    │ var.size is \"a\"\n\nWanted: a number.\n\n  of this size\n"), "{text}");
     }
 

@@ -1,8 +1,12 @@
 //! A problem for scripts.
 
 use serde_json::{Map, Value as Json, json};
+use weft_expressions::functions::{self, Parameter, ResultType};
+use weft_graph_format::codec::type_json;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::explain;
 use weft_graph_format::source::{Position, SourceRange};
+use weft_graph_format::types::Type;
 
 use super::SourceLines;
 use super::snippet::Snippet;
@@ -16,6 +20,9 @@ pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
     };
     object.insert("severity".into(), severity.into());
     object.insert("summary".into(), problem.summary.clone().into());
+    if let Some(code) = explain::code(problem) {
+        object.insert("code".into(), code.into());
+    }
     object.insert("detail".into(), problem.detail.clone().into());
     if let Some(address) = &problem.address {
         object.insert("address".into(), address.clone().into());
@@ -28,20 +35,55 @@ pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
                 .iter()
                 .map(|value| json!({"traversal": value.traversal, "statement": value.statement}))
                 .collect();
-            object.insert(
-                "snippet".into(),
-                json!({
-                    "context": sources.block(&range.file, range.start.byte),
-                    "code": snippet.text(),
-                    "start_line": snippet.first,
-                    "highlight_start_offset": snippet.start,
-                    "highlight_end_offset": snippet.end,
-                    "values": values,
-                }),
-            );
+            let mut shown = json!({
+                "context": sources.block(&range.file, range.start.byte),
+                "code": snippet.text(),
+                "start_line": snippet.first,
+                "highlight_start_offset": snippet.start,
+                "highlight_end_offset": snippet.end,
+                "values": values,
+            });
+            if !problem.function.is_empty()
+                && let Some(fields) = shown.as_object_mut()
+            {
+                fields.insert("function_call".into(), call(&problem.function));
+            }
+            object.insert("snippet".into(), shown);
         }
     }
     Json::Object(object)
+}
+
+/// The call that failed, with what the function takes and gives where it is built in.
+fn call(called_as: &str) -> Json {
+    let mut call = Map::new();
+    call.insert("called_as".into(), called_as.into());
+    if let Some(function) = functions::lookup(called_as.strip_prefix("core::").unwrap_or(called_as)) {
+        let parameter = |parameter: &Parameter| {
+            json!({"name": parameter.name, "type": type_object(&parameter.ty), "description": parameter.description,
+                   "description_kind": "plain"})
+        };
+        let mut signature = Map::new();
+        signature.insert("name".into(), function.name.into());
+        signature.insert("params".into(), function.parameters.iter().map(parameter).collect());
+        if let Some(variadic) = &function.variadic {
+            signature.insert("variadic_param".into(), parameter(variadic));
+        }
+        let result = match &function.result_type {
+            ResultType::Fixed(ty) => ty.clone(),
+            ResultType::Of(_) => Type::Dynamic,
+        };
+        signature.insert("return_type".into(), type_object(&result));
+        signature.insert("description".into(), function.description.into());
+        signature.insert("description_kind".into(), "plain".into());
+        call.insert("signature".into(), signature.into());
+    }
+    call.into()
+}
+
+/// A type in the JSON form of types.
+fn type_object(ty: &Type) -> Json {
+    serde_json::from_str(&type_json::encode(ty)).unwrap_or(Json::Null)
 }
 
 fn range_object(range: &SourceRange) -> Json {

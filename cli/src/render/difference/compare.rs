@@ -163,7 +163,7 @@ pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
     }
     match ty {
         Type::Dynamic => by_content(pair),
-        Type::Bool | Type::Number => plain(pair, reasons),
+        Type::Bool | Type::Number | Type::Provider(_) => plain(pair, reasons),
         Type::String => text(pair, reasons),
         Type::List(element) => list(pair, element, reasons),
         Type::Set(element) => set(pair, element, reasons),
@@ -192,6 +192,8 @@ impl Content {
             Type::Dynamic => true,
             Type::Bool => self == Content::Bool,
             Type::Number => self == Content::Number,
+            // No file and no object holds any.
+            Type::Provider(_) => false,
             Type::String => self == Content::Text,
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == Content::Items,
             Type::Map(_) | Type::Object(_) => self == Content::Fields,
@@ -201,7 +203,7 @@ impl Content {
 
 fn content(value: &Value) -> Option<Content> {
     Some(match value.open().1 {
-        Kind::Null(_) | Kind::Unknown(_) => return None,
+        Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => return None,
         Kind::Bool(_) => Content::Bool,
         Kind::Number(_) => Content::Number,
         Kind::String(_) => Content::Text,

@@ -134,6 +134,7 @@ fn write(value: &Value, out: &mut String) {
         Kind::Null(_) => write!(out, "null"),
         Kind::Unknown(u) => write!(out, "?{}", u.ty),
         Kind::Bool(b) => write!(out, "{b}"),
+        Kind::Provider(instance) => write!(out, "{instance}"),
         Kind::Number(n) => write!(out, "{n}"),
         Kind::String(s) => write!(out, "{s:?}"),
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {

@@ -1,5 +1,6 @@
 //! Single lines about plans and applies, most of which scripts match.
 
+use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 
 use super::super::events::{Counts, Hook};
@@ -74,6 +75,18 @@ pub fn started_line(hook: &Hook) -> String {
         _ => "Starting...",
     };
     format!("{}: {verb}{}", hook.address, with_id(hook))
+}
+
+/// What happens to an ephemeral object, in words that scripts know.
+pub fn ephemeral_words(step: EphemeralStep) -> &'static str {
+    match step {
+        EphemeralStep::OpenStarted => "Opening...",
+        EphemeralStep::OpenDone => "Open complete",
+        EphemeralStep::RenewStarted => "Renewing...",
+        EphemeralStep::RenewDone => "Renew complete",
+        EphemeralStep::CloseStarted => "Closing...",
+        EphemeralStep::CloseDone => "Close complete",
+    }
 }
 
 /// A provisioner begins.

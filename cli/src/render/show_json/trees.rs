@@ -24,6 +24,7 @@ pub fn known(value: &Value) -> Json {
         Kind::Bool(b) => (*b).into(),
         Kind::Number(n) => number(n),
         Kind::String(s) => s.as_str().into(),
+        Kind::Provider(instance) => instance.to_string().into(),
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().map(known).collect(),
         Kind::Map(f) | Kind::Object(f) => Json::Object(
             f.iter().filter(|(_, part)| part.is_known()).map(|(name, part)| (name.to_string(), known(part))).collect(),

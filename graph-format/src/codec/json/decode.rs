@@ -189,5 +189,6 @@ fn words(ty: &Type) -> &'static str {
         Type::Map(_) => "a map",
         Type::Tuple(_) => "a tuple",
         Type::Object(_) => "an object",
+        Type::Provider(_) => "nothing that can be written",
     }
 }

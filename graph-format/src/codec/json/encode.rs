@@ -113,6 +113,7 @@ impl Encoder {
             {
                 self.fields(f, Step::Attribute, |name| object.attributes.get(name))?;
             }
+            (Kind::Provider(_), _) => return Err(self.position.encode_error(EncodeProblem::Provider)),
             (_, Some(ty)) => return Err(self.position.wrong_type(ty, value)),
             (Kind::Unknown(_), None) => return Err(self.position.encode_error(EncodeProblem::Unknown)),
         }

@@ -88,6 +88,9 @@ impl Decoder<'_> {
             }
             Type::Tuple(types) => self.tuple(types),
             Type::Object(object) => self.object(object),
+            Type::Provider(_) => {
+                Err(self.position.decode_error(DecodeProblem::Required("nothing that can be written")))
+            }
         }
     }
 

@@ -64,6 +64,7 @@ impl Encoder {
             {
                 self.fields(f, Step::Attribute, |name| object.attributes.get(name))?;
             }
+            (Kind::Provider(_), _) => return Err(self.position.encode_error(EncodeProblem::Provider)),
             _ => return Err(self.position.wrong_type(ty, value)),
         }
         Ok(())

@@ -16,7 +16,7 @@ use crate::graph::{
 use crate::path::Path;
 
 pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> ExecutionGraph {
-    let Finish { operations, formulas, waiting, .. } = finish;
+    let Finish { operations, formulas, waiting, live, .. } = finish;
     let mut number: Vec<u32> = vec![0; operations.len()];
     for (place, id) in order.iter().enumerate() {
         number[*id as usize] = place as u32;
@@ -26,9 +26,11 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
         let set: BTreeSet<u32> = ids.iter().map(|w| waiter_number[*w as usize]).collect();
         set.into_iter().map(WaiterIndex).collect()
     };
-    let shards: BTreeSet<&Shard> = operations.iter().map(|d| &d.shard).collect();
+    let shards: BTreeSet<&Shard> = order.iter().map(|id| &operations[*id as usize].shard).collect();
     let shard_index: BTreeMap<Shard, u32> = shards.into_iter().cloned().zip(0..).collect();
-    let shard_of: Vec<u32> = operations.iter().map(|d| shard_index[&d.shard]).collect();
+    // What is not in the order is nowhere.
+    let shard_of: Vec<u32> =
+        operations.iter().map(|d| shard_index.get(&d.shard).copied().unwrap_or(u32::MAX)).collect();
 
     let mut parts: Vec<Part> = shard_index.keys().map(|s| Part::new(s.clone())).collect();
     let mut renamed = Renamed::default();
@@ -44,7 +46,8 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
         let Some((drafted, waits)) = slots[*id as usize].take() else { continue };
         let own = shard_of[*id as usize];
         let part = &mut parts[own as usize];
-        let source = Source { rows: &formulas.rows, number: &number, shard_of: &shard_of, own };
+        let here = live.in_shard(&part.shard);
+        let source = Source { rows: &formulas.rows, number: &number, shard_of: &shard_of, own, here };
         let operation = drafted.operation.map(&mut |o| OperationId(number[o.0 as usize]), &mut |row: u32| {
             part.take_formula(row, &source, &mut renamed)
         });
@@ -138,6 +141,8 @@ struct Source<'a> {
     number: &'a [u32],
     shard_of: &'a [u32],
     own: u32,
+    /// What stands in this shard for operations whose results are never stored.
+    here: Option<&'a FxHashMap<u32, u32>>,
 }
 
 /// A fragment while it is filled.
@@ -176,6 +181,9 @@ impl Part {
             let mut op = op.map(&mut |operand: &FormulaIndex| FormulaIndex(self.local[&operand.0]));
             renamed.rename(&mut op);
             if let FormulaOp::Result(operation, path) = &mut op {
+                if let Some(copy) = source.here.and_then(|here| here.get(&operation.0)) {
+                    *operation = OperationId(*copy);
+                }
                 let foreign = source.shard_of[operation.0 as usize] != source.own;
                 *operation = OperationId(source.number[operation.0 as usize]);
                 if foreign {

@@ -140,7 +140,9 @@ impl Interned {
     ///
     /// A row that may fail stays where it is if any of its users may do without it (the branch of a conditional,
     /// `try`, the body of a `for`): as an operation of its own, its error would surface.
-    pub(super) fn widen(&mut self, operations: &[Drafted]) -> Vec<Wide> {
+    ///
+    /// Rows that are `live` stay where they are: an operation's result would be stored.
+    pub(super) fn widen(&mut self, operations: &[Drafted], live: &[bool]) -> Vec<Wide> {
         let count = self.rows.len();
         let (owner, spared) = self.users(operations);
         let mut uses = vec![0u32; count];
@@ -163,6 +165,7 @@ impl Interned {
                 && uses[i] >= 2
                 && owner[i] == SEVERAL
                 && self.open[i].is_empty()
+                && !live[i]
                 && !(self.can_fail[i] && spared[i]);
             if !chosen {
                 continue;
@@ -177,6 +180,29 @@ impl Interned {
             self.rows.push(row);
         }
         wide
+    }
+
+    /// For each row, whether what it gives may come from what is never stored: an input, an ephemeral object, or a part
+    /// that is called ephemeral. Operations are drafted before what reads them, so their rows come first.
+    pub(super) fn live_rows(&self, operations: &[Drafted]) -> Vec<bool> {
+        let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            let mut found = match &row.op {
+                FormulaOp::Input(_) => true,
+                FormulaOp::Mark(_, marks) => marks.is_ephemeral(),
+                FormulaOp::Result(operation, _) => match operations.get(operation.0 as usize).map(|d| &d.operation) {
+                    Some(Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. }) => true,
+                    Some(Operation::Evaluate { formula, .. }) => live.get(*formula as usize).copied().unwrap_or(false),
+                    _ => false,
+                },
+                _ => false,
+            };
+            row.op.operands(&mut |operand: &FormulaIndex| {
+                found |= live.get(operand.0 as usize).copied().unwrap_or(false);
+            });
+            live.push(found);
+        }
+        live
     }
 
     /// For each row the operation that uses it, [`SEVERAL`] where there is more than one; and whether some user may

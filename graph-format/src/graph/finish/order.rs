@@ -26,7 +26,9 @@ struct Key {
 pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
     let operations = &finish.operations;
     let waiters = &finish.waiting.waiters;
-    let total = operations.len() + waiters.len();
+    // Behind the waiters, one node that comes after every operation but those that close something.
+    let barrier = (operations.len() + waiters.len()) as u32;
+    let total = operations.len() + waiters.len() + 1;
     let mut later: Vec<Vec<u32>> = vec![Vec::new(); total];
     let mut missing: Vec<u32> = vec![0; total];
     let waiter_node = |w: u32| operations.len() as u32 + w;
@@ -50,6 +52,11 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Fini
         if let Some(provider) = provider_used(finish, &drafted.operation) {
             closes.get(&provider).into_iter().flatten().for_each(|close| edge(id, *close));
         }
+        match &drafted.operation {
+            Operation::CloseProvider { .. } => {}
+            Operation::CloseEphemeral { .. } => edge(barrier, id),
+            _ => edge(id, barrier),
+        }
     }
     for (waiter, w) in waiters.iter().zip(0..) {
         waiter.operations.iter().for_each(|a| edge(*a, waiter_node(w)));
@@ -69,7 +76,7 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Fini
     let mut visited = 0;
     while let Some(Reverse((_, node))) = ready.pop() {
         visited += 1;
-        if (node as usize) < operations.len() {
+        if (node as usize) < operations.len() && !finish.live.is_gone(node) {
             order.push(node);
         }
         for next in &later[node as usize] {
@@ -95,7 +102,13 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Fini
 /// The `open_provider` that must not be closed before this operation is done.
 fn provider_used(finish: &Finish, operation: &Operation<u32>) -> Option<u32> {
     match operation {
-        Operation::FinalPlan { provider, .. } | Operation::ReadData { provider, .. } => Some(provider.0),
+        Operation::FinalPlan { provider, .. }
+        | Operation::ReadData { provider, .. }
+        | Operation::OpenEphemeral { provider, .. } => Some(provider.0),
+        Operation::CloseEphemeral { ephemeral } => match &finish.operations.get(ephemeral.0 as usize)?.operation {
+            Operation::OpenEphemeral { provider, .. } => Some(provider.0),
+            _ => None,
+        },
         Operation::Apply { plan, .. } => match &finish.operations.get(plan.0 as usize)?.operation {
             Operation::FinalPlan { provider, .. } => Some(provider.0),
             _ => None,
@@ -116,7 +129,9 @@ fn by_key(finish: &Finish) -> Vec<u32> {
     let contents = Contents::of(finish, &keys);
     by_key.sort_by(|a, b| {
         let names = keys[*a as usize].cmp(&keys[*b as usize]);
-        names.then_with(|| contents.operations[*a as usize].cmp(&contents.operations[*b as usize]))
+        let same = names.then_with(|| contents.operations[*a as usize].cmp(&contents.operations[*b as usize]));
+        // The same for several shards.
+        same.then_with(|| operations[*a as usize].shard.cmp(&operations[*b as usize].shard))
     });
     by_key
 }
@@ -132,8 +147,8 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
         _ => None,
     };
     let address = match operation {
-        Operation::CloseProvider { provider } => {
-            finish.operations.get(provider.0 as usize).map(|d| d.operation.address()).unwrap_or_default()
+        Operation::CloseProvider { provider: opened } | Operation::CloseEphemeral { ephemeral: opened } => {
+            finish.operations.get(opened.0 as usize).map(|d| d.operation.address()).unwrap_or_default()
         }
         other => other.address(),
     };

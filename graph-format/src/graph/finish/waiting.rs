@@ -88,6 +88,20 @@ impl Waiting {
         Ok(())
     }
 
+    /// What waits for the readers of an operation waits for those of its copies as well.
+    pub(super) fn copied(&mut self, copies: &FxHashMap<u32, Vec<u32>>) {
+        let mut more = Vec::new();
+        for (delete, reader) in &self.before_delete {
+            more.extend(copies.get(reader).into_iter().flatten().map(|copy| (*delete, *copy)));
+        }
+        self.before_delete.extend(more);
+        for group in &mut self.groups {
+            let copied: Vec<u32> =
+                group.readers.iter().filter_map(|reader| copies.get(reader)).flatten().copied().collect();
+            group.readers.extend(copied);
+        }
+    }
+
     /// What an origin comes to; shared nodes once.
     fn flatten(&mut self, origin: &Origin) -> Flat {
         let mut pending = vec![(origin.clone(), false)];
@@ -258,6 +272,7 @@ impl Waiting {
         for drafted in operations.iter() {
             drafted.operation.operands().iter().for_each(|o| uses[o.0 as usize] += 1);
         }
+        reads.iter().flatten().for_each(|read| uses[*read as usize] += 1);
         for (drafted, id) in operations.iter_mut().zip(0usize..) {
             if drafted.operation.is_tracked() || uses[id] < 2 {
                 continue;

@@ -1,6 +1,6 @@
 //! What can be checked of one fragment without the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Flaw, RowFacts, ascending, facts_of};
 use crate::address::ResourceInstance;
@@ -24,6 +24,8 @@ pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     for row in &fragment.rows {
         check_row(fragment, row, &facts, &mut flaws);
     }
+    check_providers(fragment, &mut flaws);
+    check_ephemerals(fragment, &mut flaws);
     check_foreign(fragment, &mut flaws);
     flaws
 }
@@ -101,15 +103,56 @@ fn check_row(fragment: &Fragment, row: &Row, facts: &[RowFacts], flaws: &mut Vec
         flaws.push(Flaw::Ephemeral(id.0));
     }
     check_operands(fragment, row, flaws);
-    // What uses a provider is in the shard that opens it, as operands are.
-    if let Operation::OpenProvider { instance, .. } = operation {
+}
+
+/// What uses a provider is in the shard that opens it, as operands are. Another provider than the shard's own is there
+/// for ephemeral objects only.
+fn check_providers(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
+    let mut used = BTreeSet::new();
+    let mut opening = BTreeSet::new();
+    for row in &fragment.rows {
+        match &row.operation {
+            Operation::FinalPlan { provider, .. } | Operation::ReadData { provider, .. } => {
+                used.insert(*provider);
+            }
+            Operation::OpenEphemeral { provider, .. } => {
+                opening.insert(*provider);
+            }
+            _ => {}
+        }
+    }
+    for row in &fragment.rows {
+        let Operation::OpenProvider { instance, .. } = &row.operation else { continue };
         let at_home_here = match &fragment.shard {
             Shard::Provider(here) => instance == here,
             Shard::Home => true,
             Shard::Unplaced => instance.source.is_builtin(),
         };
-        if !at_home_here {
-            flaws.push(Flaw::Shard(id.0));
+        if !at_home_here && (used.contains(&row.id) || !opening.contains(&row.id)) {
+            flaws.push(Flaw::Shard(row.id.0));
+        }
+    }
+}
+
+/// Each ephemeral object is closed once, after everything in the shard that may need it.
+fn check_ephemerals(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
+    let mut closed: BTreeMap<OperationId, Vec<OperationId>> = BTreeMap::new();
+    let mut last = None;
+    for row in &fragment.rows {
+        match &row.operation {
+            Operation::OpenEphemeral { .. } => drop(closed.entry(row.id).or_default()),
+            Operation::CloseEphemeral { ephemeral } => {
+                closed.entry(*ephemeral).or_default().push(row.id);
+                continue;
+            }
+            Operation::CloseProvider { .. } => continue,
+            _ => {}
+        }
+        last = Some(row.id);
+    }
+    for (opened, closes) in closed {
+        if !matches!(closes.as_slice(), [close] if Some(*close) > last) {
+            flaws.push(Flaw::NotClosedEphemeral(opened.0));
         }
     }
 }
@@ -128,9 +171,12 @@ fn check_operands(fragment: &Fragment, row: &Row, flaws: &mut Vec<Flaw>) {
         }
     };
     match &row.operation {
-        Operation::CloseProvider { provider } | Operation::ReadData { provider, .. } => {
+        Operation::CloseProvider { provider }
+        | Operation::ReadData { provider, .. }
+        | Operation::OpenEphemeral { provider, .. } => {
             expect(*provider, Opcode::OpenProvider, None);
         }
+        Operation::CloseEphemeral { ephemeral } => expect(*ephemeral, Opcode::OpenEphemeral, None),
         Operation::FinalPlan { address, provider, prior, desired, planned } => {
             expect(*provider, Opcode::OpenProvider, None);
             // A moved instance has its prior object under another address.

@@ -24,6 +24,7 @@ pub(super) fn check(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Fla
     }
     check_providers(rows, flaws);
     check_applied(rows, flaws);
+    check_shards(rows, flaws);
     check_outline(graph, rows, flaws);
     check_final_states(graph, rows, flaws);
 }
@@ -68,10 +69,15 @@ fn check_results(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>)
                     | Operation::Apply { .. }
                     | Operation::ReadData { .. }
                     | Operation::Output { .. }
+                    | Operation::OpenEphemeral { .. }
+                    | Operation::EvaluateLive { .. }
             )
         )
     };
     for fragment in &graph.fragments {
+        let live = |id: OperationId| operation(rows, id).is_some_and(Operation::is_live);
+        let carried = fragment.foreign.iter().filter(|foreign| live(foreign.operation));
+        flaws.extend(carried.map(|foreign| Flaw::LiveElsewhere(foreign.operation.0)));
         for row in &fragment.formulas.rows {
             if let FormulaOp::Result(id, _) = &row.op
                 && !has_result(*id)
@@ -100,7 +106,13 @@ fn check_providers(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
                 opened.entry(*provider).or_default().closed.push(row.id);
                 continue;
             }
-            Operation::FinalPlan { provider, .. } | Operation::ReadData { provider, .. } => *provider,
+            Operation::FinalPlan { provider, .. }
+            | Operation::ReadData { provider, .. }
+            | Operation::OpenEphemeral { provider, .. } => *provider,
+            Operation::CloseEphemeral { ephemeral } => match operation(rows, *ephemeral) {
+                Some(Operation::OpenEphemeral { provider, .. }) => *provider,
+                _ => continue,
+            },
             Operation::Apply { plan, .. } => match operation(rows, *plan) {
                 Some(Operation::FinalPlan { provider, .. }) => *provider,
                 _ => continue,
@@ -113,6 +125,25 @@ fn check_providers(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
         let sound = matches!(closed.as_slice(), [close] if last_use.is_none_or(|last| last < *close));
         if !sound {
             flaws.push(Flaw::NotClosed(id.0));
+        }
+    }
+}
+
+/// Each ephemeral object says in how many shards it is.
+fn check_shards(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
+    let mut found: BTreeMap<&ResourceInstance, BTreeSet<usize>> = BTreeMap::new();
+    let opened = || {
+        rows.iter().filter_map(|(row, shard)| match &row.operation {
+            Operation::OpenEphemeral { address, shards, .. } => Some((row.id, address, *shards, *shard)),
+            _ => None,
+        })
+    };
+    for (_, address, _, shard) in opened() {
+        found.entry(address).or_default().insert(shard);
+    }
+    for (id, address, shards, _) in opened() {
+        if found.get(address).map(BTreeSet::len) != usize::try_from(shards).ok() {
+            flaws.push(Flaw::NotClosedEphemeral(id.0));
         }
     }
 }

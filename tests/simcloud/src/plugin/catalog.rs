@@ -230,6 +230,14 @@ pub const REGION_ATTRIBUTES: &[Attribute] = &[
     Attribute::new("endpoint", Type::Text, Mode::Computed, "The URL of its part of the cloud."),
 ];
 
+/// What a module may tell the provider of itself (`provider_meta`).
+pub const META: &[Attribute] = &[Attribute::new(
+    "announce",
+    Type::Text,
+    Mode::Optional,
+    "Every call about an object of the module warns that it was made for this.",
+)];
+
 impl Resource {
     /// The type of that name.
     pub fn named(name: &str) -> Option<&'static Resource> {

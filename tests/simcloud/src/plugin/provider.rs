@@ -6,9 +6,10 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
+use weft_proto::tfplugin6::diagnostic::Severity;
 use weft_proto::tfplugin6::provider_server::Provider;
 use weft_proto::tfplugin6::{
-    DynamicValue, ServerCapabilities, apply_resource_change, call_function, close_ephemeral_resource,
+    Diagnostic, DynamicValue, ServerCapabilities, apply_resource_change, call_function, close_ephemeral_resource,
     configure_provider, generate_resource_config, get_functions, get_metadata, get_provider_schema,
     get_resource_identity_schemas, import_resource_state, move_resource_state, open_ephemeral_resource,
     plan_resource_change, read_data_source, read_resource, renew_ephemeral_resource, stop_provider,
@@ -18,7 +19,7 @@ use weft_proto::tfplugin6::{
 
 use super::api::Api;
 use super::backend::Backend;
-use super::catalog::{PROVIDER, REGION, REGION_ATTRIBUTES, REGION_DATA, RESOURCES, Resource};
+use super::catalog::{META, PROVIDER, REGION, REGION_ATTRIBUTES, REGION_DATA, RESOURCES, Resource};
 use super::check::{check, check_resource};
 use super::plan::{Outlook, plan_create, plan_update, upgrade};
 use super::problem::{At, Problem, attribute_path};
@@ -225,6 +226,18 @@ fn capabilities() -> Option<ServerCapabilities> {
     Some(ServerCapabilities { get_provider_schema_optional: true, ..Default::default() })
 }
 
+/// A warning that a call was made for what the module announces.
+fn announced(meta: Option<&DynamicValue>, call: &str) -> Vec<Diagnostic> {
+    let meta = read(meta, META).ok().flatten().unwrap_or_default();
+    let name = meta.get("announce").and_then(Value::as_text);
+    let warning = |name: &str| Diagnostic {
+        severity: Severity::Warning as i32,
+        summary: format!("{call} for {name}"),
+        ..Default::default()
+    };
+    name.map(warning).into_iter().collect()
+}
+
 fn absent<T>(what: &str) -> Answer<T> {
     Err(Status::unimplemented(format!("this provider has no {what}")))
 }
@@ -249,6 +262,7 @@ impl Provider for CloudProvider {
         let region = schema(0, REGION_ATTRIBUTES, "A region of the cloud.".to_owned());
         Ok(Response::new(get_provider_schema::Response {
             provider: Some(schema(0, PROVIDER, "A simulated cloud.".to_owned())),
+            provider_meta: Some(schema(0, META, "What a module says of itself.".to_owned())),
             resource_schemas: RESOURCES.iter().map(resource).collect(),
             data_source_schemas: [(REGION_DATA.to_owned(), region)].into_iter().collect(),
             server_capabilities: capabilities(),
@@ -365,9 +379,10 @@ impl Provider for CloudProvider {
     async fn read_resource(&self, request: Request<read_resource::Request>) -> Answer<read_resource::Response> {
         let request = request.into_inner();
         let outcome = self.read(&request).await;
+        let diagnostics = announced(request.provider_meta.as_ref(), "read");
         let private = request.private;
         Ok(Response::new(match outcome {
-            Ok(state) => read_resource::Response { new_state: Some(state), private, ..Default::default() },
+            Ok(state) => read_resource::Response { new_state: Some(state), private, diagnostics, ..Default::default() },
             Err(problem) => read_resource::Response {
                 new_state: request.current_state,
                 private,
@@ -382,10 +397,12 @@ impl Provider for CloudProvider {
         request: Request<plan_resource_change::Request>,
     ) -> Answer<plan_resource_change::Response> {
         let planned = self.plan(request.get_ref());
-        Ok(Response::new(planned.unwrap_or_else(|problem| plan_resource_change::Response {
+        let mut response = planned.unwrap_or_else(|problem| plan_resource_change::Response {
             diagnostics: vec![problem.to_diagnostic()],
             ..Default::default()
-        })))
+        });
+        response.diagnostics.extend(announced(request.get_ref().provider_meta.as_ref(), "plan"));
+        Ok(Response::new(response))
     }
 
     async fn apply_resource_change(
@@ -393,6 +410,7 @@ impl Provider for CloudProvider {
         request: Request<apply_resource_change::Request>,
     ) -> Answer<apply_resource_change::Response> {
         let request = request.into_inner();
+        let said = announced(request.provider_meta.as_ref(), "apply");
         let (state, problem) = match self.apply(&request).await {
             Ok((object, problem)) => (Some(write(object.as_ref())), problem),
             // The values could not be read: the object is what it was.
@@ -400,7 +418,7 @@ impl Provider for CloudProvider {
         };
         Ok(Response::new(apply_resource_change::Response {
             new_state: state,
-            diagnostics: problem.iter().map(Problem::to_diagnostic).collect(),
+            diagnostics: problem.iter().map(Problem::to_diagnostic).chain(said).collect(),
             ..Default::default()
         }))
     }
@@ -444,7 +462,11 @@ impl Provider for CloudProvider {
         request: Request<read_data_source::Request>,
     ) -> Answer<read_data_source::Response> {
         Ok(Response::new(match self.data(request.get_ref()).await {
-            Ok(state) => read_data_source::Response { state: Some(state), ..Default::default() },
+            Ok(state) => read_data_source::Response {
+                state: Some(state),
+                diagnostics: announced(request.get_ref().provider_meta.as_ref(), "data"),
+                ..Default::default()
+            },
             Err(problem) => {
                 read_data_source::Response { diagnostics: vec![problem.to_diagnostic()], ..Default::default() }
             }

@@ -8,12 +8,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
-use weft_providers::cli_config::{CliConfig, Environment};
-use weft_providers::install::{InstallEvent, Installation, Installer, LockMode, LockOutcome, settle};
 use weft_providers::lock_file::{FILE_NAME, LockFile};
 use weft_providers::packages::{self, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
 use weft_providers::source;
+use weft_registry::cli_config::{CliConfig, Environment};
+use weft_registry::install::{Installation, Installer};
+use weft_registry::install_event::InstallEvent;
+use weft_registry::settle::{LockMode, LockOutcome, settle};
 use zip::write::SimpleFileOptions;
 
 const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n\
@@ -66,7 +68,11 @@ impl Workshop {
         let (lock, diagnostics) = LockFile::load(&self.lock_path());
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let mut events = Vec::new();
-        let installation = installer.install(&requirements(wanted), &lock, upgrade, &mut |event| events.push(event));
+        let wanted = requirements(wanted);
+        let mut tell = |event| events.push(event);
+        let installing = installer.install(&wanted, &lock, upgrade, &mut tell);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let installation = runtime.block_on(installing);
         (installation, events)
     }
 
@@ -285,14 +291,10 @@ fn several_directories_and_none() {
         elsewhere.path("empty").display()
     );
     assert_eq!(failed[0].detail, expected);
-    // Nothing configured: the local directories, and a registry that cannot be asked yet.
+    // Nothing configured: the local directories, and a registry that does not exist.
     elsewhere.config = CliConfig::default();
     let failed = elsewhere.init(&[], &wanted, false, LockMode::Update).unwrap_err();
-    assert!(
-        failed[0].detail.contains("would have to be downloaded from the registry weft.test"),
-        "{}",
-        failed[0].detail
-    );
+    assert!(failed[0].detail.contains("could not connect to weft.test"), "{}", failed[0].detail);
     let implied = elsewhere.path("terraform.d/plugins");
     fs::create_dir_all(implied.parent().unwrap()).unwrap();
     fs::rename(elsewhere.path("second"), implied).unwrap();
@@ -323,7 +325,7 @@ fn built_in_providers_and_overrides_need_no_package() {
     let wanted = [("terraform.io/builtin/terraform", ""), (CRANE, "9.9.9")];
     assert_eq!(shop.init(&[], &wanted, false, LockMode::Update), Ok(LockOutcome::Unchanged));
     assert!(shop.check(&wanted).is_empty());
-    assert!(weft_providers::install::override_warning(&shop.config.dev_overrides).is_some());
+    assert!(weft_registry::settle::override_warning(&shop.config.dev_overrides).is_some());
     for (address, constraints) in [("terraform.io/builtin/terraform", "1.0.0"), ("terraform.io/builtin/other", "")] {
         let failed = shop.init(&[], &[(address, constraints)], false, LockMode::Update).unwrap_err();
         assert_eq!(summaries(&failed), ["Invalid dependency on built-in provider"]);

@@ -1,0 +1,58 @@
+//! `weft explain`: what the code of a problem means.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::explain;
+use weft_graph_format::nearest::nearest;
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+
+/// The command.
+pub const EXPLAIN: Command = Command {
+    words: &["explain"],
+    alias: None,
+    operands: "[CODE]",
+    about: "Explain a code that stands behind a problem, such as W0101; list all without one",
+    main: false,
+    flags: &[command::VIEW],
+    mixed: true,
+    on_mistake: OnMistake::Hint,
+    events: false,
+    run,
+};
+
+fn run(invocation: &Invocation<'_>) -> Exit {
+    let view = &invocation.view;
+    let given = match invocation.arguments.positionals.as_slice() {
+        [] => {
+            for entry in explain::all() {
+                view.line(&format!("{}  {}", entry.code, entry.summary));
+            }
+            return Exit::DONE;
+        }
+        [code] => code,
+        _ => {
+            let detail = "Expected one code, such as W0101, or none for a list of all.";
+            return invocation.mistake(&Diagnostic::error("Too many command line arguments", detail));
+        }
+    };
+    match explain::explanation(&given.to_uppercase()) {
+        Some(entry) => {
+            let style = view.style();
+            let title = style.bold(&format!("{}: {}", entry.code, entry.summary));
+            let text = style.wrapped(&entry.text);
+            let example: String = entry.example.lines().map(|line| format!("    {line}\n")).collect();
+            view.line(&format!("{title}\n\n{text}\n\n{}", example.trim_end()));
+            Exit::DONE
+        }
+        None => invocation.fail(&[unknown(given)]),
+    }
+}
+
+/// There is no such code: the nearest one, or the one of a summary that was given in its place.
+fn unknown(given: &str) -> Diagnostic {
+    let near = explain::code_of(given).or_else(|| nearest(given, explain::all().iter().map(|entry| entry.code)));
+    let hint = near.map(|code| format!(" Did you mean {code}?")).unwrap_or_default();
+    let detail = format!("There is no code {given:?}.{hint} All of them: weft explain");
+    Diagnostic::error("Unknown code", detail)
+}

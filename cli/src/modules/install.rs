@@ -1,0 +1,431 @@
+//! Installing modules, while the configuration that calls them is read: each is fetched before what it calls can be
+//! known.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::runtime::Runtime;
+use weft_evaluator::config::{ModulePlaces, ModuleRequest};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::module_source::{ModuleSource, RegistryModule, RemoteModule, clean, join};
+use weft_graph_format::source::SourceRange;
+use weft_providers::version::Version;
+use weft_registry::Network;
+use weft_registry::modules::{ModuleConstraints, ModuleFetcher, RegistryError, expand, shown};
+
+use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
+use crate::context::Context;
+
+/// Most links that a path leads through; the operating system allows no more either.
+const MOST_LINKS: usize = 40;
+/// How long a fetch that was given up may hold up the end of the process.
+const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// Installs modules as they are asked for.
+pub struct ModuleInstaller<'a> {
+    context: &'a Context,
+    /// All modules anew.
+    upgrade: bool,
+    /// Tells people what is done.
+    report: &'a dyn Fn(&str),
+    /// What is installed so far.
+    pub manifest: ModuleManifest,
+    /// Whether something could not be installed.
+    pub failed: bool,
+    fetching: Option<Fetching>,
+}
+
+/// What fetching needs; there once something is fetched.
+struct Fetching {
+    /// There until it is dropped.
+    runtime: Option<Runtime>,
+    fetcher: ModuleFetcher,
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(SHUTDOWN);
+        }
+    }
+}
+
+/// A module that is wanted, for who only fetches it.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    key: &'a str,
+    /// Name, file and line of the call, for texts.
+    called: &'a str,
+    /// Header of the call.
+    range: Option<&'a SourceRange>,
+}
+
+/// A module that was fetched.
+struct Fetched {
+    dir: String,
+    version: Option<Version>,
+}
+
+impl<'a> ModuleInstaller<'a> {
+    /// Installs beside what is installed already.
+    ///
+    /// # Errors
+    /// When the list of installed modules cannot be read.
+    pub fn new(
+        context: &'a Context,
+        upgrade: bool,
+        report: &'a dyn Fn(&str),
+    ) -> Result<ModuleInstaller<'a>, Diagnostic> {
+        let mut manifest = ModuleManifest::read(&context.data_directory)?;
+        let (key, source, version) = (String::new(), String::new(), String::new());
+        manifest.records.insert(String::new(), ModuleRecord { key, source, version, dir: ".".to_owned() });
+        Ok(ModuleInstaller { context, upgrade, report, manifest, failed: false, fetching: None })
+    }
+
+    /// Fetches a module into a folder that is not there yet, and tells where in it the module is.
+    ///
+    /// # Errors
+    /// Why it cannot be fetched.
+    pub fn fetch_alone(&mut self, source: &ModuleSource, to: &str) -> Result<String, Vec<Diagnostic>> {
+        let wanted = Wanted { key: "", called: "of -from-module", range: None };
+        let mut problems = Vec::new();
+        let fetched = match source {
+            ModuleSource::Registry(module) => {
+                self.registry(module, &ModuleConstraints::any(), wanted, to, &mut problems)
+            }
+            ModuleSource::Remote(module) => self.remote(module, wanted, to, &mut problems),
+            ModuleSource::Local(path) => return Ok(path.clone()),
+        };
+        fetched.map(|fetched| fetched.dir).ok_or(problems)
+    }
+
+    fn fetching(&mut self) -> Result<&mut Fetching, Vec<Diagnostic>> {
+        if self.fetching.is_none() {
+            let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+            let environment = weft_registry::Environment::of_process(directory);
+            let (config, said) = weft_registry::CliConfig::load(&environment);
+            if has_errors(&said) {
+                return Err(said);
+            }
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+                vec![Diagnostic::error("Cannot start", format!("The operating system gives no runtime: {error}."))]
+            })?;
+            let fetcher = ModuleFetcher::new(&Network::new(&config, &environment));
+            self.fetching = Some(Fetching { runtime: Some(runtime), fetcher });
+        }
+        self.fetching.as_mut().ok_or_else(Vec::new)
+    }
+
+    /// Runs something that fetches.
+    fn run<T>(&mut self, problems: &mut Vec<Diagnostic>, task: impl AsyncFnOnce(&mut ModuleFetcher) -> T) -> Option<T> {
+        match self.fetching() {
+            Ok(Fetching { runtime: Some(runtime), fetcher }) => Some(runtime.block_on(task(fetcher))),
+            Ok(_) => None,
+            Err(said) => {
+                problems.extend(said);
+                None
+            }
+        }
+    }
+
+    /// Fetches a module that is named by where it is.
+    fn remote(
+        &mut self,
+        module: &RemoteModule,
+        wanted: Wanted<'_>,
+        to: &str,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Fetched> {
+        let package = &module.package;
+        if !wanted.key.is_empty() {
+            (self.report)(&format!("Downloading {} for {}...", shown(package), wanted.key));
+        }
+        let fetched = self.run(problems, async |fetcher| fetcher.fetch(package, Path::new(to)).await)?;
+        if let Err(error) = fetched {
+            let from = shown(package);
+            let detail = format!("The module {} cannot be fetched from {from}: {error}.", wanted.called);
+            problems.push(wanted.error("Failed to download module", detail));
+            return None;
+        }
+        inside(to, &module.subdir, wanted, problems).map(|dir| Fetched { dir, version: None })
+    }
+
+    /// Fetches the newest version of a module that is meant.
+    fn registry(
+        &mut self,
+        module: &RegistryModule,
+        constraints: &ModuleConstraints,
+        wanted: Wanted<'_>,
+        to: &str,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Fetched> {
+        let (called, host) = (wanted.called, &module.host);
+        let listed = match self.run(problems, async |fetcher| fetcher.versions(module).await)? {
+            Ok(listed) => listed,
+            Err(error) => {
+                let (summary, detail) = match error {
+                    RegistryError::NotFound => (
+                        "Module not found",
+                        format!("The registry at {host} does not know the module {} {called}.", module.path()),
+                    ),
+                    RegistryError::NoModule => (
+                        "Invalid response from remote module registry",
+                        format!("{host} was asked for the versions of the module {called}: {error}."),
+                    ),
+                    error => (
+                        "Error accessing remote module registry",
+                        format!("{host} does not tell the versions of the module {called}: {error}."),
+                    ),
+                };
+                problems.push(wanted.error(summary, detail));
+                return None;
+            }
+        };
+        for text in &listed.unreadable {
+            let detail = format!("{host} lists a version {text:?} of the module {called}, which is none.");
+            let warning = Diagnostic::warning("Invalid response from remote module registry", detail);
+            problems.push(wanted.at(warning));
+        }
+        let (matching, newest) = constraints.select(&listed.versions);
+        let Some(newest) = newest else {
+            let detail = format!("{host} has no version of the module {module} {called}.");
+            problems.push(wanted.error("Module has no versions", detail));
+            return None;
+        };
+        let Some(version) = matching.cloned() else {
+            let detail = format!(
+                "No version of the module {module} {called} satisfies {constraints}. The newest there is, is {newest}."
+            );
+            problems.push(wanted.error("Unresolvable module version constraint", detail));
+            return None;
+        };
+        if !wanted.key.is_empty() {
+            (self.report)(&format!("Downloading {} {version} for {}...", module.package(), wanted.key));
+        }
+        let location = match self.run(problems, async |fetcher| fetcher.location(module, &version).await)? {
+            Ok(location) => location,
+            Err(error) => {
+                let detail = format!("{host} does not tell where version {version} of {module} is: {error}.");
+                problems.push(Diagnostic::error("Error accessing remote module registry", detail));
+                return None;
+            }
+        };
+        let fetched =
+            self.run(problems, async |fetcher| fetcher.fetch_location(module, &location, Path::new(to)).await)?;
+        if let Err(error) = fetched {
+            let detail = format!("Version {version} of the module {called} cannot be fetched: {error}.");
+            problems.push(wanted.error("Failed to download module", detail));
+            return None;
+        }
+        let dir = inside(to, location.subdir(), wanted, problems)?;
+        Some(Fetched { dir, version: Some(version) })
+    }
+
+    /// Takes note of a local module.
+    fn local(&mut self, request: &ModuleRequest<'_>, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Fetched> {
+        if let Some((text, _)) = &request.version {
+            let detail = format!(
+                "The module {:?} is a local directory, which has no versions, so {text:?} can be asked of none.",
+                request.name()
+            );
+            problems.push(Diagnostic::error("Invalid version constraint", detail).at(request.call_range.clone()));
+        }
+        let written = join(request.caller_dir, path);
+        let dir = match without_links(&written) {
+            Ok(dir) if Path::new(&dir).is_dir() => dir,
+            found => {
+                if let Some(problem) = self.escape(request) {
+                    problems.push(problem);
+                    return None;
+                }
+                let why = found.err().map_or_else(|| "it is no directory".to_owned(), |error| error.to_string());
+                problems.push(Diagnostic::error(
+                    "Unreadable module directory",
+                    format!(
+                        "The directory {written} of the module {:?}, which is called at {}, cannot be read: {why}.",
+                        request.name(),
+                        request.place()
+                    ),
+                ));
+                self.note(request, String::new(), None);
+                return None;
+            }
+        };
+        Some(Fetched { dir, version: None })
+    }
+
+    /// That a local path leads out of the package that its caller came in, if it does.
+    fn escape(&self, request: &ModuleRequest<'_>) -> Option<Diagnostic> {
+        let mut steps = vec![request.source.to_string()];
+        let (_, mut caller) = request.path.0.split_last()?;
+        let package = loop {
+            // The root module is in no package.
+            let (_, above) = caller.split_last()?;
+            let record = self.manifest.records.get(&caller.join("."))?;
+            let source = ModuleSource::parse(&record.source).ok()?;
+            if source.as_local().is_none() {
+                break source;
+            }
+            steps.push(record.source.clone());
+            caller = above;
+        };
+        let mut at = package.subdir().to_owned();
+        for step in steps.iter().rev() {
+            at = clean(&format!("./{at}/{step}"));
+            if at == ".." || at.starts_with("../") {
+                let detail = format!(
+                    "The source of {} leads out of {}, the package that the module which calls it came in. Paths must \
+                     stay within the package.",
+                    request.path,
+                    shown(&package.package())
+                );
+                return Some(Diagnostic::error("Local module path escapes module package", detail));
+            }
+        }
+        None
+    }
+
+    fn note(&mut self, request: &ModuleRequest<'_>, dir: String, version: Option<&Version>) {
+        let (key, source) = (request.key(), request.source.to_string());
+        let version = version.map(ToString::to_string).unwrap_or_default();
+        self.manifest.records.insert(key.clone(), ModuleRecord { key, source, version, dir });
+    }
+
+    fn install(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let constraints = constraints(request, problems)?;
+        let (key, source) = (request.key(), request.source.to_string());
+        let stays = !self.upgrade
+            && self.manifest.records.get(&key).is_some_and(|record| {
+                record.source == source && record.version().is_none_or(|version| constraints.allow(&version))
+            });
+        let folder: PathBuf = self.context.data_directory.join(FOLDER).join(&key);
+        if !stays {
+            self.manifest.forget(&key);
+            match remove(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    problems.push(Diagnostic::error(
+                        "Failed to remove local module cache",
+                        format!("To install the module {key} anew, {} must go: {error}.", folder.display()),
+                    ));
+                    return None;
+                }
+                _ => {}
+            }
+        } else if let Some(record) = self.manifest.records.get(&key) {
+            if Path::new(&record.dir).is_dir() {
+                return Some(record.dir.clone());
+            }
+            let _ = remove(&folder);
+        }
+        let called = format!("{:?} ({})", request.name(), request.place());
+        let wanted = Wanted { key: &key, called: &called, range: Some(request.call_range) };
+        let to = folder.to_string_lossy();
+        let fetched = match request.source {
+            ModuleSource::Local(path) => self.local(request, path, problems)?,
+            ModuleSource::Remote(module) => self.remote(module, wanted, &to, problems)?,
+            ModuleSource::Registry(module) => self.registry(module, &constraints, wanted, &to, problems)?,
+        };
+        (self.report)(&format!("- {key} in {}", fetched.dir));
+        self.note(request, fetched.dir.clone(), fetched.version.as_ref());
+        Some(fetched.dir)
+    }
+}
+
+impl ModulePlaces for ModuleInstaller<'_> {
+    fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let before = problems.len();
+        let found = self.install(request, problems);
+        self.failed |= has_errors(&problems[before..]);
+        found
+    }
+}
+
+impl Wanted<'_> {
+    fn error(&self, summary: &str, detail: String) -> Diagnostic {
+        self.at(Diagnostic::error(summary, detail))
+    }
+
+    fn at(&self, problem: Diagnostic) -> Diagnostic {
+        match self.range {
+            Some(range) => problem.at(range.clone()),
+            None => problem,
+        }
+    }
+}
+
+/// The folder of a package in which the module is.
+fn inside(package: &str, subdir: &str, wanted: Wanted<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+    let found = match expand(Path::new(package), subdir) {
+        Ok(found) => found,
+        Err(error) => {
+            let detail = format!("The module {}: {error}.", wanted.called);
+            problems.push(wanted.error("Failed to expand subdir globs", detail));
+            return None;
+        }
+    };
+    if found.is_dir() {
+        return Some(found.to_string_lossy().into_owned());
+    }
+    problems.push(if subdir.is_empty() {
+        let detail = format!("What was fetched for the module {} is no directory.", wanted.called);
+        wanted.error("Unreadable module directory", detail)
+    } else {
+        let detail = format!("What was fetched for the module {} has no directory {subdir:?}.", wanted.called);
+        wanted.error("Module subdirectory not found", detail)
+    });
+    None
+}
+
+/// Removes a folder with everything in it, or a link.
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+/// A path in which no part is a link; relative as long as no link leads to an absolute one.
+fn without_links(path: &str) -> io::Result<String> {
+    let mut done = if path.starts_with('/') { "/".to_owned() } else { String::new() };
+    let mut pending: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+    let mut links = 0;
+    while let Some(part) = pending.pop() {
+        if part.is_empty() || part == "." {
+            continue;
+        }
+        let next = join(&done, &part);
+        if part == ".." || !fs::symlink_metadata(&next)?.is_symlink() {
+            done = next;
+            continue;
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(io::Error::other("too many links lead to it"));
+        }
+        let target = fs::read_link(&next)?.to_string_lossy().into_owned();
+        if target.starts_with('/') {
+            done = "/".to_owned();
+        }
+        pending.extend(target.split('/').rev().map(str::to_owned));
+    }
+    Ok(if done.is_empty() { ".".to_owned() } else { done })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(dir.path()).unwrap().to_string_lossy().into_owned();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        std::os::unix::fs::symlink("a", dir.path().join("l")).unwrap();
+        std::os::unix::fs::symlink("../l/b", dir.path().join("a/m")).unwrap();
+        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
+        let real = |path: &str| without_links(&format!("{top}/{path}"));
+        assert_eq!(real("a/b").unwrap(), format!("{top}/a/b"));
+        assert_eq!(real("l/b").unwrap(), format!("{top}/a/b"));
+        assert_eq!(real("l/m").unwrap(), format!("{top}/a/b"));
+        assert!(real("gone").is_err() && real("loop").is_err());
+        assert_eq!(without_links(".").unwrap(), ".");
+    }
+}

@@ -1,0 +1,72 @@
+//! Experiments: constructs that OpenTofu does not have, in the modules that ask for them.
+
+use smol_str::SmolStr;
+use weft_syntax::Expression;
+
+use super::compile::Compiling;
+use super::content::{FoundBlock, did_you_mean};
+
+/// What a module asks for by `language { experiments = [...] }`. Each module asks for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Experiments {
+    /// `provider_iteration`: `for_each` of providers from any value that is known when planning, provider blocks in
+    /// modules that are called with `count`, `for_each`, `enabled` or `depends_on`, and configurations with `for_each`
+    /// that are passed as a whole.
+    pub provider_iteration: bool,
+    /// `provider_values`: references to providers as values.
+    pub provider_values: bool,
+}
+
+const PROVIDER_ITERATION: &str = "provider_iteration";
+const PROVIDER_VALUES: &str = "provider_values";
+
+impl Compiling<'_> {
+    /// Takes note of the experiments that `language` blocks name. Other blocks mean something else with them, so this
+    /// comes before all else.
+    pub(super) fn note_experiments(&mut self, blocks: &[FoundBlock]) {
+        for block in blocks.iter().filter(|block| block.block_type == "language") {
+            let Some(found) = block.tree.argument(block.body, "experiments") else { continue };
+            for name in names(&block.tree.expression(found.expression)) {
+                match name.as_str() {
+                    PROVIDER_ITERATION => self.module.experiments.provider_iteration = true,
+                    PROVIDER_VALUES => self.module.experiments.provider_values = true,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Reports entries of an `experiments` argument that are the name of none.
+    pub(super) fn check_experiments(&mut self, expression: &Expression) {
+        let Some(items) = expression.as_list() else {
+            self.error(
+                "Invalid expression",
+                "Experiments are a list of names, such as [provider_values].",
+                &expression.range(),
+            );
+            return;
+        };
+        const KNOWN: [&str; 2] = [PROVIDER_ITERATION, PROVIDER_VALUES];
+        for item in &items {
+            match item.as_keyword() {
+                Some(name) if KNOWN.contains(&name) => {}
+                Some(name) => {
+                    let hint = did_you_mean(name, KNOWN);
+                    let all = KNOWN.join(", ");
+                    let detail = format!("There is no experiment {name:?} of the language; there are {all}.{hint}");
+                    self.error("Unknown experiment keyword", detail, &item.range());
+                }
+                None => {
+                    let detail = format!("An experiment is named without quotes: {}.", KNOWN.join(", "));
+                    self.error("Invalid experiment keyword", detail, &item.range());
+                }
+            }
+        }
+    }
+}
+
+/// The names in a list; what is none is left out.
+fn names(expression: &Expression) -> Vec<SmolStr> {
+    let items = expression.as_list().unwrap_or_default();
+    items.iter().filter_map(|item| item.as_keyword().map(SmolStr::new)).collect()
+}

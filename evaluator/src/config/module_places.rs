@@ -1,0 +1,84 @@
+//! Where called modules are: who reads a tree of modules asks for each call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::address::Module;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::module_source::{ModuleSource, join};
+use weft_graph_format::source::SourceRange;
+
+/// Where the modules of calls that are not local directories were installed: directory by the path of the call.
+pub type Installed = BTreeMap<Module, PathBuf>;
+
+/// A call whose module is looked for.
+#[derive(Debug)]
+pub struct ModuleRequest<'a> {
+    /// The called module.
+    pub path: &'a Module,
+    /// The caller's directory, relative to that of the root module, or absolute.
+    pub caller_dir: &'a str,
+    /// `source`
+    pub source: &'a ModuleSource,
+    /// `version` and where it stands; not read yet.
+    pub version: Option<(&'a str, SourceRange)>,
+    /// Header of the block.
+    pub call_range: &'a SourceRange,
+    /// Where `source` stands.
+    pub source_range: SourceRange,
+}
+
+impl ModuleRequest<'_> {
+    /// The names of the calls on the way to the module, with dots: what it is called in the list of installed modules.
+    pub fn key(&self) -> String {
+        self.path.0.join(".")
+    }
+
+    /// The name of the call.
+    pub fn name(&self) -> &str {
+        self.path.0.last().map_or("", |name| name.as_str())
+    }
+
+    /// The file and line of the call, for texts.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.call_range.file, self.call_range.start.line)
+    }
+}
+
+/// Who knows where modules are.
+pub trait ModulePlaces {
+    /// The directory of a called module, relative to that of the root module, or absolute. None where there is nothing
+    /// to be read; then why is among the problems.
+    fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
+}
+
+/// Local modules where they are, others where they were installed.
+pub(super) struct AsWritten<'a> {
+    pub(super) root: &'a Path,
+    pub(super) installed: &'a Installed,
+}
+
+impl ModulePlaces for AsWritten<'_> {
+    fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let dir = match request.source {
+            ModuleSource::Local(path) => Some(join(request.caller_dir, path)),
+            _ => self.installed.get(request.path).map(|dir| dir.to_string_lossy().into_owned()),
+        };
+        match dir {
+            Some(dir) if self.root.join(&dir).is_dir() => Some(dir),
+            Some(dir) => {
+                problems.push(not_installed(format!("The directory {dir:?} of this module is not there."), request));
+                None
+            }
+            None => {
+                let detail = format!("This module comes from {}, and it was not fetched yet.", request.source);
+                problems.push(not_installed(detail, request));
+                None
+            }
+        }
+    }
+}
+
+fn not_installed(detail: String, request: &ModuleRequest<'_>) -> Diagnostic {
+    Diagnostic::error("Module not installed", detail).at(request.call_range.clone())
+}

@@ -1,0 +1,86 @@
+//! Whether the steps behind a resource's name lead somewhere by its schema, whatever its values are.
+//!
+//! Blocks are looked at by how they are nested; behind an attribute the rest is tried on an unknown value of its type.
+
+use weft_expressions::access;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::nearest::did_you_mean;
+use weft_graph_format::path::Step;
+use weft_graph_format::schema::{Block, NestedBlock, Nesting};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
+
+/// A step and where it stands.
+pub(crate) type Placed = (Step, SourceRange);
+
+/// What is wrong with steps into an object of this schema: the first thing that is.
+pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic> {
+    let ((step, at), rest) = steps.split_first()?;
+    let name = match step {
+        Step::Attribute(name) => name,
+        Step::Key(key) if weft_syntax::is_identifier(key) => {
+            let detail = format!("An object has attributes, not elements. Did you mean .{key}?");
+            return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
+        }
+        Step::Key(_) | Step::Index(_) => {
+            let detail = "An object has attributes, not elements: a dot and a name follow.";
+            return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
+        }
+    };
+    if let Some(attribute) = schema.attributes.get(name) {
+        return wrong_access(Value::unknown(attribute.ty.clone()), rest);
+    }
+    match schema.blocks.get(name) {
+        Some(nested) => wrong_in_block(name, nested, rest),
+        None => Some(missing_attribute(schema, name).at(at.clone())),
+    }
+}
+
+/// An object has no attribute of this name.
+pub(crate) fn missing_attribute(schema: &Block, name: &str) -> Diagnostic {
+    let names = schema.attributes.keys().chain(schema.blocks.keys()).map(|n| n.as_str());
+    let hint = did_you_mean(name, names);
+    Diagnostic::error(
+        "Unsupported attribute",
+        format!("This object has no argument, nested block or exported attribute named {name:?}.{hint}"),
+    )
+}
+
+fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<Diagnostic> {
+    let ((step, at), rest) = steps.split_first()?;
+    match nested.nesting {
+        Nesting::Single | Nesting::Group => wrong_step(&nested.block, steps),
+        Nesting::Map => wrong_step(&nested.block, rest),
+        Nesting::Set => {
+            let detail = format!(
+                "Blocks of type {name:?} are a set, whose elements have no keys. Choose among them by a for expression \
+                 with an if."
+            );
+            Some(Diagnostic::error("Cannot index a set value", detail).at(at.clone()))
+        }
+        Nesting::List => match step {
+            Step::Attribute(_) => {
+                let detail = format!("Blocks of type {name:?} are a list: name one by its number, as .{name}[0].");
+                Some(Diagnostic::error("Invalid operation", detail).at(at.clone()))
+            }
+            Step::Key(_) | Step::Index(_) => wrong_step(&nested.block, rest),
+        },
+    }
+}
+
+/// What evaluation would say of the steps from a value.
+fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
+    let mut value = start;
+    for (step, at) in steps {
+        let next = match step {
+            Step::Attribute(name) => access::attribute(&value, name, None),
+            Step::Key(key) => access::index(&value, &Value::string(key), None),
+            Step::Index(index) => access::index(&value, &Value::number((*index).into()), None),
+        };
+        match next {
+            Ok(next) => value = next,
+            Err(problem) => return Some(problem.diagnostic().at(at.clone())),
+        }
+    }
+    None
+}

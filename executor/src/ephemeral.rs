@@ -1,0 +1,296 @@
+//! Ephemeral objects of a run: opened when an operation of a shard here first needs one, shared by all shards of the
+//! run that this worker holds, renewed while they are open, and closed after the last operation here that needs them.
+//!
+//! Nothing about them leaves the process, so nothing of them survives it: another worker, or the next one after a
+//! crash, opens them anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Mutex as AsyncMutex;
+use weft_expressions::resource_rules::{opened_problem, sensitive_paths};
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::{Operation, OperationId};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::value::Value;
+use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
+use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
+
+use crate::options::{EphemeralStep, Said};
+use crate::problem::{Problems, Subject, has_errors};
+use crate::resource::marked;
+use crate::shard::{LiveValues, Shard};
+use crate::simple::no_schema;
+use crate::task::{Host, damaged};
+
+/// The ephemeral objects of one run at this worker.
+#[derive(Default)]
+pub(crate) struct LiveObjects {
+    slots: Mutex<BTreeMap<String, Arc<ObjectSlot>>>,
+    /// Counts openings and closings: what was computed from objects holds as long as this does.
+    generation: AtomicU64,
+}
+
+impl std::fmt::Debug for LiveObjects {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "LiveObjects({} slots)", self.slots.lock().len())
+    }
+}
+
+impl LiveObjects {
+    /// The place of an object, the same for all shards.
+    pub(crate) fn slot(&self, address: &ResourceInstance) -> Arc<ObjectSlot> {
+        let text = address.to_string();
+        let slot = || ObjectSlot { text: text.clone(), users: Mutex::default(), state: AsyncMutex::default() };
+        self.slots.lock().entry(text.clone()).or_insert_with(|| Arc::new(slot())).clone()
+    }
+
+    /// Which objects are open, as a number that changes with them.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Whether an object is open that was opened through this provider instance.
+    pub(crate) fn need(&self, provider: &str) -> bool {
+        self.slots.lock().values().any(|slot| match slot.state.try_lock() {
+            Ok(state) => state.open.as_ref().is_some_and(|open| open.provider == provider),
+            // It is being opened or closed.
+            Err(_) => true,
+        })
+    }
+
+    /// Closes whatever is open, used or not.
+    pub(crate) async fn close_all(&self, host: &Host) {
+        let slots: Vec<_> = self.slots.lock().values().cloned().collect();
+        futures::future::join_all(slots.iter().map(|slot| slot.close(self, host, true))).await;
+    }
+}
+
+/// One ephemeral object.
+pub(crate) struct ObjectSlot {
+    text: String,
+    users: Mutex<Users>,
+    state: AsyncMutex<State>,
+}
+
+/// Who may still need an object.
+#[derive(Default)]
+struct Users {
+    /// Operations, and shards whose provider is configured from it.
+    count: usize,
+    /// The shards that have been opened here, and how many have it altogether: others may come here yet.
+    shards: BTreeSet<u32>,
+    expected: usize,
+}
+
+impl Users {
+    fn are_gone(&self) -> bool {
+        self.count == 0 && self.shards.len() >= self.expected
+    }
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<Open>,
+    /// Why it could not be opened. Others that need it fail alike, without another try.
+    failure: Option<Problems>,
+}
+
+struct Open {
+    value: Value,
+    object: OpenObject,
+    /// The provider instance that it was opened through.
+    provider: String,
+}
+
+impl ObjectSlot {
+    /// Counts users.
+    pub(crate) fn used(&self, more: usize) {
+        self.users.lock().count += more;
+    }
+
+    /// A shard that may need it is opened here, one of so many.
+    pub(crate) fn wanted_by(&self, shard: u32, of: u32) {
+        let mut users = self.users.lock();
+        users.shards.insert(shard);
+        users.expected = of as usize;
+    }
+
+    /// Whether nobody needs it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.users.lock().are_gone()
+    }
+
+    /// Counts a user less. Says whether it was the last.
+    pub(crate) fn released(&self) -> bool {
+        let mut users = self.users.lock();
+        users.count = users.count.saturating_sub(1);
+        users.are_gone()
+    }
+
+    /// Forgets an earlier failure: a new term of the run begins.
+    pub(crate) async fn retry(&self) {
+        self.state.lock().await.failure = None;
+    }
+
+    /// The object, opened by this operation if it is not open; `live` has what its configuration reads.
+    pub(crate) async fn value(
+        &self,
+        shard: &Arc<Shard>,
+        host: &Arc<Host>,
+        id: OperationId,
+        live: &LiveValues,
+    ) -> Result<Value, Problems> {
+        let mut state = self.state.lock().await;
+        if let Some(open) = &state.open {
+            return Ok(open.value.clone());
+        }
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        match self.open(shard, host, id, live).await {
+            Ok(open) => {
+                shard.objects.generation.fetch_add(1, Ordering::AcqRel);
+                Ok(state.open.insert(open).value.clone())
+            }
+            Err(problems) => {
+                state.failure = Some(problems.clone());
+                Err(problems)
+            }
+        }
+    }
+
+    async fn open(
+        &self,
+        shard: &Arc<Shard>,
+        host: &Arc<Host>,
+        id: OperationId,
+        live: &LiveValues,
+    ) -> Result<Open, Problems> {
+        let Some(Operation::OpenEphemeral { address, provider, config, .. }) = shard.operation(id) else {
+            return Err(vec![damaged(id, "ephemeral object")]);
+        };
+        let slot = shard.provider(*provider).ok_or_else(|| vec![damaged(id, "provider")])?;
+        let subject = Subject { address: &self.text, config: shard.formula(*config) };
+        let type_name = &address.resource.type_name;
+        let Some(schema) = shard.ephemeral_type(&slot.instance.source, type_name) else {
+            return Err(vec![no_schema(&subject, type_name)]);
+        };
+        let (config, marks) = shard.run(host, *config, &self.text, live.clone()).await?.unmark_with_paths();
+        let opened = slot.acquire(shard, host).await?;
+        let mut said = opened.warnings;
+        let validated = opened.provider.validate_ephemeral_config(type_name, &config).await;
+        said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
+        if has_errors(&said) {
+            return Err(said);
+        }
+        tell(host, &self.text, EphemeralStep::OpenStarted).await;
+        let reply = opened.provider.open_ephemeral(type_name, &config).await;
+        let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+        said.extend(subject.said(&reply.diagnostics));
+        if has_errors(&said) {
+            return Err(said);
+        }
+        tell(host, &self.text, EphemeralStep::OpenDone).await;
+        tell_problems(host, said).await;
+        let object = self.kept(shard, host, *provider, address, &reply.value);
+        let found = reply.value.result.unmark_deep().0;
+        if let Some(what) = opened_problem(&schema.block, &config, &found) {
+            let source = slot.instance.source.for_display();
+            let detail =
+                format!("{source} answered the opening of {address} with {what}. This is a defect of the provider.");
+            close(&self.text, object, host).await;
+            return Err(vec![subject.error("Provider produced invalid object", detail)]);
+        }
+        let given = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
+        let sensitive: Vec<_> = given.chain(sensitive_paths(&found, &schema.block)).collect();
+        let value = marked(&found, &sensitive).mark(&Marks::EPHEMERAL);
+        Ok(Open { value, object, provider: slot.text.clone() })
+    }
+
+    /// The opened object, renewed through the shard that opened it.
+    fn kept(
+        &self,
+        shard: &Arc<Shard>,
+        host: &Arc<Host>,
+        provider: OperationId,
+        address: &ResourceInstance,
+        opened: &weft_providers::call::OpenedEphemeral,
+    ) -> OpenObject {
+        let (of, at) = (shard.clone(), host.clone());
+        let again: ProviderAgain = Arc::new(move || {
+            let (shard, host) = (of.clone(), at.clone());
+            Box::pin(async move {
+                let slot = shard.provider(provider).ok_or_else(|| String::from("its provider is not here"))?;
+                let opened = slot.acquire(&shard, &host).await;
+                let opened = opened.map_err(|problems| {
+                    problems.into_iter().map(|problem| problem.summary).collect::<Vec<_>>().join("; ")
+                })?;
+                Ok(opened.provider)
+            })
+        });
+        let (text, at) = (self.text.clone(), host.clone());
+        let heard: RenewalHeard = Arc::new(move |renewal| {
+            let (text, host) = (text.clone(), at.clone());
+            Box::pin(async move { renewed(&text, &host, renewal).await })
+        });
+        OpenObject::new(address.resource.type_name.clone(), opened, again, heard)
+    }
+
+    /// Closes it, unless somebody needs it again; `anyway` whoever needs it.
+    pub(crate) async fn close(&self, objects: &LiveObjects, host: &Host, anyway: bool) {
+        let mut state = self.state.lock().await;
+        if !anyway && !self.is_unused() {
+            return;
+        }
+        let Some(open) = state.open.take() else { return };
+        objects.generation.fetch_add(1, Ordering::AcqRel);
+        close(&self.text, open.object, host).await;
+    }
+}
+
+async fn close(text: &str, object: OpenObject, host: &Host) {
+    tell(host, text, EphemeralStep::CloseStarted).await;
+    match object.close().await {
+        Ok(said) => tell_problems(host, about(text, &said)).await,
+        Err(why) => tell_problems(host, vec![unable(text, "Ephemeral object not closed", "closed", &why)]).await,
+    }
+    tell(host, text, EphemeralStep::CloseDone).await;
+}
+
+async fn renewed(text: &str, host: &Host, renewal: Renewal) {
+    let said = match renewal {
+        Renewal::Started => return tell(host, text, EphemeralStep::RenewStarted).await,
+        Renewal::Done(said) | Renewal::Refused(said) => about(text, &said),
+        Renewal::Failed(why) => vec![unable(text, "Ephemeral object not renewed", "renewed", &why)],
+    };
+    tell_problems(host, said).await;
+    tell(host, text, EphemeralStep::RenewDone).await;
+}
+
+fn about(text: &str, said: &[ProviderDiagnostic]) -> Problems {
+    Subject { address: text, config: None }.said(said)
+}
+
+fn unable(text: &str, summary: &str, what: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(summary, format!("{text} could not be {what}: {why}.")).about(text)
+}
+
+async fn tell(host: &Host, text: &str, step: EphemeralStep) {
+    if let Some(to) = &host.options.said {
+        // Whoever listened may have gone.
+        let _ = to.send(Said::Ephemeral { address: text.to_owned(), step }).await;
+    }
+}
+
+async fn tell_problems(host: &Host, problems: Problems) {
+    for problem in problems {
+        match &host.options.said {
+            Some(to) => drop(to.send(Said::Problem(Box::new(problem))).await),
+            None => tracing::warn!("{}: {}", problem.summary, problem.detail),
+        }
+    }
+}

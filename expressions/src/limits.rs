@@ -1,0 +1,50 @@
+//! How much one expression may make and do, so that a short text cannot fill the memory or take for ever.
+//!
+//! How large values may be is a matter of [`weft_graph_format::value`]; here is how that is told, and how long one
+//! expression may take. Time is counted in steps, so that the outcome is the same on every machine.
+
+use weft_graph_format::value::{Excess, Value};
+
+use crate::access::Problem;
+
+/// Most steps of one expression, with the templates that it evaluates: some minutes of work. A step is about one part
+/// of a value looked at.
+pub const MOST_STEPS: u64 = 1 << 32;
+
+/// What one round of a `for` or splat counts, beside what is called in it.
+pub const STEPS_A_ROUND: u64 = 64;
+
+/// Bytes of text that count as one step.
+const TEXT_A_STEP: u64 = 64;
+
+/// The steps that looking at all of the value takes.
+pub fn steps_over(value: &Value) -> u64 {
+    let extent = value.extent();
+    u64::from(extent.parts) + u64::from(extent.text) / TEXT_A_STEP
+}
+
+/// What is told of a value that is too large.
+pub fn excess_problem(excess: Excess) -> Problem {
+    let summary = match excess {
+        Excess::Depth => "Value nested too deeply",
+        Excess::Parts | Excess::Text | Excess::OneText => "Value too large",
+    };
+    Problem::new(
+        summary,
+        format!(
+            "The result of this expression is refused: {excess}. Look for a value that is built up step by step from \
+             itself."
+        ),
+    )
+}
+
+/// What is told of an expression that takes too many steps.
+pub fn too_many_steps() -> Problem {
+    Problem::new(
+        "Expression takes too long",
+        format!(
+            "Evaluation of this expression was given up after {MOST_STEPS} steps. Look for loops inside of loops, and \
+             for large values that are looked through in each round."
+        ),
+    )
+}

@@ -1,0 +1,21 @@
+//! What an opened ephemeral object must be like.
+
+use weft_graph_format::schema::Block;
+use weft_graph_format::value::Value;
+
+use super::plan_problems;
+
+/// What is wrong with the result of opening an ephemeral object, for people; nothing when it is sound: wholly known, not
+/// null, and as configured where it is configured (as of planned values, `plan_valid`). Both values are without marks.
+pub fn opened_problem(schema: &Block, config: &Value, result: &Value) -> Option<String> {
+    if result.is_null() {
+        return Some(String::from("null"));
+    }
+    if !result.is_wholly_known() {
+        return Some(String::from("values that are not known"));
+    }
+    let before = Value::null(config.ty());
+    // Values are not shown: they are ephemeral.
+    let found = plan_problems(schema, &before, config, result);
+    found.first().map(|problem| format!("another value for {} than the configuration has", problem.path))
+}

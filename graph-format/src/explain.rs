@@ -1,0 +1,191 @@
+//! What problems mean: a code for each kind of problem, and an explanation with an example.
+//!
+//! The texts stand in files by subject, an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
+//!
+//! ```text
+//! W0101 Unsupported argument
+//! What it means and what to do about it.
+//!     resource "terraform_data" "a" {
+//!       inptu = 1
+//!     }
+//! ```
+//!
+//! A `*` in a summary stands for any text. Codes are given by hand and never used again: `codes.txt` beside the tests
+//! has all that were ever given. The places that report problems know nothing of codes; [`code_of`] finds them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::diagnostic::Diagnostic;
+
+/// The code of whatever a provider reports: summaries are the provider's own words.
+pub const SAID_BY_A_PROVIDER: &str = "W1033";
+
+/// The files, by subject.
+const FILES: [&str; 12] = [
+    include_str!("explain/syntax.txt"),
+    include_str!("explain/blocks.txt"),
+    include_str!("explain/references.txt"),
+    include_str!("explain/expressions.txt"),
+    include_str!("explain/values.txt"),
+    include_str!("explain/resources.txt"),
+    include_str!("explain/modules.txt"),
+    include_str!("explain/planning.txt"),
+    include_str!("explain/state.txt"),
+    include_str!("explain/commands.txt"),
+    include_str!("explain/packages.txt"),
+    include_str!("explain/runs.txt"),
+];
+
+/// Patterns with fewer letters than this outside of their stars fit too much to name a kind of problem.
+const LEAST_LETTERS: usize = 5;
+
+/// What a code stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// `W` and four digits.
+    pub code: &'static str,
+    /// The summary of such problems, with a `*` for each part that varies.
+    pub summary: &'static str,
+    /// What it means, and what to do: one paragraph.
+    pub text: String,
+    /// How such a problem comes about, or the command that helps.
+    pub example: String,
+}
+
+struct Catalogue {
+    all: Vec<Explanation>,
+    by_summary: BTreeMap<&'static str, usize>,
+    /// Those with stars, the most telling first.
+    patterns: Vec<usize>,
+}
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    let mut all: Vec<Explanation> = FILES.iter().flat_map(|file| entries(file)).collect();
+    all.sort_by_key(|entry| entry.code);
+    let by_summary = all.iter().enumerate().map(|(at, entry)| (entry.summary, at)).collect();
+    let letters = |at: &usize| all[*at].summary.chars().filter(|c| c.is_alphanumeric()).count();
+    let mut patterns: Vec<usize> =
+        (0..all.len()).filter(|at| all[*at].summary.contains('*') && letters(at) >= LEAST_LETTERS).collect();
+    patterns.sort_by_key(|at| std::cmp::Reverse(letters(at)));
+    Catalogue { all, by_summary, patterns }
+});
+
+/// The entries of a file.
+fn entries(file: &'static str) -> Vec<Explanation> {
+    let mut found: Vec<Explanation> = Vec::new();
+    for line in file.lines() {
+        if let Some((code, summary)) = header(line) {
+            found.push(Explanation { code, summary, text: String::new(), example: String::new() });
+            continue;
+        }
+        let Some(entry) = found.last_mut() else { continue };
+        match line.strip_prefix("    ") {
+            Some(example) => {
+                entry.example.push_str(example);
+                entry.example.push('\n');
+            }
+            None if line.is_empty() => {}
+            None => {
+                if !entry.text.is_empty() {
+                    entry.text.push(' ');
+                }
+                entry.text.push_str(line);
+            }
+        }
+    }
+    found
+}
+
+/// Code and summary, where a line begins an entry.
+fn header(line: &str) -> Option<(&str, &str)> {
+    let (code, summary) = line.split_once(' ')?;
+    is_code(code).then_some((code, summary))
+}
+
+/// Whether a text has the form of a code: `W0101`.
+pub fn is_code(text: &str) -> bool {
+    text.strip_prefix('W').is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// All that there are, by code.
+pub fn all() -> &'static [Explanation] {
+    &CATALOGUE.all
+}
+
+/// What a code stands for.
+pub fn explanation(code: &str) -> Option<&'static Explanation> {
+    let all = &CATALOGUE.all;
+    all.binary_search_by_key(&code, |entry| entry.code).ok().and_then(|at| all.get(at))
+}
+
+/// The code of problems with this summary.
+pub fn code_of(summary: &str) -> Option<&'static str> {
+    let catalogue = &*CATALOGUE;
+    let exact = catalogue.by_summary.get(summary).copied();
+    let found =
+        exact.or_else(|| catalogue.patterns.iter().copied().find(|at| fits(catalogue.all[*at].summary, summary)))?;
+    catalogue.all.get(found).map(|entry| entry.code)
+}
+
+/// The code of a problem: its own where it has one, otherwise that of its summary.
+pub fn code(problem: &Diagnostic) -> Option<&str> {
+    if is_code(&problem.code) { Some(problem.code.as_str()) } else { code_of(&problem.summary) }
+}
+
+/// Whether a text is what a pattern says, each `*` standing for any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_whole() {
+        for entry in all() {
+            assert!(!entry.text.is_empty() && !entry.example.is_empty(), "{}", entry.code);
+            assert!(entry.text.ends_with('.'), "{}: {}", entry.code, entry.text);
+        }
+        for pair in all().windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} is given twice", pair[1].code);
+        }
+        assert_eq!(CATALOGUE.by_summary.len(), all().len(), "a summary stands twice");
+    }
+
+    #[test]
+    fn summaries_lead_to_codes() {
+        for (summary, code) in [
+            ("Unsupported argument", Some("W0101")),
+            ("Duplicate data \"x\" configuration", Some("W0112")),
+            ("Cycle: a, b: c", Some("W0224")),
+            ("Resource precondition failed", Some("W0430")),
+            ("quota exceeded", None),
+            ("a: b", None),
+        ] {
+            assert_eq!(code_of(summary), code, "{summary}");
+        }
+        let own = Diagnostic::error("Unsupported argument", "").code(SAID_BY_A_PROVIDER);
+        assert_eq!(super::code(&own), Some(SAID_BY_A_PROVIDER));
+        let marked = Diagnostic::error("Unsupported argument", "").code("read-for-check");
+        assert_eq!(super::code(&marked), Some("W0101"));
+        assert!(explanation(SAID_BY_A_PROVIDER).is_some());
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        assert!(fits("a * c", "a b c") && fits("*: *", "x: y") && fits("* end", "the end") && fits("a*", "a"));
+        assert!(!fits("a * c", "a b d") && !fits("a*b", "b") && !fits("ab", "abc"));
+    }
+}

@@ -1,0 +1,168 @@
+//! What is never stored is put where it is read: a copy of each `open_ephemeral` and `evaluate_live` for each shard that
+//! reads it, with the providers that the copies need. What nobody reads is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Drafted, Finish};
+use crate::address::AbsResource;
+use crate::graph::opcode::Operation;
+use crate::graph::{OperationId, Shard};
+
+/// What became of operations whose results are never stored.
+#[derive(Default)]
+pub(super) struct Live {
+    /// For each shard, what stands there for a drafted operation.
+    copies: BTreeMap<Shard, FxHashMap<u32, u32>>,
+    /// Drafts that are in no shard themselves.
+    gone: FxHashSet<u32>,
+}
+
+impl Live {
+    /// Whether an operation is left out: copies stand for it, or nothing needs it.
+    pub(super) fn is_gone(&self, id: u32) -> bool {
+        self.gone.contains(&id)
+    }
+
+    /// What stands in a shard for drafted operations; none where it reads nothing of the kind.
+    pub(super) fn in_shard(&self, shard: &Shard) -> Option<&FxHashMap<u32, u32>> {
+        self.copies.get(shard)
+    }
+}
+
+/// What is to be copied, and from what it is told.
+struct Templates<'f> {
+    operations: &'f [Drafted],
+    reads: &'f [Vec<u32>],
+    /// Providers that only ephemeral objects need.
+    idle: FxHashSet<u32>,
+    /// The instances of each ephemeral resource.
+    instances: FxHashMap<AbsResource, Vec<u32>>,
+}
+
+impl<'f> Templates<'f> {
+    fn of(operations: &'f [Drafted], reads: &'f [Vec<u32>]) -> Templates<'f> {
+        let mut instances: FxHashMap<AbsResource, Vec<u32>> = FxHashMap::default();
+        let (mut idle, mut used) = (FxHashSet::default(), FxHashSet::default());
+        for (drafted, id) in operations.iter().zip(0..) {
+            match &drafted.operation {
+                Operation::OpenEphemeral { address, provider, .. } => {
+                    instances.entry(address.all()).or_default().push(id);
+                    idle.insert(provider.0);
+                }
+                Operation::CloseProvider { .. } => {}
+                other => used.extend(other.operands().iter().map(|operand| operand.0)),
+            }
+        }
+        idle.retain(|provider| !used.contains(provider));
+        Templates { operations, reads, idle, instances }
+    }
+
+    fn is_live(&self, id: u32) -> bool {
+        self.operations[id as usize].operation.is_live()
+    }
+
+    /// Whether only copies of the operation are in the graph.
+    fn is_copied(&self, id: u32) -> bool {
+        self.is_live(id) || self.idle.contains(&id)
+    }
+
+    fn live_reads(&self, id: u32) -> impl Iterator<Item = u32> {
+        self.reads[id as usize].iter().copied().filter(|read| self.is_live(*read))
+    }
+
+    /// What each shard needs copies of.
+    fn needs(&self) -> BTreeMap<Shard, BTreeSet<u32>> {
+        let mut needs: BTreeMap<Shard, BTreeSet<u32>> = BTreeMap::new();
+        for (drafted, id) in self.operations.iter().zip(0..) {
+            if !self.is_copied(id) && self.live_reads(id).next().is_some() {
+                needs.entry(drafted.shard.clone()).or_default().extend(self.live_reads(id));
+            }
+        }
+        for (shard, needed) in &mut needs {
+            let mut pending: Vec<u32> = needed.iter().copied().collect();
+            while let Some(id) = pending.pop() {
+                let mut more: Vec<u32> = self.live_reads(id).collect();
+                if let Operation::OpenEphemeral { address, provider, .. } = &self.operations[id as usize].operation {
+                    if self.idle.contains(&provider.0) || self.operations[provider.0 as usize].shard != *shard {
+                        more.push(provider.0);
+                    }
+                    // A block is opened as a whole, as whoever wrote it sees it.
+                    more.extend(self.instances.get(&address.all()).into_iter().flatten());
+                }
+                pending.extend(more.into_iter().filter(|other| needed.insert(*other)));
+            }
+        }
+        needs
+    }
+}
+
+impl Finish {
+    /// Named values that come from what is never stored are computed where they are read.
+    pub(super) fn evaluate_live(&mut self, live: &[bool]) {
+        for drafted in &mut self.operations {
+            if let Operation::Evaluate { name, formula } = &drafted.operation
+                && live.get(*formula as usize).copied().unwrap_or(false)
+            {
+                drafted.operation = Operation::EvaluateLive { name: name.clone(), formula: *formula };
+            }
+        }
+    }
+
+    /// Gives each shard what it reads of what is never stored, and leaves the drafts of that out. `reads` gets entries
+    /// for the copies, and names them.
+    pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
+        if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
+            return;
+        }
+        let templates = Templates::of(&self.operations, reads);
+        let needs = templates.needs();
+        let gone = |(drafted, id): (&Drafted, u32)| match &drafted.operation {
+            Operation::CloseProvider { provider } => templates.idle.contains(&provider.0).then_some(id),
+            _ => templates.is_copied(id).then_some(id),
+        };
+        self.live.gone = self.operations.iter().zip(0..).filter_map(gone).collect();
+        let mut shards_of: FxHashMap<u32, u32> = FxHashMap::default();
+        needs.values().flatten().for_each(|id| *shards_of.entry(*id).or_default() += 1);
+        let mut copies_of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (shard, needed) in needs {
+            let mut here: FxHashMap<u32, u32> = FxHashMap::default();
+            // Drafts come before what uses them.
+            for id in needed {
+                let copy = self.operations.len() as u32;
+                here.insert(id, copy);
+                copies_of.entry(id).or_default().push(copy);
+                let local = |other: u32| here.get(&other).copied().unwrap_or(other);
+                let template = &self.operations[id as usize];
+                let close = match &template.operation {
+                    Operation::OpenEphemeral { .. } => Some(Operation::CloseEphemeral { ephemeral: OperationId(copy) }),
+                    Operation::OpenProvider { .. } => Some(Operation::CloseProvider { provider: OperationId(copy) }),
+                    _ => None,
+                };
+                let mut operation = template.operation.clone().map(&mut |o| OperationId(local(o.0)), &mut |row| row);
+                if let Operation::OpenEphemeral { shards, .. } = &mut operation {
+                    *shards = shards_of.get(&id).copied().unwrap_or_default();
+                }
+                let (after, waiters) = (template.after.clone(), template.waiters.clone());
+                let drafted = Drafted { operation, shard: shard.clone(), after, waiters };
+                reads.push(reads[id as usize].iter().map(|read| local(*read)).collect());
+                self.operations.push(drafted);
+                if let Some(operation) = close {
+                    let (after, waiters) = Default::default();
+                    self.operations.push(Drafted { operation, shard: shard.clone(), after, waiters });
+                    reads.push(Vec::new());
+                }
+            }
+            self.live.copies.insert(shard, here);
+        }
+        for (drafted, id) in self.operations.iter().zip(0..) {
+            if let Some(here) = self.live.copies.get(&drafted.shard).filter(|_| !self.live.is_gone(id)) {
+                let named = &mut reads[id as usize];
+                named.iter_mut().for_each(|read| *read = here.get(read).copied().unwrap_or(*read));
+                named.sort_unstable();
+            }
+        }
+        self.waiting.copied(&copies_of);
+    }
+}

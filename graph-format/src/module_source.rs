@@ -1,0 +1,289 @@
+//! Where a module comes from: what the argument `source` of a `module` block can say.
+//!
+//! A *local* source is a path inside the package of its caller. A *registry* source names a module that a registry
+//! knows, with versions. Everything else is *remote*: a package that is fetched as a whole, in which a folder may be
+//! meant. What is written short (`github.com/..`, `git@host:..`, an absolute path) is brought to the one form that
+//! OpenTofu keeps in its list of installed modules; the texts printed here are those of that list.
+
+mod registry;
+mod remote;
+mod slash_path;
+mod url_text;
+
+use std::fmt;
+
+pub use registry::{DEFAULT_HOST, RegistryModule};
+pub use remote::{RemoteModule, split_forced, split_subdir};
+pub use slash_path::{clean, join};
+pub use url_text::{decode, query_pairs};
+
+/// Where a module comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ModuleSource {
+    /// A path relative to the caller's directory, with `/`, beginning with `./` or `../`, without needless steps.
+    Local(String),
+    /// A module of a registry.
+    Registry(RegistryModule),
+    /// A folder of a package that is fetched.
+    Remote(RemoteModule),
+}
+
+/// A text that is no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModuleSourceError {
+    /// Nothing known begins like this; perhaps a local path was meant.
+    #[error("nothing tells how {0:?} is to be fetched")]
+    Relative(String),
+    /// Nothing at all.
+    #[error("it is empty")]
+    Empty,
+    /// A folder above the package.
+    #[error("the folder {0:?} lies outside of the module's package")]
+    OutsidePackage(String),
+    /// A shorthand that lacks parts.
+    #[error("{0}")]
+    Shorthand(&'static str),
+    /// A query that cannot be read.
+    #[error("the part after ? of {0:?} cannot be read")]
+    Query(String),
+    /// Not three or four parts.
+    #[error("an address in a registry has the parts namespace/name/system, with a host before them or without")]
+    Parts,
+    /// A local path where an address in a registry is meant.
+    #[error("{0:?} is a local directory, not an address in a registry")]
+    NotARegistry(String),
+    /// A host that cannot be one.
+    #[error("{0:?} cannot be the host of a registry")]
+    Host(String),
+    /// A host without a dot.
+    #[error("the host of a registry has at least one dot in its name")]
+    HostWithoutDot,
+    /// Written with `xn--`.
+    #[error("{0:?} cannot be the host of a registry: write names in other alphabets with their own letters")]
+    Punycode(String),
+    /// Hosts that stand for git repositories.
+    #[error("{0} is no registry: addresses there name repositories")]
+    ReservedHost(String),
+    /// A host and too little after it.
+    #[error("after the host come three parts: namespace, name and system")]
+    AfterHost,
+    /// Namespace or name.
+    #[error("{text:?} cannot be the {part}: 1 to 64 letters, digits, dashes and underscores, the last two inside only")]
+    Name {
+        /// Which part.
+        part: &'static str,
+        /// As written.
+        text: String,
+    },
+    /// The system.
+    #[error("{0:?} cannot be the system: 1 to 64 small letters and digits")]
+    System(String),
+    /// A query where none can be.
+    #[error("an address in a registry has no part after ?")]
+    RegistryQuery,
+}
+
+/// How local sources begin.
+const LOCAL_PREFIXES: [&str; 4] = ["./", "../", ".\\", "..\\"];
+
+impl ModuleSource {
+    /// Reads a source.
+    ///
+    /// # Errors
+    /// What is neither a local path nor an address in a registry nor anything that could be fetched.
+    pub fn parse(text: &str) -> Result<ModuleSource, ModuleSourceError> {
+        if is_local(text) {
+            return Ok(ModuleSource::Local(local(text)));
+        }
+        // What can be read as an address in a registry is one.
+        match RegistryModule::parse(text) {
+            Ok(module) => Ok(ModuleSource::Registry(module)),
+            Err(_) => RemoteModule::parse(text).map(ModuleSource::Remote),
+        }
+    }
+
+    /// Reads a source beside which a `version` stands: only registries have versions.
+    ///
+    /// # Errors
+    /// What is no address in a registry.
+    pub fn parse_registry(text: &str) -> Result<ModuleSource, ModuleSourceError> {
+        if is_local(text) {
+            return Err(ModuleSourceError::NotARegistry(text.to_owned()));
+        }
+        RegistryModule::parse(text).map(ModuleSource::Registry)
+    }
+
+    /// The folder inside the package; empty for its top and for local sources.
+    pub fn subdir(&self) -> &str {
+        match self {
+            ModuleSource::Local(_) => "",
+            ModuleSource::Registry(module) => &module.subdir,
+            ModuleSource::Remote(module) => &module.subdir,
+        }
+    }
+
+    /// The package without the folder; a local path as it is.
+    pub fn package(&self) -> String {
+        match self {
+            ModuleSource::Local(path) => path.clone(),
+            ModuleSource::Registry(module) => module.package(),
+            ModuleSource::Remote(module) => module.package.clone(),
+        }
+    }
+
+    /// The local path, if it is one.
+    pub fn as_local(&self) -> Option<&str> {
+        match self {
+            ModuleSource::Local(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a source is a path inside the caller's package.
+pub fn is_local(text: &str) -> bool {
+    LOCAL_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// A local source in its one form.
+fn local(text: &str) -> String {
+    let clean = clean(&text.replace('\\', "/"));
+    if clean.starts_with("../") { clean } else { format!("./{clean}") }
+}
+
+impl fmt::Display for ModuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModuleSource::Local(path) => f.write_str(path),
+            ModuleSource::Registry(module) => write!(f, "{module}"),
+            ModuleSource::Remote(module) => write!(f, "{module}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was written, and the one form of it; `L`, `R` or `F` for local, registry, fetched.
+    const FORMS: &[(&str, char, &str)] = &[
+        ("./m", 'L', "./m"),
+        ("./m/", 'L', "./m"),
+        ("./m/../n", 'L', "./n"),
+        (".\\m\\n", 'L', "./m/n"),
+        ("../m//n", 'L', "../m/n"),
+        ("./../m", 'L', "../m"),
+        ("../", 'L', "./.."),
+        ("./", 'L', "./."),
+        ("hashicorp/consul/aws", 'R', "registry.opentofu.org/hashicorp/consul/aws"),
+        ("hashicorp/consul/aws//modules/a", 'R', "registry.opentofu.org/hashicorp/consul/aws//modules/a"),
+        ("hashicorp/consul/aws//a/../b/", 'R', "registry.opentofu.org/hashicorp/consul/aws//b"),
+        ("Example.COM/ns/na-me_1/x2", 'R', "example.com/ns/na-me_1/x2"),
+        ("example.com:8443/ns/name/x", 'R', "example.com:8443/ns/name/x"),
+        ("example.com:443/ns/name/x", 'R', "example.com/ns/name/x"),
+        ("github.com/org/repo", 'F', "git::https://github.com/org/repo.git"),
+        ("github.com/org/repo.git", 'F', "git::https://github.com/org/repo.git"),
+        ("github.com/org/repo?ref=v1", 'F', "git::https://github.com/org/repo.git?ref=v1"),
+        ("github.com/org/repo//a?ref=v1", 'F', "git::https://github.com/org/repo.git//a?ref=v1"),
+        ("github.com/org/repo/a/b", 'F', "git::https://github.com/org/repo.git//a/b"),
+        ("github.com/org/repo/a//b", 'F', "git::https://github.com/org/repo.git//a/b"),
+        ("bitbucket.org/org/repo", 'F', "git::https://bitbucket.org/org/repo.git"),
+        ("git@github.com:org/repo.git", 'F', "git::ssh://git@github.com/org/repo.git"),
+        ("git@github.com:org/repo.git//a?ref=v1", 'F', "git::ssh://git@github.com/org/repo.git//a?ref=v1"),
+        ("git@example.com:/org/repo", 'F', "git::ssh://git@example.com/org/repo"),
+        ("git::git@github.com:org/repo.git", 'F', "git::ssh://git@github.com/org/repo.git"),
+        ("git@h.org:r?ref=b&depth=1", 'F', "git::ssh://git@h.org/r?depth=1&ref=b"),
+        ("git::https://example.com/r.git//a/b?ref=x//y", 'F', "git::https://example.com/r.git//a/b?ref=x//y"),
+        ("git::ssh://u@example.com:22/r.git", 'F', "git::ssh://u@example.com:22/r.git"),
+        ("git::/srv/r.git", 'F', "git::file:///srv/r.git"),
+        ("git::file:///srv/r.git//a?ref=v1", 'F', "git::file:///srv/r.git//a?ref=v1"),
+        ("hg::http://example.com/r", 'F', "hg::http://example.com/r"),
+        ("https://example.com/m.zip", 'F', "https://example.com/m.zip"),
+        ("https://example.com/m?archive=zip", 'F', "https://example.com/m?archive=zip"),
+        ("https://example.com/m.zip//*?checksum=md5:0", 'F', "https://example.com/m.zip//*?checksum=md5:0"),
+        ("/srv/m", 'F', "file:///srv/m"),
+        ("/srv/m//a", 'F', "file:///srv/m//a"),
+        ("oci://example.com/r//a?tag=1.0", 'F', "oci://example.com/r//a?tag=1.0"),
+        ("bucket.s3.amazonaws.com/k.zip", 'F', "s3::https://s3.amazonaws.com/bucket/k.zip"),
+        ("bucket.s3-eu-west-1.amazonaws.com/k.zip", 'F', "s3::https://s3-eu-west-1.amazonaws.com/bucket/k.zip"),
+        ("bucket.s3.eu-west-1.amazonaws.com/k.zip", 'F', "s3::https://s3.eu-west-1.amazonaws.com/bucket/k.zip"),
+        ("s3-eu-west-1.amazonaws.com/bucket/k.zip", 'F', "s3::https://s3-eu-west-1.amazonaws.com/bucket/k.zip"),
+        ("www.googleapis.com/storage/v1/bucket/k.zip", 'F', "gcs::https://www.googleapis.com/storage/v1/bucket/k.zip"),
+    ];
+
+    #[test]
+    fn sources_have_one_form() {
+        for (text, kind, form) in FORMS {
+            let source = ModuleSource::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let found = match source {
+                ModuleSource::Local(_) => 'L',
+                ModuleSource::Registry(_) => 'R',
+                ModuleSource::Remote(_) => 'F',
+            };
+            assert_eq!((found, source.to_string().as_str()), (*kind, *form), "{text}");
+            // What was brought to the form stays as it is, but for the two local paths that OpenTofu itself changes.
+            if !["../", "./"].contains(text) {
+                assert_eq!(ModuleSource::parse(form).unwrap(), source, "{form}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_source() {
+        let relative = |text: &str| ModuleSourceError::Relative(text.to_owned());
+        for (text, error) in [
+            ("m", relative("m")),
+            ("modules/m", relative("modules/m")),
+            ("a/b/c/d/e", relative("a/b/c/d/e")),
+            ("https://exa mple.com/m.zip", relative("https://exa mple.com/m.zip")),
+            ("https://example.com:x/m.zip", relative("https://example.com:x/m.zip")),
+            ("https://example.com/%zz", relative("https://example.com/%zz")),
+            ("git@h.org:a?x=1;y=2", ModuleSourceError::Query("git@h.org:a?x=1;y=2".into())),
+            ("git@h.org:", relative("git@h.org:")),
+            ("git::ssh://git@h.org:org/repo", relative("ssh://git@h.org:org/repo")),
+            ("", ModuleSourceError::Empty),
+            ("https://example.com/m.zip//../a", ModuleSourceError::OutsidePackage("../a".into())),
+            (
+                "github.com/org",
+                ModuleSourceError::Shorthand("addresses at GitHub have the form github.com/OWNER/REPOSITORY"),
+            ),
+        ] {
+            assert_eq!(ModuleSource::parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn with_a_version_it_must_be_a_registry() {
+        use ModuleSourceError::*;
+        for (text, error) in [
+            ("./m", NotARegistry("./m".into())),
+            ("m", Parts),
+            ("a/b/c/d/e", Parts),
+            ("github.com/org/repo/aws", ReservedHost("github.com".into())),
+            ("localhost/ns/name/aws", HostWithoutDot),
+            ("exa_mple.com/ns/name/aws", Host("exa_mple.com".into())),
+            ("xn--80ak6aa92e.com/ns/name/aws", Punycode("xn--80ak6aa92e.com".into())),
+            ("example.com/ns/name", AfterHost),
+            ("-a/name/aws", Name { part: "namespace", text: "-a".into() }),
+            ("ns/na.me/aws", Name { part: "name", text: "na.me".into() }),
+            ("ns/name/AWS", System("AWS".into())),
+            ("ns/name/aws?ref=1", RegistryQuery),
+            ("ns/name/aws//../x", OutsidePackage("../x".into())),
+        ] {
+            assert_eq!(ModuleSource::parse_registry(text), Err(error), "{text}");
+        }
+        assert!(ModuleSource::parse_registry("ns/name/aws//x").is_ok());
+    }
+
+    #[test]
+    fn package_and_folder() {
+        for (text, package, subdir) in [
+            ("ns/name/aws//a/b", "registry.opentofu.org/ns/name/aws", "a/b"),
+            ("git::https://h.org/r//a?ref=1", "git::https://h.org/r?ref=1", "a"),
+            ("/srv/m", "file:///srv/m", ""),
+        ] {
+            let source = ModuleSource::parse(text).unwrap();
+            assert_eq!((source.package().as_str(), source.subdir()), (package, subdir));
+        }
+    }
+}

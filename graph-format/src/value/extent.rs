@@ -1,0 +1,154 @@
+//! How large values are, and how large they may be.
+//!
+//! Values share their parts, so a short chain of expressions (`b = [a, a]`, `c = [b, b]`, ...) stands for more parts
+//! than any machine can walk through. Containers know how much they stand for, each part counted as often as it
+//! occurs; whoever makes values of values asks [`Value::excess`] and refuses what is beyond.
+
+use thiserror::Error;
+
+use super::{Kind, Value};
+use crate::types::Type;
+
+/// Most parts of one value, itself and each part of parts counted as often as they occur: more than any document of
+/// a hundred megabytes holds, and few enough to be walked through in seconds.
+pub const MOST_PARTS: u32 = 1 << 24;
+
+/// Most bytes of text in one value, that of a part counted as often as it occurs.
+pub const MOST_TEXT: u32 = 512 << 20;
+
+/// Longest single text in bytes.
+pub const LONGEST_TEXT: usize = 64 << 20;
+
+/// Deepest nesting of a value while expressions are evaluated; documents that people write stay below a hundred. What
+/// is written to files or sent to providers stays within the bound of [`crate::codec`].
+///
+/// Values are walked and dropped by recursion; this many levels fit two thirds of the smallest stack of a thread.
+pub const DEEPEST: u16 = 1_024;
+
+const _: () = assert!(LONGEST_TEXT < MOST_TEXT as usize);
+const _: () = assert!(DEEPEST as usize > crate::codec::MAX_DEPTH);
+
+/// Why a value is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Excess {
+    /// More than [`MOST_PARTS`].
+    #[error("it would have more than {MOST_PARTS} parts, each counted as often as it occurs")]
+    Parts,
+    /// More than [`MOST_TEXT`] altogether.
+    #[error("its texts would have more than {MOST_TEXT} bytes together, each counted as often as it occurs")]
+    Text,
+    /// One text of more than [`LONGEST_TEXT`].
+    #[error("it would be a text of more than {LONGEST_TEXT} bytes")]
+    OneText,
+    /// Deeper than [`DEEPEST`].
+    #[error("it would be nested more than {DEEPEST} levels deep")]
+    Depth,
+}
+
+/// How much a value stands for. Each number stays at its largest when it would be larger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The value and everything in it, each counted as often as it occurs.
+    pub parts: u32,
+    /// Bytes of texts and keys in it.
+    pub text: u32,
+    /// Levels of nesting below the value.
+    pub depth: u16,
+}
+
+impl Extent {
+    /// That of a container with these parts.
+    pub(super) fn around(parts: impl Iterator<Item = Extent>) -> Extent {
+        let mut all = Extent { parts: 1, text: 0, depth: 0 };
+        for part in parts {
+            all.parts = all.parts.saturating_add(part.parts);
+            all.text = all.text.saturating_add(part.text);
+            all.depth = all.depth.max(part.depth.saturating_add(1));
+        }
+        all
+    }
+
+    /// The same with the text of a key.
+    pub(super) fn keyed(self, key: &str) -> Extent {
+        Extent { text: self.text.saturating_add(bytes(key)), ..self }
+    }
+
+    /// Both together, as the arguments of one call.
+    #[must_use]
+    pub fn and(self, other: Extent) -> Extent {
+        Extent {
+            parts: self.parts.saturating_add(other.parts),
+            text: self.text.saturating_add(other.text),
+            depth: self.depth.max(other.depth),
+        }
+    }
+
+    /// What is too much, if anything is.
+    pub fn excess(self) -> Option<Excess> {
+        if self.depth > DEEPEST {
+            Some(Excess::Depth)
+        } else if self.parts > MOST_PARTS {
+            Some(Excess::Parts)
+        } else if self.text > MOST_TEXT {
+            Some(Excess::Text)
+        } else {
+            None
+        }
+    }
+}
+
+fn bytes(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
+}
+
+impl Value {
+    /// How much it stands for; takes no time that grows with it. Types of what is unknown or null do not count.
+    pub fn extent(&self) -> Extent {
+        match &self.kind {
+            Kind::Null(_) | Kind::Unknown(_) | Kind::Bool(_) | Kind::Number(_) | Kind::Provider(_) => {
+                Extent { parts: 1, text: 0, depth: 0 }
+            }
+            Kind::String(text) => Extent { parts: 1, text: bytes(text), depth: 0 },
+            Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.extent(),
+            Kind::Map(f) | Kind::Object(f) => f.extent(),
+        }
+    }
+
+    /// Why it is larger than values may be, if it is.
+    pub fn excess(&self) -> Option<Excess> {
+        match &self.kind {
+            Kind::String(text) if text.len() > LONGEST_TEXT => Some(Excess::OneText),
+            Kind::Null(ty) => ty.excess(),
+            Kind::Unknown(unknown) => unknown.ty.excess(),
+            _ => self.extent().excess(),
+        }
+    }
+}
+
+impl Type {
+    /// Why it is larger than the types of values may be, if it is. Takes time in proportion to the type, and never more
+    /// than [`MOST_PARTS`] steps.
+    pub fn excess(&self) -> Option<Excess> {
+        // Depth and types still to be looked at; a stack of one's own goes to any depth.
+        let mut waiting: Vec<(u16, &Type)> = Vec::new();
+        let mut count: u32 = 0;
+        let mut next = Some((0, self));
+        while let Some((depth, ty)) = next {
+            count = count.saturating_add(1);
+            if count > MOST_PARTS {
+                return Some(Excess::Parts);
+            }
+            if depth > DEEPEST {
+                return Some(Excess::Depth);
+            }
+            match ty {
+                Type::Dynamic | Type::Bool | Type::Number | Type::String | Type::Provider(_) => {}
+                Type::List(element) | Type::Set(element) | Type::Map(element) => waiting.push((depth + 1, element)),
+                Type::Tuple(elements) => waiting.extend(elements.iter().map(|element| (depth + 1, element))),
+                Type::Object(object) => waiting.extend(object.attributes.values().map(|ty| (depth + 1, ty))),
+            }
+            next = waiting.pop();
+        }
+        None
+    }
+}

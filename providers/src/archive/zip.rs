@@ -1,0 +1,94 @@
+//! zip files.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read as _};
+use std::path::Path;
+
+use zip::ZipArchive;
+
+use super::unpacking::Unpacking;
+use super::{ArchiveError, damaged, open};
+use crate::checksum::{self, Checksum};
+
+/// Bits of a mode that say which kind of file it is, and the kinds that there are.
+const MODE_KIND: u32 = 0o170_000;
+const MODE_FILE: u32 = 0o100_000;
+const MODE_FOLDER: u32 = 0o040_000;
+const MODE_LINK: u32 = 0o120_000;
+
+pub(super) fn checksum(path: &Path) -> Result<Checksum, ArchiveError> {
+    let (file, limits) = open(path)?;
+    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(path, e))?;
+    if zip.len() > limits.entries {
+        return Err(limits.exceeded(path));
+    }
+    let mut left = limits.bytes;
+    let mut files = Vec::new();
+    for index in 0..zip.len() {
+        let entry = zip.by_index(index).map_err(|e| damaged(path, e))?;
+        let name = entry.name().map_err(|e| damaged(path, e))?.into_owned();
+        if name.contains('\n') {
+            return Err(damaged(path, "an entry's name has a line break"));
+        }
+        let mut counted = entry.take(left.saturating_add(1));
+        let digest = checksum::digest(&mut counted).map_err(|e| damaged(path, e))?;
+        let used = left.saturating_add(1) - counted.limit();
+        left = left.checked_sub(used).ok_or_else(|| limits.exceeded(path))?;
+        files.push((name, digest));
+    }
+    Ok(Checksum::of_files(files))
+}
+
+pub(super) fn unpack(file: File, unpacking: &mut Unpacking<'_>) -> Result<(), ArchiveError> {
+    let path = unpacking.archive();
+    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(path, e))?;
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(|e| damaged(path, e))?;
+        let name = entry.name().map_err(|e| damaged(path, e))?.into_owned();
+        let mode = entry.unix_mode().unwrap_or(0o644);
+        match mode & MODE_KIND {
+            MODE_LINK => return Err(ArchiveError::Link { path: path.to_owned(), name }),
+            _ if entry.is_dir() => unpacking.folder(&name)?,
+            0 | MODE_FILE | MODE_FOLDER => unpacking.file(&name, mode, &mut entry)?,
+            _ => return Err(ArchiveError::Special { path: path.to_owned(), name }),
+        }
+    }
+    Ok(())
+}
+
+/// Packs the files of a directory, folders below it included.
+pub(super) fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
+    use zip::write::{SimpleFileOptions, ZipWriter};
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |error| ArchiveError::Io { path, error }
+    };
+    let mut zip = ZipWriter::new(File::create(target).map_err(io(target))?);
+    let root = directory.canonicalize().map_err(io(directory))?;
+    let mut pending = vec![(root, String::new())];
+    while let Some((folder, prefix)) = pending.pop() {
+        let mut entries =
+            fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(io(&folder))?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if path.is_dir() {
+                pending.push((path, format!("{name}/")));
+                continue;
+            }
+            let mut options = SimpleFileOptions::default();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt as _;
+                let mode = fs::metadata(&path).map_err(io(&path))?.permissions().mode();
+                options = options.unix_permissions(mode & 0o777);
+            }
+            zip.start_file(name, options).map_err(|error| damaged(target, error))?;
+            let mut file = File::open(&path).map_err(io(&path))?;
+            io::copy(&mut file, &mut zip).map_err(io(target))?;
+        }
+    }
+    let file = zip.finish().map_err(|error| damaged(target, error))?;
+    file.sync_all().map_err(io(target))
+}

@@ -1,0 +1,122 @@
+//! Ephemeral objects that are open: renewed when their provider says so, until they are closed.
+//!
+//! The provider's process is taken from its pool for each call and given back, so that an open object keeps nobody from
+//! starting another provider. What the provider must remember meanwhile it gave as private data (protocol: open, renew
+//! and close of ephemeral resources).
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures::future::BoxFuture;
+use smol_str::SmolStr;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::call::OpenedEphemeral;
+use crate::diagnostic::{ProviderDiagnostic, has_errors};
+use crate::provider::Provider;
+
+/// Shortest time between two renewals: a provider that asks for less would keep us calling without end. Ten a second burden
+/// nobody.
+pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
+
+/// Gets hold of the configured provider, or says why it is not to be had.
+pub type ProviderAgain = Arc<dyn Fn() -> BoxFuture<'static, Result<Arc<Provider>, String>> + Send + Sync>;
+
+/// Hears of renewals.
+pub type RenewalHeard = Arc<dyn Fn(Renewal) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// What becomes of a renewal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Renewal {
+    /// It begins.
+    Started,
+    /// It is done.
+    Done(Vec<ProviderDiagnostic>),
+    /// The provider refuses it: there will be no other.
+    Refused(Vec<ProviderDiagnostic>),
+    /// The provider could not be asked: why. There will be no other.
+    Failed(String),
+}
+
+/// An open ephemeral object. Dropping it ends the renewals and leaves the object open: call [`OpenObject::close`].
+pub struct OpenObject {
+    type_name: SmolStr,
+    /// Locked during a call about the object, so that there is one at a time.
+    private: Arc<Mutex<Option<Vec<u8>>>>,
+    provider: ProviderAgain,
+    renewing: Option<JoinHandle<()>>,
+}
+
+impl OpenObject {
+    /// Keeps an object open that was just opened. Must be called within a tokio runtime.
+    pub fn new(
+        type_name: SmolStr,
+        opened: &OpenedEphemeral,
+        provider: ProviderAgain,
+        heard: RenewalHeard,
+    ) -> OpenObject {
+        let private = Arc::new(Mutex::new(opened.private.clone()));
+        let renewing = opened
+            .renew_at
+            .map(|first| tokio::spawn(keep_open(type_name.clone(), private.clone(), first, provider.clone(), heard)));
+        OpenObject { type_name, private, provider, renewing }
+    }
+
+    /// Closes it. Gives what the provider says.
+    ///
+    /// # Errors
+    /// Why the provider could not be asked.
+    pub async fn close(mut self) -> Result<Vec<ProviderDiagnostic>, String> {
+        let private = self.private.clone();
+        // A renewal that is under way comes to its end first.
+        let mut private = private.lock().await;
+        if let Some(renewing) = self.renewing.take() {
+            renewing.abort();
+        }
+        let provider = (self.provider)().await?;
+        provider.close_ephemeral(&self.type_name, private.take()).await.map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for OpenObject {
+    fn drop(&mut self) {
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+        }
+    }
+}
+
+/// Renews an object until it needs no renewal, or gets none.
+async fn keep_open(
+    type_name: SmolStr,
+    private: Arc<Mutex<Option<Vec<u8>>>>,
+    first: SystemTime,
+    provider: ProviderAgain,
+    heard: RenewalHeard,
+) {
+    let mut next = Some(first);
+    while let Some(at) = next {
+        let wait = at.duration_since(SystemTime::now()).unwrap_or_default().max(SHORTEST_RENEWAL);
+        tokio::time::sleep(wait).await;
+        let mut private = private.lock().await;
+        heard(Renewal::Started).await;
+        let renewed = match provider().await {
+            Ok(provider) => {
+                provider.renew_ephemeral(&type_name, private.clone()).await.map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error),
+        };
+        let (outcome, then) = match renewed {
+            Ok(reply) if has_errors(&reply.diagnostics) => (Renewal::Refused(reply.diagnostics), None),
+            Ok(reply) => {
+                *private = reply.value.private;
+                (Renewal::Done(reply.diagnostics), reply.value.renew_at)
+            }
+            Err(error) => (Renewal::Failed(error), None),
+        };
+        drop(private);
+        heard(outcome).await;
+        next = then;
+    }
+}

@@ -1,0 +1,91 @@
+//! The two ways in which archives hold several files.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+use super::folder::Folder;
+use super::{ArchiveError, MAX_ENTRIES};
+
+/// Bits of a mode that say which kind of file it is, and the kind that links are.
+const MODE_KIND: u32 = 0o170_000;
+const MODE_LINK: u32 = 0o120_000;
+/// Longest target of a link in a zip archive, in bytes.
+const LONGEST_TARGET: u64 = 4096;
+/// Most bytes between the contents of two files in a tar archive.
+const HEADER_BYTES: u64 = 1 << 20;
+/// Who may do what with an entry where an archive does not say.
+const PLAIN_MODE: u32 = 0o644;
+
+fn damaged(error: impl std::fmt::Display) -> ArchiveError {
+    ArchiveError::Damaged(error.to_string())
+}
+
+pub(super) fn zip(file: BufReader<File>, folder: &mut Folder<'_>) -> Result<(), ArchiveError> {
+    let mut archive = zip::ZipArchive::new(file).map_err(damaged)?;
+    if archive.len() > MAX_ENTRIES {
+        return Err(ArchiveError::TooMany);
+    }
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).map_err(damaged)?;
+        let name = entry.name().map_err(damaged)?.into_owned();
+        let mode = entry.unix_mode().unwrap_or(PLAIN_MODE);
+        if mode & MODE_KIND == MODE_LINK {
+            let mut target = String::new();
+            entry.take(LONGEST_TARGET).read_to_string(&mut target).map_err(damaged)?;
+            folder.link(&name, &target)?;
+        } else if entry.is_dir() {
+            folder.directory(&name)?;
+        } else {
+            folder.file(&name, mode, &mut entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// A stream of which only so many bytes may be read until somebody allows more.
+struct Metered<'a, R> {
+    inner: R,
+    allowed: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        let left = self.allowed.get().checked_sub(read as u64);
+        self.allowed.set(left.ok_or_else(|| io::Error::other("a header is longer than any that is meant well"))?);
+        Ok(read)
+    }
+}
+
+pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), ArchiveError> {
+    use tar::EntryType;
+    // Long names and the like are read into memory before anybody sees the entry that they belong to.
+    let allowed = Cell::new(HEADER_BYTES);
+    let mut archive = tar::Archive::new(Metered { inner: content, allowed: &allowed });
+    for entry in archive.entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| damaged("a name is not UTF-8"));
+        let name = text(&entry.path_bytes())?;
+        match entry.header().entry_type() {
+            // Old archives have folders as files whose name ends with a slash.
+            EntryType::Regular if name.ends_with('/') => folder.directory(&name)?,
+            EntryType::Regular | EntryType::Continuous => {
+                let mode = entry.header().mode().unwrap_or(PLAIN_MODE);
+                // The folder has its own cap for content.
+                allowed.set(u64::MAX);
+                folder.file(&name, mode, &mut entry)?;
+            }
+            EntryType::Directory => folder.directory(&name)?,
+            EntryType::Symlink => {
+                let target = entry.link_name_bytes().map(|bytes| text(&bytes)).transpose()?.unwrap_or_default();
+                folder.link(&name, &target)?;
+            }
+            // They say something of what follows.
+            EntryType::XGlobalHeader | EntryType::XHeader => {}
+            _ => return Err(ArchiveError::Special(name)),
+        }
+        allowed.set(HEADER_BYTES);
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The folder that an archive is unpacked into, with its caps.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::links::{Name, link_stays_inside};
+use super::{ArchiveError, MAX_ENTRIES};
+
+/// Bits of a mode that say who may execute.
+const EXECUTE: u32 = 0o111;
+
+/// The folder.
+pub(super) struct Folder<'a> {
+    path: &'a Path,
+    entries: usize,
+    /// Bytes that may still be written, and those that might at first.
+    left: u64,
+    cap: u64,
+    /// Links, made at the end.
+    links: BTreeMap<Name, String>,
+}
+
+impl<'a> Folder<'a> {
+    pub(super) fn new(path: &'a Path, cap: u64) -> Folder<'a> {
+        Folder { path, entries: 0, left: cap, cap, links: BTreeMap::new() }
+    }
+
+    fn count(&mut self) -> Result<(), ArchiveError> {
+        self.entries += 1;
+        if self.entries > MAX_ENTRIES { Err(ArchiveError::TooMany) } else { Ok(()) }
+    }
+
+    /// A folder in it, with those above. The top itself may be named.
+    pub(super) fn directory(&mut self, name: &str) -> Result<(), ArchiveError> {
+        self.count()?;
+        let name = Name::parse(name)?;
+        make(&self.path.join(name.path()))
+    }
+
+    /// A file with this content. One that is there already is written anew: so do all that unpack.
+    pub(super) fn file(&mut self, name: &str, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        self.count()?;
+        let parsed = Name::parse(name)?;
+        if parsed.is_top() {
+            return Err(ArchiveError::Escapes(name.to_owned()));
+        }
+        let path = self.path.join(parsed.path());
+        if let Some(parent) = path.parent() {
+            make(parent)?;
+        }
+        let mode = if mode & EXECUTE == 0 { 0o644 } else { 0o755 };
+        let io = |error| ArchiveError::Io { path: path.clone(), error };
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path).map_err(io)?;
+        let written = io::copy(&mut content.take(self.left + 1), &mut file)
+            .map_err(|error| ArchiveError::Damaged(format!("{name:?} cannot be unpacked: {error}")))?;
+        self.left = self.left.checked_sub(written).ok_or(ArchiveError::TooLarge(self.cap))?;
+        Ok(())
+    }
+
+    /// A link, made at the end.
+    pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), ArchiveError> {
+        self.count()?;
+        let parsed = Name::parse(name)?;
+        if parsed.is_top() || !link_stays_inside(&parsed, target) {
+            return Err(ArchiveError::Link { name: name.to_owned(), target: target.to_owned() });
+        }
+        self.links.insert(parsed, target.to_owned());
+        Ok(())
+    }
+
+    /// Makes the links.
+    pub(super) fn finish(self) -> Result<(), ArchiveError> {
+        for (name, target) in &self.links {
+            // A link within what another link stands for would be made elsewhere than it seems.
+            let mut above: PathBuf = self.path.to_owned();
+            for part in name.parents() {
+                above.push(part);
+                if fs::symlink_metadata(&above).is_ok_and(|found| found.is_symlink()) {
+                    return Err(ArchiveError::Twice(name.to_string()));
+                }
+            }
+            make(&above)?;
+            let path = self.path.join(name.path());
+            match std::os::unix::fs::symlink(target, &path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Err(ArchiveError::Twice(name.to_string()));
+                }
+                Err(error) => return Err(ArchiveError::Io { path, error }),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn make(path: &Path) -> Result<(), ArchiveError> {
+    fs::create_dir_all(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })
+}

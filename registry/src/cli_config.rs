@@ -1,0 +1,153 @@
+//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and those beside it: where packages and modules
+//! come from, and what opens the doors there.
+
+mod method;
+mod reader;
+mod template;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::Diagnostic;
+
+pub use crate::environment::Environment;
+pub use method::{Method, MethodKind, Pattern};
+pub use reader::mirror_url;
+pub use template::{Template, TemplateError};
+
+use crate::credentials::{Helper, Secret};
+use crate::host::Host;
+use reader::Reader;
+
+/// Longest configuration file that is read.
+const MAX_LENGTH: u64 = 16 * 1024 * 1024;
+
+/// What the files say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CliConfig {
+    /// `provider_installation`: the methods in order; none when no file has such a block.
+    pub installation: Option<Vec<Method>>,
+    /// `dev_overrides`: directories that take the place of packages.
+    pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
+    /// `plugin_cache_dir`: packages are kept here for all projects.
+    pub plugin_cache_dir: Option<PathBuf>,
+    /// `plugin_cache_may_break_dependency_lock_file`: packages of the cache do, also when nothing is known of them.
+    pub plugin_cache_may_break: bool,
+    /// `host` blocks: addresses of services, in place of what the host would say.
+    pub hosts: BTreeMap<Host, BTreeMap<String, String>>,
+    /// `credentials` blocks and files.
+    pub credentials: BTreeMap<Host, Secret>,
+    /// `credentials_helper`.
+    pub credentials_helper: Option<Helper>,
+    /// `registry_protocols`: how registries are asked.
+    pub registry: RegistrySettings,
+    /// `oci_default_credentials`: where else than in blocks credentials for OCI registries are.
+    pub oci_default_credentials: OciDefaults,
+    /// `oci_credentials` blocks, by registry and, after a slash, the beginning of the repository's name.
+    pub oci_credentials: BTreeMap<String, OciCredentials>,
+}
+
+/// How registries are asked; none is the usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegistrySettings {
+    /// Attempts beyond the first.
+    pub retries: Option<u32>,
+    /// How long an answer may take.
+    pub timeout: Option<Duration>,
+}
+
+/// Where credentials for OCI registries are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciDefaults {
+    /// Whether files and helpers of other programs are heeded at all.
+    pub ambient: bool,
+    /// Files in Docker's form, in place of the usual ones.
+    pub files: Option<Vec<PathBuf>>,
+    /// A helper program in Docker's form for all registries, by its name after `docker-credential-`.
+    pub helper: Option<String>,
+}
+
+impl Default for OciDefaults {
+    fn default() -> OciDefaults {
+        OciDefaults { ambient: true, files: None, helper: None }
+    }
+}
+
+/// Credentials for an OCI registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OciCredentials {
+    /// `username` and `password`
+    Password {
+        /// Who.
+        user: String,
+        /// The password.
+        password: Secret,
+    },
+    /// `access_token` and `refresh_token`
+    Token {
+        /// Sent as it is.
+        access: Secret,
+        /// Exchanged for another one.
+        refresh: Option<Secret>,
+    },
+    /// `docker_credentials_helper`, by its name after `docker-credential-`.
+    Helper(String),
+}
+
+impl CliConfig {
+    /// Reads the file that the environment names, or those in their usual places; without any, the defaults. What the
+    /// environment says itself comes before them.
+    pub fn load(environment: &Environment) -> (CliConfig, Vec<Diagnostic>) {
+        let mut reader = Reader::new(environment.working_directory());
+        if let Some((path, named)) = environment.config_file() {
+            match read(&path) {
+                Ok(text) => reader.read_text(&text, &path),
+                Err(error) if named => {
+                    let detail = format!("The CLI configuration file {} cannot be read: {error}.", path.display());
+                    reader.warning("Unable to open CLI configuration file", detail);
+                }
+                Err(_) => {}
+            }
+        }
+        for path in environment.more_config_files() {
+            match read(&path) {
+                Ok(text) => reader.read_text(&text, &path),
+                Err(error) => {
+                    let detail = format!("The CLI configuration file {} cannot be read: {error}.", path.display());
+                    reader.warning("Unable to open CLI configuration file", detail);
+                }
+            }
+        }
+        let (mut config, mut problems) = reader.finish();
+        if let Some(cache) = environment.path("TF_PLUGIN_CACHE_DIR") {
+            config.plugin_cache_dir = Some(environment.working_directory().join(cache));
+        }
+        config.plugin_cache_may_break |= environment.is_on("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE");
+        if let Some(cache) = config.plugin_cache_dir.as_ref().filter(|cache| !cache.is_dir()) {
+            let detail = "It must be there before it can be used. Make it, or take the setting away.";
+            let summary = format!("The specified plugin cache dir {} cannot be opened", cache.display());
+            problems.push(Diagnostic::error(summary, detail));
+        }
+        (config, problems)
+    }
+
+    /// Reads the text of a file. Relative paths in it are relative to the working directory.
+    pub fn parse(text: &str, file: &Path, working_directory: &Path) -> (CliConfig, Vec<Diagnostic>) {
+        let mut reader = Reader::new(working_directory);
+        reader.read_text(text, file);
+        reader.finish()
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.len() > MAX_LENGTH => return Err(format!("it has over {MAX_LENGTH} bytes")),
+        _ => {}
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,382 @@
+//! Reading the files, one after the other, into one configuration. Of single settings the first file's counts; blocks
+//! with labels of later files take the place of those of earlier ones.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use url::Url;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::settings::{self, Item, Setting};
+use weft_providers::source;
+
+use super::method::{Method, MethodKind, Pattern};
+use super::template::Template;
+use super::{CliConfig, OciCredentials};
+use crate::credentials::{Helper, Secret};
+use crate::host::Host;
+
+pub(super) struct Reader<'a> {
+    file: PathBuf,
+    working_directory: &'a Path,
+    config: CliConfig,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(working_directory: &'a Path) -> Reader<'a> {
+        Reader { file: PathBuf::new(), working_directory, config: CliConfig::default(), diagnostics: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> (CliConfig, Vec<Diagnostic>) {
+        (self.config, self.diagnostics)
+    }
+
+    pub(super) fn warning(&mut self, summary: &str, detail: String) {
+        self.diagnostics.push(Diagnostic::warning(summary, detail));
+    }
+
+    pub(super) fn read_text(&mut self, text: &str, file: &Path) {
+        self.file = file.to_owned();
+        match settings::parse(text) {
+            Ok(settings) => self.read(settings),
+            Err(error) => self.error("Invalid CLI configuration file", error.line, &error.problem),
+        }
+    }
+
+    fn error(&mut self, summary: &str, line: usize, detail: &str) {
+        let detail = format!("On line {line} of {}: {detail}", self.file.display());
+        self.diagnostics.push(Diagnostic::error(summary, detail));
+    }
+
+    fn installation_error(&mut self, line: usize, detail: &str) {
+        self.error("Invalid provider_installation block", line, detail);
+    }
+
+    /// Settings that are not known here (checkpoints, ...) are passed over.
+    fn read(&mut self, settings: Vec<Setting>) {
+        for Setting { words, value, line } in settings {
+            let (name, labels) = match words.split_first() {
+                Some((name, labels)) => (name.as_str(), labels),
+                None => continue,
+            };
+            match (name, labels, value) {
+                ("plugin_cache_dir", [], value) => {
+                    let path = value.as_text().map(|path| self.working_directory.join(expanded(path)));
+                    self.config.plugin_cache_dir = self.config.plugin_cache_dir.take().or(path);
+                }
+                ("plugin_cache_may_break_dependency_lock_file", [], value) => {
+                    self.config.plugin_cache_may_break |= is_true(&value);
+                }
+                ("provider_installation", [], Item::Object(methods)) => {
+                    if self.config.installation.is_some() {
+                        self.installation_error(line, "There is more than one such block.");
+                    }
+                    self.config.installation.get_or_insert_default();
+                    self.methods(methods);
+                }
+                ("provider_installation", ..) => {
+                    self.installation_error(line, "It must be a block without labels.");
+                }
+                ("registry_protocols", [], Item::Object(content)) => self.registry_protocols(content),
+                ("oci_default_credentials", [], Item::Object(content)) => self.oci_defaults(content),
+                ("host" | "credentials" | "credentials_helper" | "oci_credentials", labels, Item::Object(content)) => {
+                    self.labelled(name, labels, content, line);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Blocks with one label; in JSON the label is a member with the block's content.
+    fn labelled(&mut self, name: &str, labels: &[String], content: Vec<Setting>, line: usize) {
+        if let [label] = labels {
+            return self.block(name, label, content, line);
+        }
+        for Setting { words, value, line } in content {
+            match (words.as_slice(), value) {
+                ([label], Item::Object(content)) => self.block(name, label, content, line),
+                _ => self.error(&format!("Invalid {name} block"), line, "It must have one label."),
+            }
+        }
+    }
+
+    fn block(&mut self, name: &str, label: &str, content: Vec<Setting>, line: usize) {
+        match name {
+            "credentials_helper" => self.helper(label, content, line),
+            "oci_credentials" => self.oci_credentials(label, content, line),
+            _ => match label.parse::<Host>() {
+                Ok(host) if name == "host" => self.host(host, content),
+                Ok(host) => self.credentials(host, content, line),
+                Err(error) => self.error(&format!("Invalid {name} block"), line, &format!("{error}.")),
+            },
+        }
+    }
+
+    fn host(&mut self, host: Host, content: Vec<Setting>) {
+        let mut services = std::collections::BTreeMap::new();
+        for Setting { words, value, .. } in content {
+            if let ([name], Item::Object(entries)) = (words.as_slice(), value)
+                && name == "services"
+            {
+                for Setting { words, value, line } in entries {
+                    match (words.as_slice(), value.as_text()) {
+                        ([service], Some(address)) => drop(services.insert(service.clone(), address.to_owned())),
+                        _ => self.error("Invalid host block", line, "A service must be set to its address."),
+                    }
+                }
+            }
+        }
+        self.config.hosts.insert(host, services);
+    }
+
+    fn credentials(&mut self, host: Host, content: Vec<Setting>, line: usize) {
+        let token = content.iter().find(|setting| setting.words == ["token"]).and_then(|s| s.value.as_text());
+        match token {
+            Some(token) => drop(self.config.credentials.insert(host, Secret::new(token))),
+            None => self.error("Invalid credentials block", line, &format!("The block for {host} has no token.")),
+        }
+    }
+
+    fn helper(&mut self, name: &str, content: Vec<Setting>, line: usize) {
+        let sound = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if !sound {
+            return self.error("Invalid credentials_helper block", line, "Its label must be the name of a program.");
+        }
+        if self.config.credentials_helper.is_some() {
+            return self.error("Too many credentials_helper blocks", line, "There may be one such block only.");
+        }
+        let arguments = content.iter().find(|setting| setting.words == ["args"]);
+        let arguments = arguments.and_then(|setting| setting.value.as_texts()).unwrap_or_default();
+        let arguments = arguments.into_iter().map(str::to_owned).collect();
+        self.config.credentials_helper = Some(Helper { name: name.to_owned(), arguments });
+    }
+
+    fn registry_protocols(&mut self, content: Vec<Setting>) {
+        for Setting { words, value, line } in content {
+            match (words.first().map(String::as_str), number(&value)) {
+                (Some("retry_count"), Some(n)) => self.config.registry.retries = Some(n),
+                (Some("request_timeout_seconds"), Some(n)) if n > 0 => {
+                    self.config.registry.timeout = Some(Duration::from_secs(n.into()));
+                }
+                (name, _) => {
+                    let detail = format!("{:?} must be a number, and not below zero.", name.unwrap_or_default());
+                    self.error("Invalid registry_protocols block", line, &detail);
+                }
+            }
+        }
+    }
+
+    fn oci_defaults(&mut self, content: Vec<Setting>) {
+        for Setting { words, value, line } in content {
+            let defaults = &mut self.config.oci_default_credentials;
+            match words.first().map(String::as_str) {
+                Some("discover_ambient_credentials") => defaults.ambient = is_true(&value),
+                Some("docker_style_config_files") => {
+                    let files = value.as_texts().unwrap_or_default();
+                    defaults.files = Some(files.into_iter().map(|file| self.working_directory.join(file)).collect());
+                }
+                Some("docker_credentials_helper") => defaults.helper = value.as_text().map(str::to_owned),
+                name => {
+                    let detail = format!("{:?} is not known here.", name.unwrap_or_default());
+                    self.error("Invalid oci_default_credentials block", line, &detail);
+                }
+            }
+        }
+    }
+
+    fn oci_credentials(&mut self, label: &str, content: Vec<Setting>, line: usize) {
+        let text = |name: &str| content.iter().find(|s| s.words == [name]).and_then(|s| s.value.as_text());
+        let credentials = match (text("username"), text("password"), text("access_token")) {
+            (Some(user), Some(password), None) => {
+                Some(OciCredentials::Password { user: user.to_owned(), password: Secret::new(password) })
+            }
+            (None, None, Some(access)) => {
+                let refresh = text("refresh_token").map(Secret::new);
+                Some(OciCredentials::Token { access: Secret::new(access), refresh })
+            }
+            (None, None, None) => text("docker_credentials_helper").map(|name| OciCredentials::Helper(name.to_owned())),
+            _ => None,
+        };
+        match credentials {
+            Some(credentials) => drop(self.config.oci_credentials.insert(label.to_owned(), credentials)),
+            None => {
+                let detail = "It must have username and password, or access_token and refresh_token, or \
+                              docker_credentials_helper.";
+                self.error("Invalid oci_credentials block", line, detail);
+            }
+        }
+    }
+
+    fn methods(&mut self, methods: Vec<Setting>) {
+        for Setting { words, value, line } in methods {
+            let (kind, content) = match (words.as_slice(), value) {
+                ([kind], Item::Object(content)) => (kind.clone(), content),
+                _ => {
+                    self.installation_error(line, "Each installation method must be a block without labels.");
+                    continue;
+                }
+            };
+            if kind == "dev_overrides" {
+                self.dev_overrides(content);
+            } else if let Some(method) = self.method(&kind, line, content) {
+                self.config.installation.get_or_insert_default().push(method);
+            }
+        }
+    }
+
+    fn dev_overrides(&mut self, overrides: Vec<Setting>) {
+        for Setting { words, value, line } in overrides {
+            match (words.as_slice(), value.as_text()) {
+                ([address], Some(path)) => match source::parse(address) {
+                    Ok(source) => {
+                        self.config.dev_overrides.insert(source, self.working_directory.join(path));
+                    }
+                    Err(error) => self.installation_error(line, &format!("In dev_overrides: {error}.")),
+                },
+                _ => self.installation_error(line, "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\"."),
+            }
+        }
+    }
+
+    fn method(&mut self, kind: &str, line: usize, content: Vec<Setting>) -> Option<Method> {
+        let (mut location, mut include, mut exclude) = (None, Vec::new(), Vec::new());
+        let (mut download_retries, mut trust_all_hashes) = (None, false);
+        let wanted = match kind {
+            "filesystem_mirror" => Some("path"),
+            "network_mirror" => Some("url"),
+            "oci_mirror" => Some("repository_template"),
+            "direct" => None,
+            other => {
+                self.installation_error(line, &format!("There is no installation method \"{other}\"."));
+                return None;
+            }
+        };
+        for Setting { words, value, line } in content {
+            match words.as_slice() {
+                [name] if Some(name.as_str()) == wanted => location = value.as_text().map(str::to_owned),
+                [name] if name == "include" => include = self.patterns(&value, line)?,
+                [name] if name == "exclude" => exclude = self.patterns(&value, line)?,
+                [name] if name == "download_retry_count" && matches!(kind, "direct" | "network_mirror") => {
+                    download_retries = number(&value);
+                    if download_retries.is_none() {
+                        self.installation_error(line, "download_retry_count must be a number, and not below zero.");
+                    }
+                }
+                [name] if name == "trust_all_hashes" && kind == "network_mirror" => trust_all_hashes = is_true(&value),
+                words => {
+                    self.installation_error(line, &format!("\"{}\" is not known here.", words.join(" ")));
+                    return None;
+                }
+            }
+        }
+        let kind = match (kind, location) {
+            ("filesystem_mirror", Some(path)) => MethodKind::FilesystemMirror(self.working_directory.join(path)),
+            ("network_mirror", Some(url)) => match mirror_url(&url) {
+                Ok(url) => MethodKind::NetworkMirror { url, trust_all_hashes },
+                Err(detail) => {
+                    self.installation_error(line, &detail);
+                    return None;
+                }
+            },
+            ("oci_mirror", Some(template)) => {
+                let open = |is_open: fn(&Pattern) -> bool| include.is_empty() || include.iter().any(is_open);
+                let template = Template::parse(&template).and_then(|template| {
+                    let (host, namespace) = (open(Pattern::any_host), open(Pattern::any_namespace));
+                    template.check(host, namespace, open(Pattern::any_type)).map(|()| template)
+                });
+                match template {
+                    Ok(template) => MethodKind::OciMirror(template),
+                    Err(error) => {
+                        self.installation_error(line, &format!("In repository_template: {error}."));
+                        return None;
+                    }
+                }
+            }
+            ("direct", _) => MethodKind::Direct,
+            (kind, _) => {
+                let detail = format!("{kind} needs the argument \"{}\".", wanted.unwrap_or_default());
+                self.installation_error(line, &detail);
+                return None;
+            }
+        };
+        Some(Method { kind, include, exclude, download_retries })
+    }
+
+    fn patterns(&mut self, value: &Item, line: usize) -> Option<Vec<Pattern>> {
+        let Some(texts) = value.as_texts() else {
+            self.installation_error(line, "A list of strings is required.");
+            return None;
+        };
+        match texts.into_iter().map(Pattern::parse).collect() {
+            Ok(patterns) => Some(patterns),
+            Err(error) => {
+                self.installation_error(line, &error.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// The address of a network mirror, with a slash at its end.
+///
+/// # Errors
+/// When it is none, or not a secure one.
+pub fn mirror_url(text: &str) -> Result<Url, String> {
+    let mut url = Url::parse(text).map_err(|error| format!("The URL of the network mirror is not valid: {error}."))?;
+    if url.scheme() != "https" || url.host_str().is_none() {
+        return Err("The URL of a network mirror must begin with https://.".to_owned());
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn is_true(item: &Item) -> bool {
+    matches!(item, Item::Bare(word) | Item::Text(word) if matches!(word.as_str(), "true" | "1"))
+}
+
+fn number(item: &Item) -> Option<u32> {
+    match item {
+        Item::Bare(word) | Item::Text(word) => word.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A path with `$NAME` and `${NAME}` replaced by variables of the environment; those that are not set are empty.
+fn expanded(path: &str) -> String {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let mut text = String::new();
+    let mut rest = path;
+    while let Some(at) = rest.find('$') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some((name, after)) = rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            text.push_str(&variable(name));
+            rest = after;
+            continue;
+        }
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if end == 0 {
+            text.push('$');
+        } else {
+            text.push_str(&variable(&rest[..end]));
+        }
+        rest = &rest[end..];
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_in_paths() {
+        let home = std::env::var("PATH").unwrap_or_default();
+        assert_eq!(expanded("$PATH/x"), format!("{home}/x"));
+        assert_eq!(expanded("${PATH}y$"), format!("{home}y$"));
+        assert_eq!(expanded("/plain"), "/plain");
+    }
+}

@@ -1,0 +1,110 @@
+//! Names of repositories with parts of a provider's address in them: `example.com/${namespace}/${type}`.
+
+use weft_graph_format::address::ProviderSource;
+
+/// A template, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Host,
+    Namespace,
+    Type,
+}
+
+/// Why a text is no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// Something else than a part of an address.
+    #[error("\"${{{0}}}\" is not one of ${{hostname}}, ${{namespace}} and ${{type}}")]
+    Unknown(String),
+    /// No closing brace.
+    #[error("a \"${{\" is not closed")]
+    Open,
+    /// A part without which different providers would share a repository.
+    #[error("the template must have ${{{0}}}, since it is for providers that differ in it")]
+    Missing(&'static str),
+}
+
+impl Template {
+    /// Reads a template; `$${` stands for `${`.
+    ///
+    /// # Errors
+    /// When it has something else in it than parts of an address.
+    pub fn parse(text: &str) -> Result<Template, TemplateError> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            if rest[..at].ends_with('$') {
+                plain.push_str(&rest[..at - 1]);
+                plain.push_str("${");
+                rest = &rest[at + 2..];
+                continue;
+            }
+            plain.push_str(&rest[..at]);
+            let end = rest[at..].find('}').ok_or(TemplateError::Open)? + at;
+            let part = match rest[at + 2..end].trim() {
+                "hostname" => Part::Host,
+                "namespace" => Part::Namespace,
+                "type" => Part::Type,
+                other => return Err(TemplateError::Unknown(other.to_owned())),
+            };
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+            }
+            parts.push(part);
+            rest = &rest[end + 1..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Template(parts))
+    }
+
+    /// Sees to it that providers which differ in the parts that patterns leave open have repositories of their own.
+    ///
+    /// # Errors
+    /// When two would share one.
+    pub fn check(&self, host: bool, namespace: bool, type_name: bool) -> Result<(), TemplateError> {
+        let parts = [
+            (host, Part::Host, "hostname"),
+            (namespace, Part::Namespace, "namespace"),
+            (type_name, Part::Type, "type"),
+        ];
+        match parts.into_iter().find(|(open, part, _)| *open && !self.0.contains(part)) {
+            Some((_, _, name)) => Err(TemplateError::Missing(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// The name for a provider.
+    pub fn expand(&self, source: &ProviderSource) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Host => source.host.to_string(),
+            Part::Namespace => source.namespace.to_string(),
+            Part::Type => source.type_name.to_string(),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_addresses() {
+        let source = weft_providers::source::parse("x.test/acme/lab").unwrap();
+        let template = Template::parse("oci.test/p/${ hostname }/${namespace}/${type}-$${x}").unwrap();
+        assert_eq!(template.expand(&source), "oci.test/p/x.test/acme/lab-${x}");
+        assert!(template.check(true, true, true).is_ok());
+        assert!(Template::parse("${other}").is_err() && Template::parse("${type").is_err());
+        let fixed = Template::parse("oci.test/${type}").unwrap();
+        assert_eq!(fixed.check(true, false, true), Err(TemplateError::Missing("hostname")));
+    }
+}

@@ -1,0 +1,260 @@
+//! Tokens for hosts: from `TF_TOKEN_...` variables, `credentials` blocks and files, and a credentials helper, in this
+//! order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+use crate::cli_config::CliConfig;
+use crate::environment::Environment;
+use crate::host::Host;
+
+/// What the names of variables with tokens begin with.
+const TOKEN_PREFIX: &str = "TF_TOKEN_";
+
+/// What the names of helper programs begin with.
+const HELPER_PREFIX: &str = "terraform-credentials-";
+
+/// Longest answer of a helper. A token has some hundred bytes.
+const MAX_ANSWER: u64 = 1 << 20;
+
+/// How long a helper may take; it may ask its user something.
+const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Something that is sent, and neither printed nor logged.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a text.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The text, to be sent.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// A program that knows tokens: `credentials_helper`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Helper {
+    /// Its name, without the prefix that its program has.
+    pub name: String,
+    /// Arguments before `get HOST`.
+    pub arguments: Vec<String>,
+}
+
+/// Why a helper gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// There is no such program.
+    #[error("the credentials helper {name:?} was not found: there is no program {HELPER_PREFIX}{name} in {places}")]
+    NotFound {
+        /// The helper.
+        name: String,
+        /// Where it was looked for.
+        places: String,
+    },
+    /// It cannot be started, or does not end.
+    #[error("the credentials helper {program} cannot be run: {problem}")]
+    Run {
+        /// Its program.
+        program: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// It says that it failed.
+    #[error("the credentials helper {program} failed: {said}")]
+    Failed {
+        /// Its program.
+        program: PathBuf,
+        /// What it says.
+        said: String,
+    },
+    /// Its answer is no JSON object.
+    #[error("the credentials helper {program} answered with something that is no JSON object of credentials")]
+    Answer {
+        /// Its program.
+        program: PathBuf,
+    },
+}
+
+/// All tokens that are known, or can be asked for.
+#[derive(Debug, Default)]
+pub struct Credentials {
+    known: BTreeMap<Host, Secret>,
+    helper: Option<Helper>,
+    directories: Vec<PathBuf>,
+    /// What the helper said, so that it is asked once for each host.
+    asked: Mutex<BTreeMap<Host, Result<Option<Secret>, CredentialsError>>>,
+}
+
+impl Credentials {
+    /// What configuration and environment have.
+    pub fn new(config: &CliConfig, environment: &Environment) -> Credentials {
+        let mut known = config.credentials.clone();
+        for (name, value) in environment.with_prefix(TOKEN_PREFIX) {
+            if let Some(host) = host_of_variable(name).filter(|_| !value.is_empty()) {
+                known.insert(host, Secret::new(value));
+            }
+        }
+        Credentials {
+            known,
+            helper: config.credentials_helper.clone(),
+            directories: environment.helper_directories(),
+            asked: Mutex::default(),
+        }
+    }
+
+    /// The token for a host, if there is one.
+    ///
+    /// # Errors
+    /// When a helper has to be asked and fails.
+    pub async fn token(&self, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+        if let Some(token) = self.known.get(host) {
+            return Ok(Some(token.clone()));
+        }
+        let Some(helper) = &self.helper else { return Ok(None) };
+        let mut asked = self.asked.lock().await;
+        if let Some(answer) = asked.get(host) {
+            return answer.clone();
+        }
+        let answer = self.ask(helper, host).await;
+        asked.insert(host.clone(), answer.clone());
+        answer
+    }
+
+    async fn ask(&self, helper: &Helper, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+        let name = format!("{HELPER_PREFIX}{}", helper.name);
+        let program = self.directories.iter().map(|folder| folder.join(&name)).find(|path| path.is_file());
+        let Some(program) = program else {
+            let places = self.directories.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+            return Err(CredentialsError::NotFound { name: helper.name.clone(), places });
+        };
+        let failed = |problem: String| CredentialsError::Run { program: program.clone(), problem };
+        let mut child = Command::new(&program)
+            .args(&helper.arguments)
+            .args(["get", host.as_str()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let talk = async {
+            let (mut answer, mut said) = (Vec::new(), Vec::new());
+            let read_answer = async {
+                match stdout {
+                    Some(stdout) => stdout.take(MAX_ANSWER).read_to_end(&mut answer).await.map(drop),
+                    None => Ok(()),
+                }
+            };
+            let read_said = async {
+                match stderr {
+                    Some(stderr) => stderr.take(MAX_ANSWER).read_to_end(&mut said).await.map(drop),
+                    None => Ok(()),
+                }
+            };
+            let (one, other) = tokio::join!(read_answer, read_said);
+            one.and(other)?;
+            Ok::<_, std::io::Error>((child.wait().await?, answer, said))
+        };
+        let (status, answer, said) = tokio::time::timeout(HELPER_TIMEOUT, talk)
+            .await
+            .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
+            .map_err(|error| failed(error.to_string()))?;
+        if !status.success() {
+            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            return Err(CredentialsError::Failed { program, said });
+        }
+        #[derive(serde::Deserialize)]
+        struct Known {
+            token: Option<String>,
+        }
+        let known: Known = serde_json::from_slice(&answer).map_err(|_| CredentialsError::Answer { program })?;
+        Ok(known.token.map(Secret::new))
+    }
+}
+
+/// `TF_TOKEN_app_example_com`: dots are underscores, and dashes two of them.
+fn host_of_variable(name: &str) -> Option<Host> {
+    let name = name.strip_prefix(TOKEN_PREFIX)?;
+    name.replace("__", "-").replace('_', ".").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn host(name: &str) -> Host {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn variables_stand_for_hosts() {
+        for (variable, name) in [
+            ("TF_TOKEN_app_example_com", "app.example.com"),
+            ("TF_TOKEN_my__registry_example_com", "my-registry.example.com"),
+            ("TF_TOKEN_x.example.com", "x.example.com"),
+        ] {
+            assert_eq!(host_of_variable(variable), Some(host(name)));
+        }
+        assert_eq!(host_of_variable("TF_TOKEN_"), None);
+    }
+
+    #[tokio::test]
+    async fn variables_come_before_blocks() {
+        let text = "credentials \"a.test\" {\n  token = \"block\"\n}\ncredentials \"b.test\" { token = \"b\" }\n";
+        let (config, problems) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
+        assert!(problems.is_empty(), "{problems:?}");
+        let environment = Environment::new("/", &[("TF_TOKEN_a_test", Path::new("variable"))]);
+        let credentials = Credentials::new(&config, &environment);
+        let token = async |name| credentials.token(&host(name)).await.unwrap().map(|t| t.expose().to_owned());
+        assert_eq!(token("a.test").await.as_deref(), Some("variable"));
+        assert_eq!(token("b.test").await.as_deref(), Some("b"));
+        assert_eq!(token("c.test").await, None);
+        assert!(!format!("{credentials:?}").contains("variable"));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_helper_is_asked_once() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".terraform.d/plugins");
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("terraform-credentials-vault");
+        let script = "#!/bin/sh\necho asked >> \"$(dirname \"$0\")/log\"\ncase \"$1 $2 $3\" in\n  \
+                      '--x get a.test') echo '{\"token\": \"helped\"}';;\n  *c.test) echo no >&2; exit 1;;\n  \
+                      *) echo '{}';;\nesac\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = "credentials_helper \"vault\" {\n  args = [\"--x\"]\n}\n";
+        let (config, _) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
+        let credentials = Credentials::new(&config, &Environment::new("/", &[("HOME", home.path())]));
+        for _ in 0..2 {
+            let token = credentials.token(&host("a.test")).await.unwrap().unwrap();
+            assert_eq!(token.expose(), "helped");
+        }
+        assert_eq!(credentials.token(&host("b.test")).await.unwrap(), None);
+        assert!(matches!(credentials.token(&host("c.test")).await, Err(CredentialsError::Failed { .. })));
+        assert_eq!(std::fs::read_to_string(folder.join("log")).unwrap().lines().count(), 3);
+    }
+}

@@ -1,0 +1,196 @@
+//! What services a host offers, and where: `https://HOST/.well-known/terraform.json`, or what `host` blocks of the CLI
+//! configuration say in its place.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use http::StatusCode;
+use tokio::sync::OnceCell;
+use url::Url;
+
+use crate::cli_config::CliConfig;
+use crate::credentials::{Credentials, CredentialsError};
+use crate::host::Host;
+use crate::http::{Http, HttpError, Request};
+
+/// Where hosts say it.
+const WELL_KNOWN: &str = "/.well-known/terraform.json";
+
+/// Longest such document. Real ones have less than a kilobyte.
+const MAX_DOCUMENT: u64 = 1 << 20;
+
+/// Provider registries.
+pub const PROVIDERS: &str = "providers.v1";
+/// Module registries.
+pub const MODULES: &str = "modules.v1";
+
+/// Why a service is not found.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// The host does not answer, or not with what it should.
+    #[error("could not connect to {host}: failed to request discovery document: {error}")]
+    Unreachable {
+        /// The host.
+        host: Host,
+        /// Why.
+        error: HttpError,
+    },
+    /// The answer is something else, most likely a page for people.
+    #[error("host {host} answered with a discovery document of the type {kind:?}, and not application/json")]
+    Type {
+        /// The host.
+        host: Host,
+        /// The type of its answer.
+        kind: String,
+    },
+    /// The host does not offer this service.
+    #[error("host {host} does not offer the service {service}")]
+    NotOffered {
+        /// The host.
+        host: Host,
+        /// The service.
+        service: String,
+    },
+    /// The host offers another version of this service.
+    #[error("host {host} offers the service {service} only as {offered}")]
+    OtherVersion {
+        /// The host.
+        host: Host,
+        /// The service.
+        service: String,
+        /// The versions that it offers.
+        offered: String,
+    },
+    /// The address of the service is none.
+    #[error("host {host} gives an address for the service {service} that cannot be used")]
+    Address {
+        /// The host.
+        host: Host,
+        /// The service.
+        service: String,
+    },
+    /// A credentials helper failed.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+}
+
+/// Looks up services; every host is asked once.
+#[derive(Debug)]
+pub struct Discovery {
+    http: Http,
+    credentials: Arc<Credentials>,
+    forced: BTreeMap<Host, BTreeMap<String, String>>,
+    found: Mutex<BTreeMap<Host, Answer>>,
+}
+
+/// What a host answered, or is about to.
+type Answer = Arc<OnceCell<Result<Services, DiscoveryError>>>;
+
+/// What a host offers, and what its addresses are relative to.
+#[derive(Clone, Debug)]
+struct Services {
+    base: Url,
+    services: BTreeMap<String, serde_json::Value>,
+}
+
+impl Discovery {
+    /// Asks by this client, with these credentials, unless the configuration knows better.
+    pub fn new(http: Http, credentials: Arc<Credentials>, config: &CliConfig) -> Discovery {
+        Discovery { http, credentials, forced: config.hosts.clone(), found: Mutex::default() }
+    }
+
+    /// The address of a service, such as [`PROVIDERS`]. It ends with a slash.
+    ///
+    /// # Errors
+    /// When the host does not answer or does not offer it.
+    pub async fn service(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
+        let cell = {
+            let mut found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            found.entry(host.clone()).or_default().clone()
+        };
+        let services = cell.get_or_init(|| self.ask(host)).await.as_ref().map_err(DiscoveryError::clone)?;
+        services.address(host, service)
+    }
+
+    async fn ask(&self, host: &Host) -> Result<Services, DiscoveryError> {
+        let unnamed = |error: HttpError| DiscoveryError::Unreachable { host: host.clone(), error };
+        let base = Url::parse(&format!("https://{host}{WELL_KNOWN}"));
+        let base =
+            base.map_err(|error| unnamed(HttpError::Request { url: host.to_string(), problem: error.to_string() }))?;
+        if let Some(forced) = self.forced.get(host) {
+            let services = forced.iter().map(|(name, url)| (name.clone(), url.clone().into())).collect();
+            return Ok(Services { base, services });
+        }
+        let token = self.credentials.token(host).await?;
+        let settings = self.http.settings();
+        let request = Request::get(base)
+            .accept("application/json")
+            .bearer(token.as_ref().map(|token| token.expose()))
+            .with_retries(settings.registry_retries)
+            .with_timeout(settings.registry_timeout)
+            .with_limit(MAX_DOCUMENT);
+        let answer = self.http.send(&request).await.map_err(unnamed)?;
+        if answer.status == StatusCode::NOT_FOUND {
+            // A host without any services.
+            return Ok(Services { base: answer.url, services: BTreeMap::new() });
+        }
+        let answer = answer.sound().map_err(unnamed)?;
+        let kind = answer.header("content-type").unwrap_or_default().to_owned();
+        if kind.split(';').next().map(str::trim) != Some("application/json") {
+            return Err(DiscoveryError::Type { host: host.clone(), kind });
+        }
+        let services = answer.json().map_err(unnamed)?;
+        Ok(Services { base: answer.url, services })
+    }
+}
+
+impl Services {
+    fn address(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
+        let unusable = || DiscoveryError::Address { host: host.clone(), service: service.to_owned() };
+        let Some(address) = self.services.get(service) else {
+            let name = service.split('.').next().unwrap_or(service);
+            let same = |other: &&String| other.split_once('.').is_some_and(|(n, v)| n == name && v.starts_with('v'));
+            let offered: Vec<&str> = self.services.keys().filter(same).map(String::as_str).collect();
+            let (host, service) = (host.clone(), service.to_owned());
+            return Err(if offered.is_empty() {
+                DiscoveryError::NotOffered { host, service }
+            } else {
+                DiscoveryError::OtherVersion { host, service, offered: offered.join(", ") }
+            });
+        };
+        let mut url = self.base.join(address.as_str().ok_or_else(unusable)?).map_err(|_| unusable())?;
+        if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {
+            return Err(unusable());
+        }
+        url.set_fragment(None);
+        if !url.path().ends_with('/') {
+            let path = format!("{}/", url.path());
+            url.set_path(&path);
+        }
+        Ok(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_services() {
+        let services = Services {
+            base: Url::parse("https://x.test/.well-known/terraform.json").unwrap(),
+            services: serde_json::from_str(
+                r#"{"providers.v1": "/v1/providers", "modules.v2": "/m", "a.v1": "https://y.test/a/", "b.v1": 3,
+                    "c.v1": "ftp://x"}"#,
+            )
+            .unwrap(),
+        };
+        let host: Host = "x.test".parse().unwrap();
+        let address = |service| services.address(&host, service).map(String::from);
+        assert_eq!(address("providers.v1").unwrap(), "https://x.test/v1/providers/");
+        assert_eq!(address("a.v1").unwrap(), "https://y.test/a/");
+        assert!(matches!(address("modules.v1"), Err(DiscoveryError::OtherVersion { .. })));
+        assert!(matches!(address("login.v1"), Err(DiscoveryError::NotOffered { .. })));
+        assert!(address("b.v1").is_err() && address("c.v1").is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! The parts of the environment that decide where packages come from: given, so that tests need not change the real
+//! one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use weft_providers::platform::Platform;
+
+/// Variables that are heeded, beside tokens.
+const NAMES: [&str; 14] = [
+    "TF_CLI_CONFIG_FILE",
+    "TERRAFORM_CONFIG",
+    "TF_PLUGIN_CACHE_DIR",
+    "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE",
+    "OPENTOFU_ENFORCE_GPG_VALIDATION",
+    "OPENTOFU_ENFORCE_GPG_EXPIRATION",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_CONFIG",
+    "PATH",
+    "USERPROFILE",
+];
+
+/// What the names of variables with tokens begin with.
+const TOKENS: &str = "TF_TOKEN_";
+
+/// Variables, and the directory that relative paths are relative to.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, OsString>,
+    working_directory: PathBuf,
+}
+
+/// Values may be tokens.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&String> = self.variables.keys().collect();
+        f.debug_struct("Environment").field("variables", &names).field("in", &self.working_directory).finish()
+    }
+}
+
+impl Environment {
+    /// The environment of this process, with the root module's directory as the working directory.
+    pub fn of_process(working_directory: impl Into<PathBuf>) -> Environment {
+        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let heeded = variables.filter(|(name, _)| NAMES.contains(&name.as_str()) || name.starts_with(TOKENS));
+        Environment { variables: heeded.collect(), working_directory: working_directory.into() }
+    }
+
+    /// One of our own making.
+    pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> Environment {
+        let variables = variables.iter().map(|(name, path)| ((*name).to_owned(), path.as_os_str().to_owned()));
+        Environment { variables: variables.collect(), working_directory: working_directory.into() }
+    }
+
+    /// What relative paths are relative to.
+    pub fn working_directory(&self) -> &Path {
+        &self.working_directory
+    }
+
+    /// A path that a variable names.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    /// The text of a variable that is not empty.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(name)?.to_str().filter(|text| !text.is_empty())
+    }
+
+    /// Whether a variable is set to something that is not false.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|text| !matches!(text, "0" | "false" | "FALSE" | "False"))
+    }
+
+    /// Variables whose names begin so.
+    pub(crate) fn with_prefix(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
+        let texts = self.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
+        texts.filter(move |(name, _)| name.starts_with(prefix))
+    }
+
+    fn data_directories(&self) -> Vec<PathBuf> {
+        let home = || Some(self.path("HOME")?.join(".local/share"));
+        let mut data: Vec<PathBuf> = self.path("XDG_DATA_HOME").or_else(home).into_iter().collect();
+        match self.variables.get("XDG_DATA_DIRS").filter(|value| !value.is_empty()) {
+            Some(list) => data.extend(std::env::split_paths(list)),
+            None if cfg!(unix) => data.extend(["/usr/local/share".into(), "/usr/share".into()]),
+            None => {}
+        }
+        data.retain(|directory| directory.is_absolute());
+        data
+    }
+
+    /// The directories that are searched when no method is configured, the root module's first.
+    pub fn implied_directories(&self) -> Vec<PathBuf> {
+        let mut directories = vec![self.working_directory.join("terraform.d/plugins")];
+        directories.extend(self.path("HOME").map(|home| home.join(".terraform.d/plugins")));
+        for directory in self.data_directories() {
+            directories.push(directory.join("opentofu/plugins"));
+            directories.push(directory.join("terraform/plugins"));
+        }
+        directories
+    }
+
+    /// Where credentials helpers are looked for.
+    pub(crate) fn helper_directories(&self) -> Vec<PathBuf> {
+        let mut directories: Vec<PathBuf> =
+            self.path("HOME").map(|home| home.join(".terraform.d/plugins")).into_iter().collect();
+        directories.extend(self.data_directories().iter().map(|data| data.join("opentofu/plugins")));
+        let of_platform: Vec<PathBuf> =
+            directories.iter().map(|directory| directory.join(Platform::current().to_string())).collect();
+        directories.extend(of_platform);
+        directories
+    }
+
+    /// Where user settings are kept, such as `~/.config`.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        self.path("XDG_CONFIG_HOME").or_else(|| Some(self.path("HOME")?.join(".config")))
+    }
+
+    /// The CLI configuration file, and whether it was named by the user and so must exist.
+    pub(crate) fn config_file(&self) -> Option<(PathBuf, bool)> {
+        if let Some(named) = self.named_config_file() {
+            return Some((self.working_directory.join(named), true));
+        }
+        let home = self.path("HOME");
+        let candidates = [
+            home.as_ref().map(|home| home.join(".tofurc")),
+            home.as_ref().map(|home| home.join(".terraformrc")),
+            self.config_home().map(|config| config.join("opentofu/tofurc")),
+        ];
+        candidates.into_iter().flatten().find(|path| path.is_file()).map(|path| (path, false))
+    }
+
+    fn named_config_file(&self) -> Option<PathBuf> {
+        self.path("TF_CLI_CONFIG_FILE").or_else(|| self.path("TERRAFORM_CONFIG"))
+    }
+
+    /// Further configuration files, in the order of their names; none when one was named by the user.
+    pub(crate) fn more_config_files(&self) -> Vec<PathBuf> {
+        if self.named_config_file().is_some() {
+            return Vec::new();
+        }
+        let usual = self.path("HOME").map(|home| home.join(".terraform.d")).filter(|folder| folder.is_dir());
+        let Some(folder) = usual.or_else(|| Some(self.config_home()?.join("opentofu"))) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let is_config = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            (name.ends_with(".tfrc") || name.ends_with(".tfrc.json")) && path.is_file()
+        };
+        files.retain(is_config);
+        files.sort();
+        files
+    }
+}

@@ -1,0 +1,149 @@
+//! The certificates that servers must prove themselves by.
+//!
+//! As Go has it: `SSL_CERT_FILE` takes the place of the system's file, `SSL_CERT_DIR` that of its directories, and what
+//! is not named stays the system's. A server whose own certificate is among them is trusted too, also when that is an
+//! authority's, as those usually are that one makes for oneself.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
+
+use super::HttpError;
+use super::settings::CertificatePlaces;
+
+/// Where systems keep certificates one file each.
+const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+/// Where systems keep all in one file; the first that is there counts.
+const SYSTEM_FILES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The settings of secure connections.
+pub(super) fn client_config(places: &CertificatePlaces) -> Result<ClientConfig, HttpError> {
+    let (certificates, problems) = certificates(places);
+    let mut roots = RootCertStore::empty();
+    let (_, unusable) = roots.add_parsable_certificates(certificates.iter().cloned());
+    if unusable > 0 {
+        tracing::debug!("root certificates: {unusable} cannot be used");
+    }
+    if roots.is_empty() {
+        let reason = if problems.is_empty() { "there are none".to_owned() } else { problems.join("; ") };
+        return Err(HttpError::Setup(format!("no root certificates to check servers with: {reason}")));
+    }
+    for problem in problems {
+        tracing::debug!("root certificates: {problem}");
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let versions = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| HttpError::Setup(error.to_string()))?;
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| HttpError::Setup(error.to_string()))?;
+    let verifier = Verifier { inner, known: certificates.iter().map(|certificate| certificate.to_vec()).collect() };
+    // Named dangerous since one can do anything here; this one only lets in what was put among the roots by name.
+    Ok(versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+}
+
+/// Checks chains as usual, and knows certificates that are trusted themselves.
+#[derive(Debug)]
+struct Verifier {
+    inner: Arc<WebPkiServerVerifier>,
+    known: BTreeSet<Vec<u8>>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let checked = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match checked {
+            // Its dates have been looked at by then, its name has not.
+            Err(rustls::Error::InvalidCertificate(problem))
+                if is_authority(&problem) && self.known.contains(end_entity.as_ref()) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            checked => checked,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// Whether nothing is wrong with a certificate but that it is an authority's.
+fn is_authority(problem: &CertificateError) -> bool {
+    let CertificateError::Other(other) = problem else { return false };
+    other.0.downcast_ref::<webpki::Error>() == Some(&webpki::Error::CaUsedAsEndEntity)
+}
+
+/// The certificates, and what is wrong with the places that they are in.
+fn certificates(places: &CertificatePlaces) -> (Vec<CertificateDer<'static>>, Vec<String>) {
+    let mut certificates = Vec::new();
+    let mut problems = Vec::new();
+    let mut take = |found: CertificateResult, named: bool| {
+        certificates.extend(found.certs);
+        if named {
+            problems.extend(found.errors.iter().map(ToString::to_string));
+        }
+    };
+    if places.file.is_none() && places.directories.is_none() {
+        take(load_native_certs(), true);
+        return (certificates, problems);
+    }
+    match &places.file {
+        Some(file) => take(load_certs_from_paths(Some(file), None), true),
+        None => {
+            if let Some(file) = SYSTEM_FILES.iter().map(Path::new).find(|file| file.is_file()) {
+                take(load_certs_from_paths(Some(file), None), false);
+            }
+        }
+    }
+    match &places.directories {
+        Some(directories) => {
+            directories.iter().for_each(|directory| take(load_certs_from_paths(None, Some(directory)), true));
+        }
+        None => {
+            let there = SYSTEM_DIRECTORIES.iter().map(Path::new).filter(|directory| directory.is_dir());
+            there.for_each(|directory| take(load_certs_from_paths(None, Some(directory)), false));
+        }
+    }
+    (certificates, problems)
+}

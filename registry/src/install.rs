@@ -1,0 +1,382 @@
+//! `init` for providers: which version of each, from where, into the data directory and the lock file.
+//!
+//! First every provider's version is settled; only if that went well for all is anything installed. A version that is
+//! locked stays as long as the constraints allow it; its sources are asked all the same, as OpenTofu asks them. Several
+//! providers are asked for and fetched at a time; what is told of it comes in their order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use futures::StreamExt as _;
+use futures::stream;
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_providers::checksum::{self, Checksum};
+use weft_providers::lock_file::{Lock, LockFile};
+use weft_providers::mirror::{self, Location};
+use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
+use weft_providers::platform::Platform;
+use weft_providers::version::Version;
+
+use crate::cli_config::{CliConfig, Environment, Method, MethodKind};
+use crate::fetched::{FetchProblem, Fetched, in_background};
+use crate::install_event::InstallEvent;
+use crate::offer::Authentication;
+use crate::plugin_cache::{PluginCache, link, place};
+use crate::select::{self, Choice};
+use crate::sources::{Candidate, Network, Sources};
+
+/// Providers that are asked for or fetched at a time: more would only share the same line.
+const AT_A_TIME: usize = 4;
+
+/// Installs the packages that a configuration needs.
+#[derive(Clone, Debug)]
+pub struct Installer {
+    sources: Sources,
+    overrides: BTreeMap<ProviderSource, PathBuf>,
+    data_directory: PathBuf,
+    cache: Option<PluginCache>,
+    platform: Platform,
+}
+
+/// What an installation came to.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// The selections, to be [settled](crate::settle::settle) when there are no errors.
+    pub lock: LockFile,
+    /// What was installed or was there already.
+    pub packages: BTreeMap<ProviderSource, Package>,
+    /// All that went wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A package that was selected and is not installed.
+#[derive(Debug)]
+pub struct Selected {
+    /// Which provider.
+    pub source: ProviderSource,
+    /// The version selected.
+    pub version: Version,
+    /// What it runs on.
+    pub platform: Platform,
+    candidate: Candidate,
+    network: Network,
+}
+
+impl Selected {
+    /// Brings it here, if it is not here yet.
+    ///
+    /// # Errors
+    /// When it cannot be had, or is another than its source says.
+    pub async fn fetch(&self) -> Result<Fetched, FetchProblem> {
+        Fetched::of(self.candidate.clone(), &self.network.http).await
+    }
+}
+
+/// Where a package is that need not be fetched.
+enum Found {
+    /// In its place.
+    There(Package),
+    /// In the cache, and linked to its place.
+    Cached(Package),
+}
+
+/// Why a package is not installed.
+#[derive(Debug, thiserror::Error)]
+enum InstallProblem {
+    #[error(
+        "the {place} package for {name} {version} doesn't match any of the checksums previously recorded in the \
+         dependency lock file{hint}; for more information: \
+         https://opentofu.org/docs/language/files/dependency-lock/#checksum-verification"
+    )]
+    Mismatch { name: String, version: Version, place: &'static str, hint: &'static str },
+    #[error(transparent)]
+    Fetch(#[from] FetchProblem),
+    #[error(transparent)]
+    Package(#[from] PackageProblem),
+}
+
+impl Installer {
+    /// An installer over the methods that the CLI configuration has; `plugin_directories` (`-plugin-dir`) take the
+    /// place of all of them. Without either: the implied local directories, and the registry for what they lack.
+    pub fn new(
+        config: &CliConfig,
+        environment: &Environment,
+        plugin_directories: &[PathBuf],
+        data_directory: impl Into<PathBuf>,
+    ) -> Installer {
+        let mirror = |path: &PathBuf| Method::for_all(MethodKind::FilesystemMirror(path.clone()));
+        let methods = if !plugin_directories.is_empty() {
+            plugin_directories.iter().map(mirror).collect()
+        } else if let Some(methods) = &config.installation {
+            methods.clone()
+        } else {
+            implied(environment)
+        };
+        Installer::over(methods, config, environment, data_directory)
+    }
+
+    /// An installer over these methods only.
+    pub fn over(
+        methods: Vec<Method>,
+        config: &CliConfig,
+        environment: &Environment,
+        data_directory: impl Into<PathBuf>,
+    ) -> Installer {
+        let cache = config.plugin_cache_dir.clone().map(|dir| PluginCache::new(dir, config.plugin_cache_may_break));
+        Installer {
+            sources: Sources::new(methods, Network::new(config, environment)),
+            overrides: config.dev_overrides.clone(),
+            data_directory: data_directory.into(),
+            cache,
+            platform: Platform::current(),
+        }
+    }
+
+    /// The same for another platform than this machine's.
+    #[must_use]
+    pub fn on(mut self, platform: Platform) -> Installer {
+        self.platform = platform;
+        self
+    }
+
+    /// The same over another network than the process's environment describes.
+    #[must_use]
+    pub fn with_network(mut self, network: Network) -> Installer {
+        self.sources = self.sources.over(network);
+        self
+    }
+
+    /// Installs what is required. `upgrade` selects anew where a version is locked. Nothing is written outside of the
+    /// data directory and the plugin cache: the lock is the caller's to settle.
+    pub async fn install(
+        &self,
+        requirements: &Requirements,
+        lock: &LockFile,
+        upgrade: bool,
+        report: &mut dyn FnMut(InstallEvent),
+    ) -> Installation {
+        let (choices, diagnostics) = self.choose(requirements, lock, upgrade, report).await;
+        let mut installation = Installation { lock: lock.clone(), packages: BTreeMap::new(), diagnostics };
+        if has_errors(&installation.diagnostics) {
+            return installation;
+        }
+        let mut placed = Vec::new();
+        for choice in choices {
+            let there = self.there(choice.source, &choice.version, &choice.locked).await;
+            placed.push((choice, there));
+        }
+        let to_fetch = placed.iter().filter(|(_, there)| there.is_none()).map(|(choice, _)| self.fetch(choice));
+        let mut fetched = stream::iter(to_fetch).buffered(AT_A_TIME);
+        let mut selections = LockFile::default();
+        for (choice, there) in &placed {
+            let (source, version) = (choice.source.clone(), choice.version.clone());
+            let done = match there {
+                Some(Found::There(package)) => {
+                    report(InstallEvent::AlreadyInstalled(source, version));
+                    Ok((package.clone(), BTreeSet::new()))
+                }
+                Some(Found::Cached(package)) => {
+                    report(InstallEvent::FromCache(source, version));
+                    Ok((package.clone(), BTreeSet::new()))
+                }
+                None => {
+                    report(InstallEvent::Installing(source.clone(), version.clone()));
+                    let Some(done) = fetched.next().await else { continue };
+                    done.map(|(package, trusted, authentication)| {
+                        report(InstallEvent::Installed(source, version, authentication));
+                        (package, trusted)
+                    })
+                }
+            };
+            match done {
+                Ok((package, trusted)) => {
+                    let mut checksums = choice.locked.clone();
+                    checksums.extend(trusted);
+                    checksums.extend(package.checksum.clone());
+                    let (version, constraints) = (choice.version.clone(), choice.constraints.clone());
+                    selections.providers.insert(choice.source.clone(), Lock { version, constraints, checksums });
+                    installation.packages.insert(choice.source.clone(), package);
+                }
+                Err(problem) => {
+                    let (name, version) = (choice.source.for_display(), &choice.version);
+                    let detail = format!("Error while installing {name} v{version}: {problem}");
+                    installation.diagnostics.push(Diagnostic::error("Failed to install provider", detail));
+                }
+            }
+        }
+        if !has_errors(&installation.diagnostics) {
+            installation.lock = selections;
+        }
+        installation
+    }
+
+    /// Selects versions as `init` does, and says where their packages are.
+    pub async fn select(
+        &self,
+        requirements: &Requirements,
+        lock: &LockFile,
+        upgrade: bool,
+        report: &mut dyn FnMut(InstallEvent),
+    ) -> (Vec<Selected>, Vec<Diagnostic>) {
+        let (choices, problems) = self.choose(requirements, lock, upgrade, report).await;
+        let selected = choices.into_iter().map(|choice| Selected {
+            source: choice.source.clone(),
+            version: choice.version,
+            platform: self.platform.clone(),
+            candidate: choice.candidate,
+            network: self.sources.network().clone(),
+        });
+        (selected.collect(), problems)
+    }
+
+    /// Settles the version of each provider; those of which nothing is to be installed are left out.
+    async fn choose<'a>(
+        &self,
+        requirements: &'a Requirements,
+        lock: &LockFile,
+        upgrade: bool,
+        report: &mut dyn FnMut(InstallEvent),
+    ) -> (Vec<Choice<'a>>, Vec<Diagnostic>) {
+        let (mut wanted, mut problems) = (Vec::new(), Vec::new());
+        for (source, constraints) in requirements {
+            match select::built_in(source, constraints) {
+                Ok(true) => report(InstallEvent::BuiltIn(source.clone())),
+                Ok(false) if self.overrides.contains_key(source) => {}
+                Ok(false) => match select::wanted(source, constraints, lock, upgrade) {
+                    Ok(one) => wanted.push(one),
+                    Err(problem) => problems.push(problem),
+                },
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let mut answers = stream::iter(wanted.iter().map(|one| async move {
+            let available = match self.sources.available(one.source).await {
+                Ok(available) => available,
+                Err(problem) => return (None, Err(select::not_listed(one.source, &problem))),
+            };
+            let warning = select::warning(one.source, &available);
+            let chosen = async {
+                let version = select::version(one, &available)?;
+                let candidate =
+                    select::candidate(&self.sources, one.source, &version, &self.platform, &available).await?;
+                Ok((version, candidate))
+            };
+            (warning, chosen.await)
+        }))
+        .buffered(AT_A_TIME);
+        let mut choices = Vec::new();
+        for one in &wanted {
+            report(match &one.fixed {
+                Some(_) => InstallEvent::Reusing(one.source.clone()),
+                None => InstallEvent::Finding(one.source.clone(), one.constraints.clone()),
+            });
+            let Some((warning, chosen)) = answers.next().await else { continue };
+            warning.into_iter().for_each(|warning| report(InstallEvent::Warning(warning)));
+            match chosen {
+                Ok((version, candidate)) => {
+                    // Checksums are of a version, also when it was selected anew.
+                    let same = lock.get(one.source).filter(|lock| lock.version == version);
+                    let locked = same.map(|lock| lock.known_checksums().cloned().collect()).unwrap_or_default();
+                    let (source, constraints) = (one.source, one.constraints);
+                    choices.push(Choice { source, constraints, version, candidate, locked });
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        (choices, problems)
+    }
+
+    fn target(&self, source: &ProviderSource, version: &Version) -> PathBuf {
+        mirror::package_folder(&self.data_directory.join(FOLDER), source, version, &self.platform)
+    }
+
+    /// A package that is in its place already, or can be linked there from the cache, and is one of those locked.
+    async fn there(&self, source: &ProviderSource, version: &Version, locked: &BTreeSet<Checksum>) -> Option<Found> {
+        let target = self.target(source, version);
+        let (source, version, platform) = (source.clone(), version.clone(), self.platform.clone());
+        let (locked, cache) = (locked.clone(), self.cache.clone());
+        let there = in_background(move || -> Result<Option<Found>, PackageProblem> {
+            if !locked.is_empty() && target.is_dir() {
+                let checksum = checksum::of_directory(&target).ok().filter(|c| locked.contains(c));
+                if let Some(Ok(there)) = checksum.map(|checksum| package(&source, &version, &target, checksum)) {
+                    return Ok(Some(Found::There(there)));
+                }
+            }
+            let Some(cache) = cache else { return Ok(None) };
+            let _held = cache.lock(&source, &version, &platform);
+            let Some((folder, checksum)) = cache.find(&source, &version, &platform, &locked) else { return Ok(None) };
+            packages::program(&source, &folder)?;
+            link(&folder, &target)?;
+            Ok(Some(Found::Cached(package(&source, &version, &target, checksum)?)))
+        });
+        // A cache that is of no use is passed by.
+        there.await.unwrap_or_else(|problem| {
+            tracing::debug!("a package of the plugin cache is passed by: {problem}");
+            None
+        })
+    }
+
+    /// Puts a package where it belongs, after comparing it with the lock file; with it the checksums to be locked.
+    async fn fetch(
+        &self,
+        choice: &Choice<'_>,
+    ) -> Result<(Package, BTreeSet<Checksum>, Authentication), InstallProblem> {
+        let is_local = matches!(choice.candidate, Candidate::Local(_));
+        let fetched = Fetched::of(choice.candidate.clone(), &self.sources.network().http).await?;
+        if !choice.locked.is_empty() && !fetched.own().any(|checksum| choice.locked.contains(checksum)) {
+            let (place, hint) = if is_local {
+                let hint =
+                    " (this might be because the available checksums are for packages targeting different platforms)";
+                ("local", hint)
+            } else {
+                ("current", "")
+            };
+            let (name, version) = (choice.source.for_display(), choice.version.clone());
+            return Err(InstallProblem::Mismatch { name, version, place, hint });
+        }
+        let target = self.target(choice.source, &choice.version);
+        let (source, version, platform) = (choice.source.clone(), choice.version.clone(), self.platform.clone());
+        let cache = self.cache.clone();
+        in_background(move || -> Result<_, PackageProblem> {
+            // What lies unpacked in a mirror is linked to as it is.
+            match (cache, &fetched.location) {
+                (Some(cache), Location::Packed(file)) => {
+                    let _held = cache.lock(&source, &version, &platform);
+                    let folder = cache.folder(&source, &version, &platform);
+                    packages::unpack(file, &folder)?;
+                    packages::program(&source, &folder)?;
+                    link(&folder, &target)?;
+                }
+                (_, location) => place(location, &source, &target)?,
+            }
+            let package = package(&source, &version, &target, fetched.h1.clone())?;
+            Ok((package, fetched.trusted.clone(), fetched.authentication.clone()))
+        })
+        .await
+        .map_err(InstallProblem::Package)
+    }
+}
+
+/// The methods without any configuration: directories that are there, and the registry for what they have nothing of.
+fn implied(environment: &Environment) -> Vec<Method> {
+    let directories: Vec<PathBuf> =
+        environment.implied_directories().into_iter().filter(|directory| directory.is_dir()).collect();
+    let mut direct = Method::for_all(MethodKind::Direct);
+    for directory in &directories {
+        direct.exclude.extend(mirror::providers(directory).iter().map(crate::cli_config::Pattern::only));
+    }
+    let mirrors = directories.into_iter().map(|path| Method::for_all(MethodKind::FilesystemMirror(path)));
+    mirrors.chain([direct]).collect()
+}
+
+fn package(
+    source: &ProviderSource,
+    version: &Version,
+    target: &std::path::Path,
+    checksum: Checksum,
+) -> Result<Package, PackageProblem> {
+    let program = packages::program(source, target)?;
+    let (source, version, directory) = (source.clone(), Some(version.clone()), target.to_owned());
+    Ok(Package { source, version, checksum: Some(checksum), directory, program })
+}

@@ -1,0 +1,68 @@
+//! What `init` tells while it installs.
+
+use std::fmt;
+
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::constraint::Constraints;
+use weft_providers::version::Version;
+
+use crate::offer::Authentication;
+
+/// Something worth telling while installing; printed as `init` prints it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InstallEvent {
+    /// Nothing to do.
+    BuiltIn(ProviderSource),
+    /// The version is locked.
+    Reusing(ProviderSource),
+    /// A version is looked for.
+    Finding(ProviderSource, Constraints),
+    /// A registry wants users to be told something.
+    Warning(Diagnostic),
+    /// The package is there.
+    AlreadyInstalled(ProviderSource, Version),
+    /// The package is in the cache that all projects share.
+    FromCache(ProviderSource, Version),
+    /// The package is about to be installed.
+    Installing(ProviderSource, Version),
+    /// The package is installed.
+    Installed(ProviderSource, Version, Authentication),
+}
+
+impl InstallEvent {
+    /// Whether a signature was checked, so that users may want to read about it.
+    pub fn is_signed(&self) -> bool {
+        matches!(self, InstallEvent::Installed(_, _, Authentication::Signed { .. }))
+    }
+}
+
+impl fmt::Display for InstallEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstallEvent::BuiltIn(source) => write!(f, "- {} is built in to Weft", source.for_display()),
+            InstallEvent::Reusing(source) => {
+                write!(f, "- Reusing previous version of {} from the dependency lock file", source.for_display())
+            }
+            InstallEvent::Finding(source, constraints) if constraints.is_any() => {
+                write!(f, "- Finding latest version of {}...", source.for_display())
+            }
+            InstallEvent::Finding(source, constraints) => {
+                write!(f, "- Finding {} versions matching \"{constraints}\"...", source.for_display())
+            }
+            InstallEvent::Warning(warning) => write!(f, "{}: {}", warning.summary, warning.detail),
+            InstallEvent::AlreadyInstalled(source, version) => {
+                write!(f, "- Using previously-installed {} v{version}", source.for_display())
+            }
+            InstallEvent::FromCache(source, version) => {
+                write!(f, "- Using {} v{version} from the shared cache directory", source.for_display())
+            }
+            InstallEvent::Installing(source, version) => {
+                write!(f, "- Installing {} v{version}...", source.for_display())
+            }
+            InstallEvent::Installed(source, version, authentication) => {
+                write!(f, "- Installed {} v{version} ({authentication})", source.for_display())
+            }
+        }
+    }
+}

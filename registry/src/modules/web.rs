@@ -1,0 +1,163 @@
+//! Packages over HTTP: archives, and pages that say where an archive is.
+
+use std::path::Path;
+
+use http::HeaderName;
+use url::Url;
+
+use super::checksum::Checksum;
+use super::{FetchError, PackageAddress, meta_tag, netrc};
+use crate::archive::{ArchiveError, Packing, unpack};
+use crate::http::{Http, Request};
+
+/// Largest archive of a module, in bytes.
+pub(super) const MAX_ARCHIVE: u64 = 1 << 30;
+/// Largest page that is searched for an address, and largest list of checksums, in bytes.
+const MAX_PAGE: u64 = 4 << 20;
+/// The header of answers that lead elsewhere.
+pub(super) const LEADS_TO: &str = "x-terraform-get";
+
+/// What an address says of the archive behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Archive {
+    pub(super) packing: Option<Packing>,
+    pub(super) checksum: Option<String>,
+}
+
+impl Archive {
+    /// Takes the arguments `archive` and `checksum` out of an address; without the first the name of the file counts.
+    pub(super) fn of(address: &mut PackageAddress) -> Archive {
+        let checksum = address.take("checksum");
+        let packing = match address.take("archive") {
+            Some(word) if ["0", "f", "F", "false", "False", "FALSE"].contains(&word.as_str()) => None,
+            Some(word) => Packing::named(&word),
+            None => Packing::of_path(&address.base),
+        };
+        Archive { packing, checksum }
+    }
+}
+
+/// What an address came to.
+pub(super) enum Outcome {
+    /// The package is there.
+    Done,
+    /// Somebody says that it is here.
+    Elsewhere(String),
+}
+
+/// Fetches an archive, or asks where it is.
+pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -> Result<Outcome, FetchError> {
+    let archive = Archive::of(&mut address);
+    let url = address.url()?;
+    let Some(packing) = archive.packing else {
+        if archive.checksum.is_some() {
+            let (name, value) = ("checksum", archive.checksum.unwrap_or_default());
+            let problem = "this is no archive by its name; the argument archive says which kind it is";
+            return Err(FetchError::Argument { name, value, problem });
+        }
+        return ask(http, url).await.map(Outcome::Elsewhere);
+    };
+    let checksum = match &archive.checksum {
+        Some(text) => Some(checksum(http, text, &url).await?),
+        None => None,
+    };
+    let folder = temporary()?;
+    let file = folder.path().join("archive");
+    http.download(&request(url, http, MAX_ARCHIVE), &file).await?;
+    if let Some(checksum) = checksum {
+        checksum.check(&file)?;
+    }
+    unpack(&file, packing, to)?;
+    Ok(Outcome::Done)
+}
+
+/// Fetches an archive whose kind its content tells, with a token.
+pub(super) async fn fetch_direct(http: &Http, url: Url, token: Option<&str>, to: &Path) -> Result<(), FetchError> {
+    let folder = temporary()?;
+    let file = folder.path().join("archive");
+    let request = Request::get(url)
+        .accept("application/zip, application/x-tar; *;q=0.1")
+        .bearer(token)
+        .with_retries(http.settings().download_retries)
+        .with_limit(MAX_ARCHIVE);
+    http.download(&request, &file).await?;
+    let packing = Packing::of_content(&file)?.ok_or(ArchiveError::Unknown)?;
+    Ok(unpack(&file, packing, to)?)
+}
+
+/// Unpacks an archive of this machine.
+pub(super) fn local(address: &PackageAddress, archive: &Archive, path: &Path, to: &Path) -> Result<(), FetchError> {
+    if let Some(text) = &archive.checksum {
+        if text.starts_with("file:") {
+            let problem = "lists of checksums are read for archives over https only";
+            return Err(FetchError::Argument { name: "checksum", value: text.clone(), problem });
+        }
+        Checksum::parse(text)?.check(path)?;
+    }
+    let packing = archive.packing.ok_or_else(|| FetchError::Address(address.text()))?;
+    Ok(unpack(path, packing, to)?)
+}
+
+/// A folder for what is on its way.
+pub(super) fn temporary() -> Result<tempfile::TempDir, FetchError> {
+    tempfile::tempdir().map_err(FetchError::io(&std::env::temp_dir()))
+}
+
+fn request(url: Url, http: &Http, limit: u64) -> Request {
+    let login = url.host_str().filter(|_| url.username().is_empty()).and_then(netrc::login);
+    let request = Request::get(url).with_retries(http.settings().download_retries).with_limit(limit);
+    match login {
+        Some((name, password)) => request.basic(&name, &password),
+        None => request,
+    }
+}
+
+/// Asks where the package of an address is.
+async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
+    url.query_pairs_mut().append_pair("terraform-get", "1");
+    let place = crate::http::shown(&url);
+    let request = request(url, http, MAX_PAGE);
+    let answer = http.send(&request).await?;
+    let answer = if answer.status.is_success() { answer } else { answer.sound()? };
+    let found = match answer.header(HeaderName::from_static(LEADS_TO).as_str()) {
+        Some(found) if !found.is_empty() => Some(found.to_owned()),
+        _ => meta_tag::source(&String::from_utf8_lossy(&answer.body)),
+    };
+    let found = found.ok_or(FetchError::NoSource(place))?;
+    Ok(resolved(&found, &answer.url))
+}
+
+/// An address that an answer names, made whole where it is relative to that of the answer.
+pub(super) fn resolved(found: &str, from: &Url) -> String {
+    if !["/", "./", "../"].iter().any(|prefix| found.starts_with(prefix)) {
+        return found.to_owned();
+    }
+    // `//` and a folder are no part of the path of a URL.
+    let (address, subdir) = weft_graph_format::module_source::split_subdir(found);
+    match from.join(&address) {
+        Ok(url) if subdir.is_empty() => url.to_string(),
+        Ok(url) => {
+            let text = url.to_string();
+            match text.split_once('?') {
+                Some((base, query)) => format!("{base}//{subdir}?{query}"),
+                None => format!("{text}//{subdir}"),
+            }
+        }
+        Err(_) => found.to_owned(),
+    }
+}
+
+/// The checksum that an address names, by itself or in a list elsewhere.
+async fn checksum(http: &Http, text: &str, of: &Url) -> Result<Checksum, FetchError> {
+    let Some(list) = text.strip_prefix("file:") else { return Checksum::parse(text) };
+    let url = Url::parse(list).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| FetchError::Argument {
+        name: "checksum",
+        value: text.to_owned(),
+        problem: "after file: stands the http or https address of a list of checksums",
+    })?;
+    let place = crate::http::shown(&url);
+    let answer = http.send(&request(url, http, MAX_PAGE)).await?.sound()?;
+    let name = of.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default().to_owned();
+    Checksum::in_list(&String::from_utf8_lossy(&answer.body), &name).ok_or(FetchError::NoChecksum(place))
+}

@@ -1,0 +1,131 @@
+//! Packages of providers in OCI registries: one repository a provider, one tag a version, one manifest a platform.
+
+mod client;
+mod credentials;
+
+use serde::Deserialize;
+use weft_providers::checksum::Checksum;
+use weft_providers::platform::Platform;
+use weft_providers::version::Version;
+
+pub use client::{Descriptor, Manifest, OciClient, Repository};
+
+use crate::cli_config::{CliConfig, Environment};
+use crate::http::Http;
+use crate::offer::{Authentication, Offer};
+use crate::problem::Problem;
+
+/// What an index of packages says that it is, and its manifests, and the packages.
+const PROVIDER: &str = "application/vnd.opentofu.provider";
+const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
+const ARCHIVE: &str = "archive/zip";
+
+/// Asks OCI registries for packages of providers.
+#[derive(Clone, Debug)]
+pub struct OciMirror {
+    client: OciClient,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Index {
+    #[serde(default)]
+    artifact_type: Option<String>,
+    #[serde(default)]
+    manifests: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Target {
+    #[serde(default)]
+    artifact_type: Option<String>,
+    #[serde(default)]
+    platform: Option<TargetPlatform>,
+    digest: String,
+}
+
+#[derive(Deserialize)]
+struct TargetPlatform {
+    os: String,
+    architecture: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Package {
+    #[serde(default)]
+    artifact_type: Option<String>,
+    #[serde(default)]
+    layers: Vec<Descriptor>,
+}
+
+impl OciMirror {
+    /// Asks by this client, with the credentials of configuration and environment.
+    pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciMirror {
+        OciMirror { client: OciClient::new(http, config, environment) }
+    }
+
+    /// The client, for whoever has other artifacts to fetch.
+    pub fn client(&self) -> &OciClient {
+        &self.client
+    }
+
+    /// All versions of a provider; none when there is no such repository. Tags that are no versions are passed over.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or not as registries do.
+    pub async fn versions(&self, repository: &str) -> Result<Option<Vec<Version>>, Problem> {
+        let repository = Repository::parse(repository)?;
+        let tags = self.client.tags(&repository).await?;
+        Ok(tags.map(|tags| tags.iter().filter_map(|tag| tag.replace('_', "+").parse().ok()).collect()))
+    }
+
+    /// The package of a version for a platform, if there is one.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or not as registries do.
+    pub async fn package(
+        &self,
+        repository: &str,
+        version: &Version,
+        platform: &Platform,
+        retries: u32,
+    ) -> Result<Option<Offer>, Problem> {
+        let place = repository;
+        let repository = Repository::parse(repository)?;
+        let unusable = |problem: String| Problem::Answer { place: format!("oci://{place}"), problem };
+        let tag = version.to_string().replace('+', "_");
+        let Some(manifest) = self.client.manifest(&repository, &tag).await? else { return Ok(None) };
+        let index: Index = manifest.parse(&repository)?;
+        if index.artifact_type.as_deref() != Some(PROVIDER) {
+            return Err(unusable(format!("the tag {tag} is no index of provider packages ({PROVIDER})")));
+        }
+        let target = index.manifests.into_iter().find(|target| {
+            let is_package = target.artifact_type.as_deref() == Some(PROVIDER_TARGET);
+            let same = |p: &TargetPlatform| p.os == platform.os && p.architecture == platform.arch;
+            is_package && target.platform.as_ref().is_some_and(same)
+        });
+        let Some(target) = target else { return Ok(None) };
+        let manifest = self.client.manifest(&repository, &target.digest).await?;
+        let manifest = manifest.ok_or_else(|| unusable(format!("it lacks the manifest {}", target.digest)))?;
+        let package: Package = manifest.parse(&repository)?;
+        if package.artifact_type.as_deref().is_some_and(|kind| kind != PROVIDER_TARGET) {
+            return Err(unusable(format!("the manifest {} is no provider package", target.digest)));
+        }
+        let mut archives = package.layers.iter().filter(|layer| layer.media_type == ARCHIVE);
+        let (Some(layer), None) = (archives.next(), archives.next()) else {
+            return Err(unusable(format!("a package must have one layer of the type {ARCHIVE}")));
+        };
+        let digest = layer.digest.strip_prefix("sha256:").and_then(Checksum::of_archive_digest);
+        let expected = digest.ok_or_else(|| unusable(format!("{:?} is no SHA-256 digest", layer.digest)))?;
+        Ok(Some(Offer {
+            url: self.client.blob_url(&repository, &layer.digest)?,
+            authorization: self.client.authorization(&repository).await?,
+            expected: [expected].into(),
+            trusted: Default::default(),
+            authentication: Authentication::Checksum,
+            retries,
+        }))
+    }
+}

@@ -1,0 +1,329 @@
+//! The distribution protocol, as far as fetching goes: tags, manifests, blobs, and the tokens for them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+use http::StatusCode;
+use http::header::{HeaderName, LINK, WWW_AUTHENTICATE};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::credentials::{OciKeys, OciLogin};
+use crate::cli_config::{CliConfig, Environment};
+use crate::credentials::Secret;
+use crate::http::{Answer, Http, Request, shown};
+use crate::offer::Authorization;
+use crate::problem::Problem;
+
+/// Longest manifest; registries refuse to take longer ones.
+const MAX_MANIFEST: u64 = 4 << 20;
+
+/// Most pages of a list of tags. A page usually has a hundred tags or more.
+const MAX_PAGES: usize = 1000;
+
+/// Kinds of manifests that are understood.
+const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
+
+/// A repository in a registry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Repository {
+    /// Host and port.
+    pub host: String,
+    /// Name in the registry, parts separated by slashes.
+    pub name: String,
+}
+
+/// What refers to a manifest or a blob.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descriptor {
+    /// What kind of thing it is.
+    #[serde(default)]
+    pub media_type: String,
+    /// Its algorithm and digest: `sha256:...`.
+    pub digest: String,
+    /// Length in bytes.
+    #[serde(default)]
+    pub size: u64,
+}
+
+/// A manifest as it was sent, checked against its digest if it was asked for by that.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Its bytes, which are JSON.
+    pub content: Vec<u8>,
+}
+
+/// Asks OCI registries. Clones share their tokens.
+#[derive(Clone, Debug)]
+pub struct OciClient {
+    http: Http,
+    keys: Arc<OciKeys>,
+    opened: Arc<Mutex<BTreeMap<Repository, Authorization>>>,
+}
+
+#[derive(Deserialize)]
+struct Tags {
+    #[serde(default)]
+    tags: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    #[serde(default)]
+    token: Option<String>,
+    #[serde(default)]
+    access_token: Option<String>,
+}
+
+impl Repository {
+    /// Reads `HOST/NAME`.
+    ///
+    /// # Errors
+    /// When it has no host, or a part of its name is none.
+    pub fn parse(text: &str) -> Result<Repository, Problem> {
+        let sound = |part: &str| {
+            let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+            let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+            end(part.chars().next()) && end(part.chars().last()) && part.chars().all(inner)
+        };
+        match text.split_once('/') {
+            Some((host, name)) if !host.is_empty() && name.split('/').all(sound) => {
+                Ok(Repository { host: host.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(Problem::Answer {
+                place: format!("oci://{text}"),
+                problem: "it is not the name of a repository".to_owned(),
+            }),
+        }
+    }
+
+    fn url(&self, rest: &[&str]) -> Result<Url, Problem> {
+        // The one registry whose address is not its name.
+        let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
+        let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| Problem::Answer {
+            place: format!("oci://{self}"),
+            problem: format!("its host is none: {error}"),
+        })?;
+        let parts: Vec<&str> = self.name.split('/').chain(rest.iter().copied()).collect();
+        Ok(crate::problem::path_of(&base, &parts))
+    }
+}
+
+impl std::fmt::Display for Repository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.host, self.name)
+    }
+}
+
+impl Manifest {
+    /// Its content as a document of this form.
+    ///
+    /// # Errors
+    /// When it has another one.
+    pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, Problem> {
+        serde_json::from_slice(&self.content).map_err(|error| Problem::Answer {
+            place: format!("oci://{repository}"),
+            problem: format!("a manifest cannot be read: {error}"),
+        })
+    }
+}
+
+impl OciClient {
+    /// Asks by this client, with the credentials of configuration and environment.
+    pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciClient {
+        OciClient { http, keys: Arc::new(OciKeys::new(config, environment)), opened: Arc::default() }
+    }
+
+    /// All tags of a repository; none when there is no such repository.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or not as registries do.
+    pub async fn tags(&self, repository: &Repository) -> Result<Option<Vec<String>>, Problem> {
+        let mut url = repository.url(&["tags", "list"])?;
+        let mut tags = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let answer = self.ask(repository, Request::get(url.clone()).accept("application/json")).await?;
+            if answer.status == StatusCode::NOT_FOUND {
+                return Ok(None);
+            }
+            let answer = answer.sound()?;
+            tags.extend(answer.json::<Tags>()?.tags.unwrap_or_default());
+            let next = answer.headers.get(LINK).and_then(|link| next_page(link.to_str().ok()?));
+            let Some(next) = next else { return Ok(Some(tags)) };
+            let next = answer.url.join(&next).ok().filter(|next| next.origin() == url.origin());
+            url = next.ok_or_else(|| Problem::Answer {
+                place: shown(&answer.url),
+                problem: "the next page of tags is elsewhere".to_owned(),
+            })?;
+        }
+        let problem = format!("it has more than {MAX_PAGES} pages of tags");
+        Err(Problem::Answer { place: format!("oci://{repository}"), problem })
+    }
+
+    /// A manifest by its tag or digest; none when there is no such thing.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or with something else than was asked for.
+    pub async fn manifest(&self, repository: &Repository, reference: &str) -> Result<Option<Manifest>, Problem> {
+        let request =
+            Request::get(repository.url(&["manifests", reference])?).accept(MANIFESTS).with_limit(MAX_MANIFEST);
+        let answer = self.ask(repository, request).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let answer = answer.sound()?;
+        if let Some(expected) = reference.strip_prefix("sha256:") {
+            let found = HEXLOWER.encode(digest(&SHA256, &answer.body).as_ref());
+            if found != expected {
+                let problem = format!("it should have the digest {expected}, and has {found}");
+                return Err(Problem::Answer { place: shown(&answer.url), problem });
+            }
+        }
+        Ok(Some(Manifest { content: answer.body }))
+    }
+
+    /// Where a blob is.
+    ///
+    /// # Errors
+    /// When the repository's host is none.
+    pub fn blob_url(&self, repository: &Repository, digest: &str) -> Result<Url, Problem> {
+        repository.url(&["blobs", digest])
+    }
+
+    /// What opens a repository, once something was asked of it.
+    ///
+    /// # Errors
+    /// When a credentials helper fails.
+    pub async fn authorization(&self, repository: &Repository) -> Result<Authorization, Problem> {
+        Ok(self.opened.lock().await.get(repository).cloned().unwrap_or(Authorization::None))
+    }
+
+    /// Asks; when the registry wants to know who asks, tells it, and asks again.
+    async fn ask(&self, repository: &Repository, request: Request) -> Result<Answer, Problem> {
+        let settings = self.http.settings();
+        let request =
+            request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout.saturating_mul(3));
+        let known = self.authorization(repository).await?;
+        let answer = self.http.send(&known.on(request.clone())).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let challenges: Vec<&str> =
+            answer.headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).collect();
+        let Some(authorization) = self.open(repository, &challenges).await? else { return Ok(answer) };
+        self.opened.lock().await.insert(repository.clone(), authorization.clone());
+        Ok(self.http.send(&authorization.on(request)).await?)
+    }
+
+    async fn open(&self, repository: &Repository, challenges: &[&str]) -> Result<Option<Authorization>, Problem> {
+        let login = self.keys.login(repository).await.map_err(Problem::Credentials)?;
+        if let Some(OciLogin::Access(token)) = &login {
+            return Ok(Some(Authorization::Bearer(token.clone())));
+        }
+        for challenge in challenges {
+            let (scheme, rest) = challenge.split_once(' ').unwrap_or((challenge, ""));
+            if scheme.eq_ignore_ascii_case("bearer") {
+                return self.exchange(repository, &parameters(rest), login.as_ref()).await.map(Some);
+            }
+            if scheme.eq_ignore_ascii_case("basic")
+                && let Some(OciLogin::Password { user, password }) = &login
+            {
+                let (user, password) = (user.clone(), password.clone());
+                return Ok(Some(Authorization::Basic { user, password }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gets a token from where the registry says that there are some.
+    async fn exchange(
+        &self,
+        repository: &Repository,
+        said: &BTreeMap<String, String>,
+        login: Option<&OciLogin>,
+    ) -> Result<Authorization, Problem> {
+        let unusable =
+            |problem: &str| Problem::Answer { place: format!("oci://{repository}"), problem: problem.to_owned() };
+        let realm = said.get("realm").and_then(|realm| Url::parse(realm).ok());
+        let mut realm = realm.filter(|url| url.scheme() == "https").ok_or_else(|| {
+            unusable("it does not say where its tokens are, or not at an address that begins with https://")
+        })?;
+        let service = said.get("service").map(String::as_str).unwrap_or_default();
+        let scope = format!("repository:{}:pull", repository.name);
+        let request = if let Some(OciLogin::Refresh(token)) = login {
+            let fields = [
+                ("grant_type", "refresh_token"),
+                ("service", service),
+                ("scope", scope.as_str()),
+                ("client_id", "weft"),
+                ("refresh_token", token.expose()),
+            ];
+            Request::post_form(realm, &fields)
+        } else {
+            realm.query_pairs_mut().append_pair("service", service).append_pair("scope", &scope);
+            match login {
+                Some(OciLogin::Password { user, password }) => Request::get(realm).basic(user, password.expose()),
+                _ => Request::get(realm),
+            }
+        };
+        let settings = self.http.settings();
+        let request = request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout);
+        let token: Token =
+            self.http.json(&request.header(HeaderName::from_static("accept"), "application/json")).await?;
+        let token = token.token.or(token.access_token).ok_or_else(|| unusable("it hands out no token"))?;
+        Ok(Authorization::Bearer(Secret::new(token)))
+    }
+}
+
+/// `realm="https://x/token",service="x"`.
+fn parameters(text: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut rest = text.trim();
+    while let Some((name, after)) = rest.split_once('=') {
+        let name = name.trim_matches(|c: char| c == ',' || c.is_whitespace()).to_ascii_lowercase();
+        let (value, after) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => after.split_once(',').unwrap_or((after, "")),
+        };
+        found.insert(name, value.to_owned());
+        rest = after;
+    }
+    found
+}
+
+/// `</v2/x/tags/list?last=b>; rel="next"`.
+fn next_page(link: &str) -> Option<String> {
+    link.split(',').find_map(|link| {
+        let (address, relation) = link.trim().strip_prefix('<')?.split_once('>')?;
+        relation.replace(['"', ' '], "").contains("rel=next").then(|| address.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_repositories() {
+        let repository = Repository::parse("oci.test:5000/a/b-c").unwrap();
+        assert_eq!(repository.url(&["tags", "list"]).unwrap().as_str(), "https://oci.test:5000/v2/a/b-c/tags/list");
+        for bad in ["", "oci.test", "oci.test/", "oci.test/A", "oci.test/../x", "/a"] {
+            assert!(Repository::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn challenges_and_pages() {
+        let said = parameters(r#"realm="https://x.test/token?a=b",service="x.test", scope="repository:a:pull,push""#);
+        assert_eq!(said["realm"], "https://x.test/token?a=b");
+        assert_eq!((said["service"].as_str(), said["scope"].as_str()), ("x.test", "repository:a:pull,push"));
+        assert!(parameters("nothing").is_empty());
+        assert_eq!(next_page(r#"</v2/x?last=b>; rel="next""#).as_deref(), Some("/v2/x?last=b"));
+        assert_eq!(next_page("<x>; rel=prev"), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! The provider registry protocol: which versions there are, where the package for a platform is, and by whose word it
+//! is the right one.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use http::StatusCode;
+use serde::Deserialize;
+use url::Url;
+use weft_graph_format::address::{DEFAULT_REGISTRY, ProviderSource};
+use weft_providers::checksum::Checksum;
+use weft_providers::platform::Platform;
+use weft_providers::version::Version;
+
+use crate::credentials::{Credentials, Secret};
+use crate::discovery::{self, Discovery};
+use crate::host::Host;
+use crate::http::{Answer, Http, HttpError, Request, shown};
+use crate::offer::{Authentication, Offer, Offered, PROTOCOL_VERSION, protocol_header, speaks};
+use crate::problem::{Problem, path_of};
+use crate::signature;
+
+/// Longest list of checksums, and its signature. A hundred platforms take ten kilobytes.
+const MAX_SUMS: u64 = 1 << 20;
+
+/// Whether packages without valid signatures are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignaturePolicy {
+    /// Also where the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Others than the default registry must
+    /// always have one.
+    pub required: bool,
+    /// Also where the key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
+    pub unexpired: bool,
+}
+
+/// Asks provider registries.
+#[derive(Clone, Debug)]
+pub struct ProviderRegistry {
+    http: Http,
+    discovery: Arc<Discovery>,
+    credentials: Arc<Credentials>,
+    policy: SignaturePolicy,
+}
+
+/// What a registry has of a provider.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// All versions.
+    pub versions: Vec<Offered>,
+    /// What the registry wants users to be told.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Versions {
+    #[serde(default)]
+    versions: Vec<VersionEntry>,
+    #[serde(default)]
+    warnings: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct VersionEntry {
+    version: String,
+    #[serde(default)]
+    protocols: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    #[serde(default)]
+    protocols: Option<Vec<String>>,
+    os: String,
+    arch: String,
+    filename: String,
+    download_url: String,
+    shasum: String,
+    #[serde(default)]
+    shasums_url: String,
+    #[serde(default)]
+    shasums_signature_url: String,
+    #[serde(default)]
+    signing_keys: SigningKeys,
+}
+
+#[derive(Default, Deserialize)]
+struct SigningKeys {
+    #[serde(default)]
+    gpg_public_keys: Vec<SigningKey>,
+}
+
+#[derive(Deserialize)]
+struct SigningKey {
+    ascii_armor: String,
+}
+
+/// A registry for one request: where it is, and the token for it.
+struct Door {
+    base: Url,
+    token: Option<Secret>,
+}
+
+impl ProviderRegistry {
+    /// Asks by this client.
+    pub fn new(
+        http: Http,
+        discovery: Arc<Discovery>,
+        credentials: Arc<Credentials>,
+        policy: SignaturePolicy,
+    ) -> ProviderRegistry {
+        ProviderRegistry { http, discovery, credentials, policy }
+    }
+
+    /// All versions of a provider.
+    ///
+    /// # Errors
+    /// When its registry does not answer, or does not know it.
+    pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, Problem> {
+        let door = self.door(source).await?;
+        let answer = self.ask(&door, source, &["versions"]).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Err(Problem::UnknownProvider { registry: source.host.to_string(), provider: source.clone() });
+        }
+        let found: Versions = sound(answer)?.json()?;
+        let offered = |entry: VersionEntry| {
+            let version = entry.version.parse().ok()?;
+            Some(Offered { version, protocols: entry.protocols.unwrap_or_default() })
+        };
+        // Names that are no versions are passed over.
+        let versions = found.versions.into_iter().filter_map(offered).collect();
+        Ok(Listing { versions, warnings: found.warnings.unwrap_or_default() })
+    }
+
+    /// The package of a version for a platform, none when there is none for that. The list that its checksum is in has
+    /// been checked by then.
+    ///
+    /// # Errors
+    /// When its registry does not answer, or what it answers cannot be trusted.
+    pub async fn package(
+        &self,
+        source: &ProviderSource,
+        version: &Version,
+        platform: &Platform,
+        retries: u32,
+    ) -> Result<Option<Offer>, Problem> {
+        let door = self.door(source).await?;
+        let version_text = version.to_string();
+        let answer =
+            self.ask(&door, source, &[version_text.as_str(), "download", &platform.os, &platform.arch]).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let answer = sound(answer)?;
+        let package: Package = answer.json()?;
+        if package.os != platform.os || package.arch != platform.arch {
+            let said = format!("{}_{}", package.os, package.arch);
+            return Err(Problem::Answer { place: shown(&answer.url), problem: format!("it is for {said}") });
+        }
+        let protocols = package.protocols.clone().unwrap_or_default();
+        if !speaks(&protocols) {
+            return Err(Problem::Protocols { provider: source.clone(), version: version.clone(), protocols });
+        }
+        let address = |text: &str| {
+            let url = answer.url.join(text).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
+            url.ok_or_else(|| Problem::Answer {
+                place: shown(&answer.url),
+                problem: format!("{text:?} is not an address"),
+            })
+        };
+        let url = address(&package.download_url)?;
+        let refused =
+            |problem: String| Problem::Untrusted { provider: source.clone(), version: version.clone(), problem };
+        let expected = Checksum::of_archive_digest(&package.shasum)
+            .ok_or_else(|| refused(format!("the registry gives a checksum that is none: {:?}", package.shasum)))?;
+        let (trusted, authentication) = if package.shasums_url.is_empty() {
+            if source.host != DEFAULT_REGISTRY || self.policy.required {
+                return Err(refused("the registry gives no list of checksums, and so no signature".to_owned()));
+            }
+            ([expected.clone()].into(), Authentication::Checksum)
+        } else {
+            let list = self.document(&door, address(&package.shasums_url)?).await?;
+            let sums = sums(&list).map_err(refused)?;
+            match sums.iter().find(|(name, _)| *name == package.filename) {
+                Some((_, sum)) if *sum == expected => {}
+                Some(_) => {
+                    return Err(refused(format!("the list of checksums has another one for {}", package.filename)));
+                }
+                None => return Err(refused(format!("the list of checksums has none for {}", package.filename))),
+            }
+            let keys: Vec<String> =
+                package.signing_keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor).collect();
+            let optional = source.host == DEFAULT_REGISTRY && !self.policy.required;
+            let authentication = if keys.is_empty() && optional {
+                Authentication::SigningSkipped
+            } else {
+                let signature = self.document(&door, address(&package.shasums_signature_url)?).await?;
+                let now = self.policy.unexpired.then(SystemTime::now);
+                let key =
+                    signature::verify(&list, &signature, &keys, now).map_err(|error| refused(error.to_string()))?;
+                Authentication::Signed { key }
+            };
+            (sums.into_iter().map(|(_, sum)| sum).collect(), authentication)
+        };
+        let authorization = door.token_for(&url).into();
+        Ok(Some(Offer { url, authorization, expected: [expected].into(), trusted, authentication, retries }))
+    }
+
+    async fn door(&self, source: &ProviderSource) -> Result<Door, Problem> {
+        let host: Host = source.host.parse().map_err(Problem::Host)?;
+        let base = self.discovery.service(&host, discovery::PROVIDERS).await;
+        let base = base.map_err(|error| Problem::Discovery { provider: source.clone(), error })?;
+        let token = self.credentials.token(&host).await.map_err(Problem::Credentials)?;
+        Ok(Door { base, token })
+    }
+
+    async fn ask(&self, door: &Door, source: &ProviderSource, path: &[&str]) -> Result<Answer, Problem> {
+        let mut parts = vec![source.namespace.as_str(), source.type_name.as_str()];
+        parts.extend(path);
+        let settings = self.http.settings();
+        let url = path_of(&door.base, &parts);
+        let request = Request::get(url.clone())
+            .accept("application/json")
+            .header(protocol_header(), PROTOCOL_VERSION)
+            .bearer(door.token_for(&url).as_ref().map(Secret::expose))
+            .with_retries(settings.registry_retries)
+            .with_timeout(settings.registry_timeout);
+        Ok(self.http.send(&request).await?)
+    }
+
+    async fn document(&self, door: &Door, url: Url) -> Result<Vec<u8>, Problem> {
+        let settings = self.http.settings();
+        let request = Request::get(url.clone())
+            .bearer(door.token_for(&url).as_ref().map(Secret::expose))
+            .with_retries(settings.registry_retries)
+            .with_timeout(settings.registry_timeout)
+            .with_limit(MAX_SUMS);
+        Ok(self.http.send(&request).await?.sound()?.body)
+    }
+}
+
+impl Door {
+    /// The registry's token goes to the registry itself over a secure connection, not to where its packages may be.
+    fn token_for(&self, url: &Url) -> Option<Secret> {
+        let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
+        self.token.clone().filter(|_| same)
+    }
+}
+
+fn sound(answer: Answer) -> Result<Answer, HttpError> {
+    answer.sound()
+}
+
+/// The lines of a SHA256SUMS file: a checksum, spaces (with a star before names of binary files), a name. Other lines say
+/// nothing of any package.
+fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
+    let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;
+    let sum = |line: &str| {
+        let (sum, name) = line.trim().split_once(char::is_whitespace)?;
+        let name = name.trim_start();
+        Some((name.strip_prefix('*').unwrap_or(name).to_owned(), Checksum::of_archive_digest(sum)?))
+    };
+    Ok(text.lines().filter_map(sum).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_checksums() {
+        let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let list = format!("{sum}  terraform-provider-x_1.0.0_linux_amd64.zip\n{sum} *b.zip\r\n\n");
+        let found = sums(list.as_bytes()).unwrap();
+        assert_eq!(found[0].1.as_str(), format!("zh:{sum}"));
+        assert_eq!((found[0].0.as_str(), found[1].0.as_str()), ("terraform-provider-x_1.0.0_linux_amd64.zip", "b.zip"));
+        for none in [&b"short  x.zip"[..], b"# a remark\n\n", sum.as_bytes()] {
+            assert!(sums(none).unwrap().is_empty());
+        }
+        assert!(sums(b"\xff\xfe").is_err());
+    }
+}

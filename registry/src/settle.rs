@@ -1,0 +1,83 @@
+//! What becomes of the lock file after an installation.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use weft_graph_format::address::ProviderSource;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::lock_file::LockFile;
+
+/// Whether the lock file may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// As needed.
+    Update,
+    /// `-lockfile=readonly`.
+    ReadOnly,
+}
+
+impl LockMode {
+    /// What the value of `-lockfile` means. OpenTofu takes any text, and heeds this one.
+    pub fn from_flag(text: &str) -> LockMode {
+        if text == "readonly" { LockMode::ReadOnly } else { LockMode::Update }
+    }
+}
+
+/// What became of the lock file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockOutcome {
+    /// It says already what it should.
+    Unchanged,
+    /// There was none.
+    Created,
+    /// It was changed.
+    Updated,
+    /// It may not be written, or could not.
+    NotSaved,
+}
+
+/// Writes the new selections if they differ from the old ones and that is allowed.
+pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (LockOutcome, Vec<Diagnostic>) {
+    if old.selects_the_same(new) {
+        return (LockOutcome::Unchanged, Vec::new());
+    }
+    if mode == LockMode::ReadOnly {
+        let diagnostic = if old.same_providers(new) {
+            Diagnostic::warning(
+                "Provider lock file not updated",
+                "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To \
+                 record these selections, run \"weft init\" without the \"-lockfile=readonly\" flag.",
+            )
+        } else {
+            Diagnostic::error(
+                "Provider dependency changes detected",
+                "Changes to the required provider dependencies were detected, but the lock file is read-only. To use \
+                 and record these requirements, run \"weft init\" without the \"-lockfile=readonly\" flag.",
+            )
+        };
+        return (LockOutcome::NotSaved, vec![diagnostic]);
+    }
+    let outcome = if path.exists() { LockOutcome::Updated } else { LockOutcome::Created };
+    match new.save(path) {
+        Ok(()) => (outcome, Vec::new()),
+        Err(error) => {
+            let detail = format!("The dependency lock file {} cannot be written: {error}.", path.display());
+            (LockOutcome::NotSaved, vec![Diagnostic::error("Failed to save dependency lock file", detail)])
+        }
+    }
+}
+
+/// A reminder that overrides are at work; none when there are none.
+pub fn override_warning(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Option<Diagnostic> {
+    if overrides.is_empty() {
+        return None;
+    }
+    let list: String =
+        overrides.iter().map(|(source, path)| format!("\n - {} in {}", source.for_display(), path.display())).collect();
+    let detail = format!(
+        "The following provider development overrides are set in the CLI configuration:{list}\n\nThese providers are \
+         neither installed nor locked, and their versions are not checked. Applying with them may make the state \
+         incompatible with published releases."
+    );
+    Some(Diagnostic::warning("Provider development overrides are in effect", detail))
+}

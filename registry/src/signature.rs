@@ -1,0 +1,187 @@
+//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry names.
+//!
+//! A signature counts when a key of the list made it, or a subkey that is bound to one for signing. Revoked keys do not
+//! count, nor do digests that can be forged. Expired keys do, unless that is asked for: registries go on to offer what
+//! was signed in time.
+
+use std::io::Cursor;
+use std::time::{Duration, SystemTime};
+
+use data_encoding::HEXUPPER;
+use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::packet::Signature;
+use pgp::types::{KeyDetails as _, VerifyingKey};
+
+/// Longest key that is read; the largest known have a hundred kilobytes of others' signatures.
+const MAX_KEY: usize = 4 << 20;
+
+/// Longest signature that is read.
+const MAX_SIGNATURE: usize = 64 << 10;
+
+/// Why a document is not signed by any of the keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// What should be the signature is none.
+    #[error("the signature cannot be read: {0}")]
+    Signature(String),
+    /// What should be a key is none.
+    #[error("a signing key cannot be read: {0}")]
+    Key(String),
+    /// By none of the keys.
+    #[error("authentication signature from unknown issuer")]
+    UnknownIssuer,
+    /// By a key of the list, but not of this document.
+    #[error("the signature by the key {key} does not fit: what is signed was changed")]
+    Wrong {
+        /// The key's id.
+        key: String,
+    },
+    /// With a digest that can be forged.
+    #[error("the signature by the key {key} is made with a digest that is no longer safe")]
+    Weak {
+        /// The key's id.
+        key: String,
+    },
+    /// By a key that is no longer to be trusted.
+    #[error("the key {key} is revoked")]
+    Revoked {
+        /// The key's id.
+        key: String,
+    },
+    /// By a key whose time is over.
+    #[error("the key {key} has expired")]
+    Expired {
+        /// The key's id.
+        key: String,
+    },
+}
+
+/// The id of the key that signed a document. With `now`, keys and signatures that have expired by then are refused.
+///
+/// # Errors
+/// When none of the keys (each in ASCII armour, possibly several in one text) did.
+pub fn verify(
+    document: &[u8],
+    signature: &[u8],
+    keys: &[String],
+    now: Option<SystemTime>,
+) -> Result<String, SignatureError> {
+    if signature.len() > MAX_SIGNATURE {
+        return Err(SignatureError::Signature("it is too long".to_owned()));
+    }
+    let unreadable = |error: pgp::errors::Error| SignatureError::Signature(error.to_string());
+    let signatures: Vec<DetachedSignature> = if signature.trim_ascii_start().starts_with(b"-----BEGIN") {
+        DetachedSignature::from_armor_many(Cursor::new(signature)).map_err(unreadable)?.0.collect::<Result<_, _>>()
+    } else {
+        DetachedSignature::from_bytes_many(Cursor::new(signature)).map_err(unreadable)?.collect::<Result<_, _>>()
+    }
+    .map_err(unreadable)?;
+    let mut certificates = Vec::new();
+    for key in keys {
+        if key.len() > MAX_KEY {
+            return Err(SignatureError::Key("it is too long".to_owned()));
+        }
+        let unreadable = |error: pgp::errors::Error| SignatureError::Key(error.to_string());
+        let (found, _) = SignedPublicKey::from_armor_many(Cursor::new(key.as_bytes())).map_err(unreadable)?;
+        for certificate in found {
+            certificates.push(certificate.map_err(unreadable)?);
+        }
+    }
+    let mut problem = SignatureError::UnknownIssuer;
+    for signature in &signatures {
+        for certificate in &certificates {
+            match by(certificate, &signature.signature, document, now) {
+                Some(Ok(key)) => return Ok(key),
+                Some(Err(error)) => problem = error,
+                None => {}
+            }
+        }
+    }
+    Err(problem)
+}
+
+/// Whether a certificate made a signature; none when it is somebody else's.
+fn by(
+    certificate: &SignedPublicKey,
+    signature: &Signature,
+    document: &[u8],
+    now: Option<SystemTime>,
+) -> Option<Result<String, SignatureError>> {
+    let primary = &certificate.primary_key;
+    let key = HEXUPPER.encode(primary.legacy_key_id().as_ref());
+    if is_by(signature, primary) {
+        let lifetime = certificate
+            .details
+            .users
+            .iter()
+            .flat_map(|user| &user.signatures)
+            .chain(&certificate.details.direct_signatures)
+            .filter(|own| is_by(own, primary));
+        let lifetime = newest(lifetime).and_then(Signature::key_expiration_time);
+        let expired = has_expired(primary.created_at().into(), lifetime.map(Into::into), now);
+        return Some(check(certificate, signature, primary, document, now, expired, key));
+    }
+    let subkey = certificate.public_subkeys.iter().find(|subkey| is_by(signature, &subkey.key))?;
+    // One that the primary key took back, or never took as a signer, is a stranger's.
+    let binding = newest(subkey.signatures.iter().filter(|s| s.verify_subkey_binding(primary, &subkey.key).is_ok()));
+    let bound = binding.filter(|binding| {
+        binding.key_flags().sign()
+            && binding
+                .embedded_signature()
+                .is_some_and(|back| back.verify_primary_key_binding(&subkey.key, primary).is_ok())
+    })?;
+    let lifetime = bound.key_expiration_time();
+    let expired = has_expired(subkey.key.created_at().into(), lifetime.map(Into::into), now);
+    Some(check(certificate, signature, &subkey.key, document, now, expired, key))
+}
+
+fn check(
+    certificate: &SignedPublicKey,
+    signature: &Signature,
+    signer: &impl VerifyingKey,
+    document: &[u8],
+    now: Option<SystemTime>,
+    expired: bool,
+    key: String,
+) -> Result<String, SignatureError> {
+    let weak = matches!(
+        signature.hash_alg(),
+        None | Some(HashAlgorithm::Md5 | HashAlgorithm::Sha1 | HashAlgorithm::Ripemd160)
+    );
+    if weak {
+        return Err(SignatureError::Weak { key });
+    }
+    if signature.verify(signer, document).is_err() {
+        return Err(SignatureError::Wrong { key });
+    }
+    let primary = &certificate.primary_key;
+    if certificate.details.revocation_signatures.iter().any(|own| own.verify_key(primary).is_ok()) {
+        return Err(SignatureError::Revoked { key });
+    }
+    let made = signature.created().map(SystemTime::from);
+    let lifetime = signature.signature_expiration_time().map(Duration::from);
+    if expired || made.is_some_and(|made| has_expired(made, lifetime, now)) {
+        return Err(SignatureError::Expired { key });
+    }
+    Ok(key)
+}
+
+/// Whether a signature names this key as its maker.
+fn is_by(signature: &Signature, key: &impl pgp::types::KeyDetails) -> bool {
+    let (id, fingerprint) = (key.legacy_key_id(), key.fingerprint());
+    let named = signature.issuer_fingerprint();
+    if named.is_empty() { signature.issuer_key_id().contains(&&id) } else { named.contains(&&fingerprint) }
+}
+
+fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Signature> {
+    signatures.max_by_key(|signature| signature.created().map(SystemTime::from))
+}
+
+fn has_expired(made: SystemTime, lifetime: Option<Duration>, now: Option<SystemTime>) -> bool {
+    match (lifetime, now) {
+        // A lifetime of zero is none.
+        (Some(lifetime), Some(now)) if !lifetime.is_zero() => made.checked_add(lifetime).is_some_and(|end| end < now),
+        _ => false,
+    }
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Configurations in the wild: are they read without a false error, and formatted as `terraform fmt` does?
+
+    check.py [--bin target/debug/weft] FOLDER...
+
+Each FOLDER is a clone of a public repository of modules (any number of folders below it); nothing of it is kept here.
+Every file is formatted as it is, with its indentation and alignment taken away, and with random blanks put in, by both
+programs, and must come out the same. Every folder with configuration files is loaded (`weft providers`): what is said
+must be among ALLOWED, or be said of a folder that is no module (two files that declare the same).
+"""
+import argparse
+import collections
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENDINGS = (".tf", ".tfvars")
+# What depends on more than the files: modules that would be downloaded. The others tell of folders that are no modules.
+ALLOWED = ("Module not installed", "Duplicate ")
+ERROR = re.compile(r"Error: (.*)\n(?:.*\n)*?.*?on (\S+) line (\d+)")
+
+
+def plain(text, _):
+    return text
+
+
+def outside_of_heredocs(text, change):
+    """Each line that is no part of a heredoc, nor begins one, changed."""
+    lines, end = [], None
+    for line in text.split("\n"):
+        if end is not None:
+            end = None if line.strip() == end else end
+        elif begin := re.search(r"<<-?\s*(\w+)\s*$", line):
+            end = begin.group(1)
+        else:
+            line = change(line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def stripped(text, _):
+    def change(line):
+        line = line.strip()
+        if any(mark in line for mark in '"#/*'):
+            return line
+        return re.sub(r"^(\w+) *= *", r"\1=", re.sub("  +", " ", line)) if "==" not in line else line
+    return outside_of_heredocs(text, change)
+
+
+def wide(text, rng):
+    def blanks(*counts):
+        return " " * rng.choice(counts)
+
+    def change(line):
+        def around(name):
+            return name.group(1) + blanks(0, 1, 5) + "=" + blanks(0, 1, 4)
+        line = re.sub(r"^([\w-]+) *= ", around, line.strip())
+        return blanks(0, 1, 3, 7) + line + blanks(0, 1, 2)
+    return outside_of_heredocs(text, change)
+
+
+def formatted(command, files, way, folder):
+    """What the command makes of the files, changed in this way beforehand: {number: bytes}."""
+    for number, (name, text) in enumerate(files):
+        path = folder / str(number) / name
+        path.parent.mkdir(parents=True)
+        path.write_text(way(text, random.Random(number)))
+    subprocess.run([*command, "fmt", "-recursive"], cwd=folder, capture_output=True, check=False)
+    return {number: (folder / str(number) / name).read_bytes() for number, (name, _) in enumerate(files)}
+
+
+def format_alike(weft, files, shown):
+    """How many come out differently."""
+    differing = 0
+    for way in (plain, stripped, wide):
+        with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+            mine = formatted([weft], files, way, Path(ours))
+            other = formatted(["terraform"], files, way, Path(theirs))
+            for number, text in mine.items():
+                if text != other[number]:
+                    differing += 1
+                    print(f"FAIL {shown[number]}, {way.__name__}")
+    return differing
+
+
+def false_errors(weft, folder):
+    """Loads every folder with configuration files; what is said that should not be, counted by summary."""
+    found = collections.Counter()
+    for place in sorted({path.parent for path in folder.rglob("*.tf")}):
+        done = subprocess.run([weft, "providers", "-no-color"], cwd=place, capture_output=True, text=True, check=False)
+        said = ERROR.findall(done.stderr)
+        if done.returncode not in (0, 1) or (done.returncode == 1 and not said and "Error:" not in done.stderr):
+            said.append((f"exit code {done.returncode}", "", 0))
+        for summary, name, line in said:
+            if not summary.startswith(ALLOWED):
+                found[summary] += 1
+                print(f"FAIL {place}/{name}:{line}: {summary}")
+    return sum(found.values())
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin", default=str(ROOT / "target" / "debug" / "weft"))
+    a.add_argument("folders", nargs="+")
+    o = a.parse_args()
+    weft = str(Path(o.bin).resolve())
+    os.environ.pop("TF_CLI_CONFIG_FILE", None)
+    compare = shutil.which("terraform") is not None
+    if not compare:
+        print("SKIPPED formatting: terraform is not on PATH")
+    passed = failed = 0
+    for folder in map(Path, o.folders):
+        paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in ENDINGS)
+        files = [(path.name, path.read_text()) for path in paths]
+        differing = format_alike(weft, files, paths) if compare else 0
+        errors = false_errors(weft, folder)
+        print(f"{folder.name}: {len(files)} files, {differing} formatted differently, {errors} false errors",
+              flush=True)
+        failed += differing + errors
+        passed += max(len(files) - differing - errors, 0)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
