@@ -81,7 +81,10 @@ impl ModuleManifest {
         if text.is_empty() {
             return Ok(ModuleManifest::default());
         }
-        let document: Document = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        // What is no object, an array would do for the fields of one.
+        let content: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let document: Document = serde_json::from_value(content.into()).map_err(|error| error.to_string())?;
         let mut records = BTreeMap::new();
         for mut record in document.modules {
             if !record.version.is_empty() && record.version().is_none() {

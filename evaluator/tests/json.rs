@@ -189,7 +189,10 @@ fn what_is_wrong_in_json() {
         (r#"{"variable": {"a": {"type": ["string"]}}}"#, &["1 Invalid type specification"]),
         (r#"{"variable": {"a": {"sensitive": "${true}"}}}"#, &["1 Unsuitable value type"]),
         ("{\"output\": {\"a\": {\n}}}", &["2 Missing required argument"]),
-        ("{\"output\": {\"a\": [{\"value\": 1},\n 1]}}", &["1 Duplicate output definition"]),
+        (
+            "{\"output\": {\"a\": [{\"value\": 1},\n 1]}}",
+            &["2 Incorrect JSON value type", "2 Missing required argument", "1 Duplicate output definition"],
+        ),
         (r#"{"locals": {"a b": 1}}"#, &["1 Invalid local value name"]),
         (r#"{"locals": [{"a": 1}, {"a": 2}]}"#, &["1 Duplicate local value definition"]),
         (r#"{"resource": {"a_b": {"c": {"provider": 1}}}}"#, &["1 Invalid provider configuration reference"]),

@@ -37,6 +37,10 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         }
     }
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
+    let first = compiling.module.outputs.get(&name).map(|first| first.range.clone());
+    if let Some(first) = &first {
+        compiling.duplicate("output definition", &name, first, &block.range);
+    }
     let Some(value) = content.get("value").cloned() else { return };
     let mut references = compiling.references(&value);
     for condition in &preconditions {
@@ -55,13 +59,7 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references,
         range: block.range.clone(),
     };
-    match compiling.module.outputs.get(&name) {
-        Some(first) => {
-            let first = first.range.clone();
-            compiling.duplicate("output definition", &name, &first, &block.range);
-        }
-        None => {
-            compiling.module.outputs.insert(name, Arc::new(output));
-        }
+    if first.is_none() {
+        compiling.module.outputs.insert(name, Arc::new(output));
     }
 }

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The coordinator's side.
 pub struct Coordinator {
-    plan: PlanFile,
+    pub plan: PlanFile,
     to_worker: mpsc::Sender<Vec<u8>>,
     from_worker: mpsc::Receiver<Vec<u8>>,
     working: JoinHandle<(Worker, Ended)>,
