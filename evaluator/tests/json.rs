@@ -196,7 +196,6 @@ fn what_is_wrong_in_json() {
         (r#"{"locals": {"a b": 1}}"#, &["1 Invalid local value name"]),
         (r#"{"locals": [{"a": 1}, {"a": 2}]}"#, &["1 Duplicate local value definition"]),
         (r#"{"resource": {"a_b": {"c": {"provider": 1}}}}"#, &["1 Invalid provider configuration reference"]),
-        (r#"{"resource": {"a_b": {"c": {"depends_on": ["a_b"]}}}}"#, &["1 Invalid reference"]),
         (r#"{"resource": {"a_b": {"c": {"depends_on": ["${a_b.d}"]}}}}"#, &["1 Invalid expression"]),
         (
             r#"{"resource": {"a_b": {"c": {"count": 1, "for_each": []}}}}"#,
