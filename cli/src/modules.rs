@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use weft_evaluator::config::{ModulePlaces, ModuleRequest};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::ModuleSource;
-use weft_providers::version::Version;
-use weft_registry::modules::{ModuleConstraints, parse_version};
+use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated};
 
 /// The folder of modules, inside the data directory.
 pub const FOLDER: &str = "modules";
@@ -38,7 +37,7 @@ pub struct ModuleRecord {
 impl ModuleRecord {
     /// The version, read.
     pub fn version(&self) -> Option<Version> {
-        parse_version(&self.version)
+        parse_abbreviated(&self.version)
     }
 }
 
@@ -135,8 +134,8 @@ impl ModuleManifest {
 }
 
 /// What a call asks of the version; none where that cannot be read, which is reported.
-pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<ModuleConstraints> {
-    let Some((text, range)) = &request.version else { return Some(ModuleConstraints::any()) };
+pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<VersionConstraints> {
+    let Some((text, range)) = &request.version else { return Some(VersionConstraints::any()) };
     match text.parse() {
         Ok(constraints) => Some(constraints),
         Err(error) => {

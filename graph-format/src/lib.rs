@@ -26,3 +26,4 @@ pub mod schema;
 pub mod source;
 pub mod types;
 pub mod value;
+pub mod version;

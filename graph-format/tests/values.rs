@@ -295,8 +295,8 @@ fn values_know_what_they_stand_for() {
 
 #[test]
 fn the_deepest_values_need_little_stack() {
-    /// Of the 2 MiB that the smallest stack of a thread has, so that callers have a third of it.
-    const STACK_BYTES: usize = 1_400 << 10;
+    /// Of the 2 MiB that the smallest stack of a thread has, so that callers have the other half.
+    const STACK_BYTES: usize = 1 << 20;
     let work = || {
         let wrappers: [fn(Value) -> Value; 4] = [
             |value| Value::tuple(vec![value]),

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::version::{self, Version};
+use weft_graph_format::version::{self, Version};
 
 /// How a version is compared, in the order in which constraints on one version are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

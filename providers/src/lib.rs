@@ -38,7 +38,6 @@ pub mod session;
 pub mod settings;
 pub mod source;
 pub mod tls;
-pub mod version;
 
 pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};

@@ -13,7 +13,7 @@ use crate::checksum::Checksum;
 use crate::constraint::Constraints;
 use crate::settings::{self, Item, Setting};
 use crate::source::{self, TERRAFORM_HOST};
-use crate::version::Version;
+use weft_graph_format::version::Version;
 
 /// Name of the file, in the root module's directory.
 pub const FILE_NAME: &str = ".terraform.lock.hcl";

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use weft_graph_format::address::ProviderSource;
 
 use crate::platform::Platform;
-use crate::version::Version;
+use weft_graph_format::version::Version;
 
 /// What the name of every provider program begins with.
 pub const PROGRAM_PREFIX: &str = "terraform-provider-";

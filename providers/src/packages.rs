@@ -16,7 +16,7 @@ use crate::lock_file::LockFile;
 use crate::mirror::{self, Location};
 use crate::platform::Platform;
 use crate::pool::Plugin;
-use crate::version::Version;
+use weft_graph_format::version::Version;
 
 /// Folder of packages inside the data directory.
 pub const FOLDER: &str = "providers";

@@ -176,7 +176,8 @@ impl ProviderPool {
             *running = None;
         }
         let room = self.room().await?;
-        let (session, warnings) = self.start(&wanted).await?;
+        // On the heap: whoever waits for an instance mostly finds it started.
+        let (session, warnings) = Box::pin(self.start(&wanted)).await?;
         *running = Some(Running { session: session.clone(), _room: room });
         Ok(Lease { session, warnings, _use: in_use })
     }

@@ -1,4 +1,7 @@
 //! A configured provider, be it a plugin or built in: one face for planner and executor.
+//!
+//! What a call of a plugin needs while it is under way is some nine kilobytes. Planning has a task for each resource
+//! instance, and nearly all of them wait for something else: so calls live on the heap, and only while they are made.
 
 use std::sync::Arc;
 
@@ -27,7 +30,7 @@ impl Provider {
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         match self {
             Provider::Builtin(builtin) => Ok(builtin.schema()),
-            Provider::Plugin(lease) => lease.schema().await,
+            Provider::Plugin(lease) => Box::pin(lease.schema()).await,
         }
     }
 
@@ -39,7 +42,7 @@ impl Provider {
     ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.validate_resource_config(type_name, config),
-            Provider::Plugin(lease) => lease.validate_resource_config(type_name, config).await,
+            Provider::Plugin(lease) => Box::pin(lease.validate_resource_config(type_name, config)).await,
         }
     }
 
@@ -51,7 +54,7 @@ impl Provider {
     ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.validate_data_config(type_name, config),
-            Provider::Plugin(lease) => lease.validate_data_config(type_name, config).await,
+            Provider::Plugin(lease) => Box::pin(lease.validate_data_config(type_name, config)).await,
         }
     }
 
@@ -64,7 +67,7 @@ impl Provider {
         match self {
             // It has no ephemeral resources, so no configuration of one passes decoding.
             Provider::Builtin(_) => Ok(Vec::new()),
-            Provider::Plugin(lease) => lease.validate_ephemeral_config(type_name, config).await,
+            Provider::Plugin(lease) => Box::pin(lease.validate_ephemeral_config(type_name, config)).await,
         }
     }
 
@@ -72,7 +75,7 @@ impl Provider {
     pub async fn open_ephemeral(&self, type_name: &str, config: &Value) -> Result<Reply<OpenedEphemeral>, CallError> {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
-            Provider::Plugin(lease) => lease.open_ephemeral(type_name, config).await,
+            Provider::Plugin(lease) => Box::pin(lease.open_ephemeral(type_name, config)).await,
         }
     }
 
@@ -84,7 +87,7 @@ impl Provider {
     ) -> Result<Reply<RenewedEphemeral>, CallError> {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
-            Provider::Plugin(lease) => lease.renew_ephemeral(type_name, private).await,
+            Provider::Plugin(lease) => Box::pin(lease.renew_ephemeral(type_name, private)).await,
         }
     }
 
@@ -96,7 +99,7 @@ impl Provider {
     ) -> Result<Vec<ProviderDiagnostic>, CallError> {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
-            Provider::Plugin(lease) => lease.close_ephemeral(type_name, private).await,
+            Provider::Plugin(lease) => Box::pin(lease.close_ephemeral(type_name, private)).await,
         }
     }
 
@@ -109,7 +112,7 @@ impl Provider {
     ) -> Result<Reply<Value>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.upgrade_resource_state(type_name, &state),
-            Provider::Plugin(lease) => lease.upgrade_resource_state(type_name, version, state).await,
+            Provider::Plugin(lease) => Box::pin(lease.upgrade_resource_state(type_name, version, state)).await,
         }
     }
 
@@ -117,7 +120,7 @@ impl Provider {
     pub async fn move_resource_state(&self, request: MoveRequest) -> Result<Reply<ObjectState>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.move_resource_state(&request),
-            Provider::Plugin(lease) => lease.move_resource_state(request).await,
+            Provider::Plugin(lease) => Box::pin(lease.move_resource_state(request)).await,
         }
     }
 
@@ -125,7 +128,7 @@ impl Provider {
     pub async fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.read_resource(request),
-            Provider::Plugin(lease) => lease.read_resource(request).await,
+            Provider::Plugin(lease) => Box::pin(lease.read_resource(request)).await,
         }
     }
 
@@ -133,7 +136,7 @@ impl Provider {
     pub async fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.plan_resource_change(request),
-            Provider::Plugin(lease) => lease.plan_resource_change(request).await,
+            Provider::Plugin(lease) => Box::pin(lease.plan_resource_change(request)).await,
         }
     }
 
@@ -141,7 +144,7 @@ impl Provider {
     pub async fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.apply_resource_change(request),
-            Provider::Plugin(lease) => lease.apply_resource_change(request).await,
+            Provider::Plugin(lease) => Box::pin(lease.apply_resource_change(request)).await,
         }
     }
 
@@ -153,7 +156,7 @@ impl Provider {
     ) -> Result<Reply<Vec<ImportedObject>>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.import_resource_state(type_name, target),
-            Provider::Plugin(lease) => lease.import_resource_state(type_name, target).await,
+            Provider::Plugin(lease) => Box::pin(lease.import_resource_state(type_name, target)).await,
         }
     }
 
@@ -166,7 +169,9 @@ impl Provider {
     ) -> Result<Reply<Value>, CallError> {
         match self {
             Provider::Builtin(builtin) => builtin.read_data_source(address, config).await,
-            Provider::Plugin(lease) => lease.read_data_source(&address.resource.type_name, config, meta).await,
+            Provider::Plugin(lease) => {
+                Box::pin(lease.read_data_source(&address.resource.type_name, config, meta)).await
+            }
         }
     }
 }

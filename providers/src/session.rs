@@ -120,7 +120,8 @@ impl ProviderSession {
 
     /// What the provider has: from this process, or from the cache where the provider allows that.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
-        self.inner.schema.get_or_try_init(|| self.load_schema()).await.cloned()
+        // On the heap: every encoding asks for it, and only the first has to load it.
+        self.inner.schema.get_or_try_init(|| Box::pin(self.load_schema())).await.cloned()
     }
 
     async fn load_schema(&self) -> Result<Arc<ProviderSchema>, CallError> {

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 use weft_graph_format::address::ProviderSource;
+use weft_graph_format::version::Version;
 use weft_providers::archive;
 use weft_providers::checksum::{self, Checksum};
 use weft_providers::mirror::{self, Location};
 use weft_providers::packages::PackageProblem;
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::http::{Http, HttpError};
 use crate::offer::{Authentication, Offer};

@@ -11,12 +11,12 @@ use futures::StreamExt as _;
 use futures::stream;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::version::Version;
 use weft_providers::checksum::{self, Checksum};
 use weft_providers::lock_file::{Lock, LockFile};
 use weft_providers::mirror::{self, Location};
 use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::cli_config::{CliConfig, Environment, Method, MethodKind};
 use crate::fetched::{FetchProblem, Fetched, in_background};

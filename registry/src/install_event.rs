@@ -4,8 +4,8 @@ use std::fmt;
 
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::version::Version;
 use weft_providers::constraint::Constraints;
-use weft_providers::version::Version;
 
 use crate::offer::Authentication;
 

@@ -7,7 +7,6 @@
 mod address;
 mod artifact;
 mod checksum;
-pub mod constraint;
 mod directory;
 mod error;
 mod fetch;
@@ -19,7 +18,6 @@ mod protocol;
 mod web;
 
 pub use address::{PackageAddress, shown};
-pub use constraint::{ModuleConstraints, parse_version};
 pub use error::{FetchError, GitError};
 pub use fetch::ModuleFetcher;
 pub use glob::{GlobError, expand};

@@ -7,9 +7,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use url::Url;
 use weft_graph_format::address::ProviderSource;
+use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::credentials::{Credentials, Secret};
 use crate::host::Host;

@@ -4,9 +4,9 @@ mod client;
 mod credentials;
 
 use serde::Deserialize;
+use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 pub use client::{Descriptor, Manifest, OciClient, Repository};
 

@@ -5,8 +5,8 @@ use std::fmt;
 
 use http::HeaderName;
 use url::Url;
+use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
-use weft_providers::version::Version;
 
 use crate::credentials::Secret;
 use crate::http::Request;

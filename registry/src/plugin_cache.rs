@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use weft_graph_format::address::ProviderSource;
+use weft_graph_format::version::Version;
 use weft_providers::checksum::{self, Checksum};
 use weft_providers::mirror::{self, Location};
 use weft_providers::packages::{self, PackageProblem};
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 /// A cache.
 #[derive(Clone, Debug)]

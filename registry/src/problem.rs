@@ -2,8 +2,8 @@
 
 use url::Url;
 use weft_graph_format::address::ProviderSource;
+use weft_graph_format::version::Version;
 use weft_providers::mirror::SearchError;
-use weft_providers::version::Version;
 
 use crate::credentials::CredentialsError;
 use crate::discovery::DiscoveryError;

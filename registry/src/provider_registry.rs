@@ -8,9 +8,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use url::Url;
 use weft_graph_format::address::{DEFAULT_REGISTRY, ProviderSource};
+use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::credentials::{Credentials, Secret};
 use crate::discovery::{self, Discovery};

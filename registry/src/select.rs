@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::constraint::Constraints;
 use weft_providers::lock_file::{Lock, LockFile};
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::discovery::DiscoveryError;
 use crate::problem::Problem;

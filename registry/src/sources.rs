@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_graph_format::address::ProviderSource;
+use weft_graph_format::version::Version;
 use weft_providers::mirror::{self, Location};
 use weft_providers::platform::Platform;
-use weft_providers::version::Version;
 
 use crate::cli_config::{CliConfig, Environment, Method, MethodKind};
 use crate::credentials::Credentials;

@@ -10,9 +10,9 @@ use weft_evaluator::config::{ModulePlaces, ModuleRequest};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::module_source::{ModuleSource, RegistryModule, RemoteModule, clean, join};
 use weft_graph_format::source::SourceRange;
-use weft_providers::version::Version;
+use weft_graph_format::version::{Version, VersionConstraints};
 use weft_registry::Network;
-use weft_registry::modules::{ModuleConstraints, ModuleFetcher, RegistryError, expand, shown};
+use weft_registry::modules::{ModuleFetcher, RegistryError, expand, shown};
 
 use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
 use crate::context::Context;
@@ -92,7 +92,7 @@ impl<'a> ModuleInstaller<'a> {
         let mut problems = Vec::new();
         let fetched = match source {
             ModuleSource::Registry(module) => {
-                self.registry(module, &ModuleConstraints::any(), wanted, to, &mut problems)
+                self.registry(module, &VersionConstraints::any(), wanted, to, &mut problems)
             }
             ModuleSource::Remote(module) => self.remote(module, wanted, to, &mut problems),
             ModuleSource::Local(path) => return Ok(path.clone()),
@@ -155,7 +155,7 @@ impl<'a> ModuleInstaller<'a> {
     fn registry(
         &mut self,
         module: &RegistryModule,
-        constraints: &ModuleConstraints,
+        constraints: &VersionConstraints,
         wanted: Wanted<'_>,
         to: &str,
         problems: &mut Vec<Diagnostic>,

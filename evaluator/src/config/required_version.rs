@@ -3,35 +3,13 @@
 //! What counts is the version of OpenTofu whose language Weft reads.
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::version::{Version, VersionConstraints};
 
 use super::RequiredVersion;
 use super::literal::literal_string;
 
 /// The version of OpenTofu whose language this is.
 pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    /// The last number that is written may grow, those before it may not.
-    Pessimistic,
-}
-
-/// Operators, longer ones before those that they begin with.
-const OPERATORS: [(&str, Operator); 7] = [
-    ("!=", Operator::NotEqual),
-    (">=", Operator::GreaterOrEqual),
-    ("<=", Operator::LessOrEqual),
-    ("~>", Operator::Pessimistic),
-    ("=", Operator::Equal),
-    (">", Operator::Greater),
-    ("<", Operator::Less),
-];
 
 /// What is wrong with a constraint, if anything.
 pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
@@ -63,39 +41,9 @@ pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
 
 /// Whether constraints, separated by commas, allow a version; none for text that is none.
 pub(super) fn allows(text: &str, version: [u64; 3]) -> Option<bool> {
-    let mut all = true;
-    for part in text.split(',') {
-        all &= allowed_by(part.trim(), version)?;
-    }
-    Some(all)
-}
-
-fn allowed_by(part: &str, version: [u64; 3]) -> Option<bool> {
-    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((part.strip_prefix(sign)?, *operator)));
-    let (rest, operator) = found.unwrap_or((part, Operator::Equal));
-    let rest = rest.trim().trim_start_matches('v');
-    // A prerelease comes before its release, and is only meant where it is named exactly.
-    let (numbers, prerelease) = match rest.split_once('-') {
-        Some((numbers, _)) => (numbers, true),
-        None => (rest, false),
-    };
-    let numbers = numbers.split('+').next()?;
-    let mut wanted = [0; 3];
-    let mut written = 0;
-    for number in numbers.split('.') {
-        *wanted.get_mut(written)? = number.parse().ok()?;
-        written += 1;
-    }
-    let fixed = written.saturating_sub(1).max(1);
-    Some(match operator {
-        Operator::Equal => version == wanted && !prerelease,
-        Operator::NotEqual => version != wanted || prerelease,
-        Operator::Greater => version > wanted || (prerelease && version == wanted),
-        Operator::GreaterOrEqual => version >= wanted,
-        Operator::Less => version < wanted,
-        Operator::LessOrEqual => version <= wanted && !(prerelease && version == wanted),
-        Operator::Pessimistic => version >= wanted && version[..fixed] == wanted[..fixed],
-    })
+    let [major, minor, patch] = version;
+    let constraints: VersionConstraints = text.parse().ok()?;
+    Some(constraints.allow(&Version::release(major, minor, patch)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_expressions::evaluate::Scope;
 use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
@@ -130,6 +131,17 @@ impl ModuleNode {
             kind: conditions.kind,
             of_resource: !tally.address.contains("output."),
         };
+        let at_apply = |address: &SmolStr, condition, message, again| {
+            self.evaluation.glue.open_check(OpenCheck {
+                address: address.clone(),
+                kind: conditions.kind,
+                condition,
+                message,
+                range: block.condition.range(),
+                waits: conditions.waits.clone(),
+                again,
+            })
+        };
         match self.evaluate_condition(&condition).await {
             Ok(Outcome::Holds(origin)) => {
                 tally.note(CheckStatus::Pass, None);
@@ -138,15 +150,7 @@ impl ModuleNode {
             Ok(Outcome::HoldsNow { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
             Ok(Outcome::HoldsNow { condition, message, origin }) => {
                 tally.note(CheckStatus::Pass, None);
-                let again = self.evaluation.glue.open_check(OpenCheck {
-                    address: tally.address.clone(),
-                    kind: conditions.kind,
-                    condition,
-                    message,
-                    range: block.condition.range(),
-                    waits: conditions.waits.clone(),
-                    again: true,
-                });
+                let again = at_apply(&tally.address, condition, message, true);
                 Ok(Origin::union(origin.into_iter().chain(again)))
             }
             // Whether conditions of resources hold is not asked while validating.
@@ -161,15 +165,7 @@ impl ModuleNode {
             Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
             Ok(Outcome::Open { condition, message }) => {
                 tally.note(CheckStatus::Unknown, None);
-                Ok(self.evaluation.glue.open_check(OpenCheck {
-                    address: tally.address.clone(),
-                    kind: conditions.kind,
-                    condition,
-                    message,
-                    range: block.condition.range(),
-                    waits: conditions.waits.clone(),
-                    again: false,
-                }))
+                Ok(at_apply(&tally.address, condition, message, false))
             }
             Ok(Outcome::Missing) => Err(Failed),
             Err(Failed) => {

@@ -351,20 +351,23 @@ impl ModuleNode {
                 kind: CheckKind::Validation,
                 of_resource: false,
             };
+            let at_apply = |condition, message, again| {
+                self.evaluation.glue.open_check(crate::glue::OpenCheck {
+                    address: name.clone(),
+                    kind: CheckKind::Validation,
+                    condition,
+                    message,
+                    range: validation.condition.range(),
+                    waits: None,
+                    again,
+                })
+            };
             match self.evaluate_condition(&condition).await {
                 Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
                 Ok(Outcome::HoldsNow { .. }) if validating => {}
                 Ok(Outcome::HoldsNow { condition, message, .. }) => {
                     tally.note(CheckStatus::Pass, None);
-                    checks.extend(self.evaluation.glue.open_check(crate::glue::OpenCheck {
-                        address: name.clone(),
-                        kind: CheckKind::Validation,
-                        condition,
-                        message,
-                        range: validation.condition.range(),
-                        waits: None,
-                        again: true,
-                    }));
+                    checks.extend(at_apply(condition, message, true));
                 }
                 Ok(Outcome::Fails { message, values }) => {
                     failed = true;
@@ -380,15 +383,7 @@ impl ModuleNode {
                 Ok(Outcome::Open { .. }) if validating => {}
                 Ok(Outcome::Open { condition, message }) => {
                     tally.note(CheckStatus::Unknown, None);
-                    self.evaluation.glue.open_check(crate::glue::OpenCheck {
-                        address: name.clone(),
-                        kind: CheckKind::Validation,
-                        condition,
-                        message,
-                        range: validation.condition.range(),
-                        waits: None,
-                        again: false,
-                    });
+                    at_apply(condition, message, false);
                 }
                 Ok(Outcome::Missing) => failed = true,
                 Err(Failed) => {

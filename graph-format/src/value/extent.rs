@@ -22,8 +22,8 @@ pub const LONGEST_TEXT: usize = 64 << 20;
 /// Deepest nesting of a value while expressions are evaluated; documents that people write stay below a hundred. What
 /// is written to files or sent to providers stays within the bound of [`crate::codec`].
 ///
-/// Values are walked and dropped by recursion; this many levels fit two thirds of the smallest stack of a thread.
-pub const DEEPEST: u16 = 1_024;
+/// Values are walked and dropped by recursion; this many levels fit half of the smallest stack of a thread.
+pub const DEEPEST: u16 = 768;
 
 const _: () = assert!(LONGEST_TEXT < MOST_TEXT as usize);
 const _: () = assert!(DEEPEST as usize > crate::codec::MAX_DEPTH);

@@ -77,7 +77,7 @@ impl Planning {
             let operation = self.draft_read(desired, &after, reason, record);
             // It has a part in the plan, and triggers nothing.
             self.altered.lock().entry(desired.address.all()).or_default();
-            self.note_unread(desired, &after);
+            self.note_unread(desired);
             return Ok(planned_result(&after, operation, false));
         }
         let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
@@ -201,20 +201,11 @@ impl Planning {
     }
 
     /// What is only read at apply is nothing before: whatever state has of it was read from something else.
-    fn note_unread(&self, desired: &DesiredInstance, planned: &Value) {
+    fn note_unread(&self, desired: &DesiredInstance) {
         if self.stored(&desired.address).is_none() {
             return;
         }
-        let nothing = Value::null(planned.ty());
-        let prior = crate::prior::Prior {
-            stored: nothing.clone(),
-            value: nothing,
-            private: Vec::new(),
-            tainted: false,
-            lacks_marks: false,
-            record: StateRecord::default(),
-        };
-        self.refreshed.lock().insert(desired.address.clone(), prior);
+        self.refreshed.lock().insert(desired.address.clone(), crate::prior::Prior::gone());
     }
 
     /// State keeps what was read.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_graph_format::module_source::{RegistryModule, decode, split_subdir};
-use weft_providers::version::Version;
+use weft_graph_format::version::Version;
 
 use super::address::shown;
 use super::protocol::{Listed, PackageLocation, Registry, RegistryError};

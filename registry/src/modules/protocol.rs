@@ -4,9 +4,8 @@ use http::StatusCode;
 use serde::Deserialize;
 use url::Url;
 use weft_graph_format::module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteModule};
-use weft_providers::version::Version;
+use weft_graph_format::version::{Version, parse_abbreviated};
 
-use super::constraint::parse_version;
 use super::web::{LEADS_TO, resolved};
 use crate::credentials::{Credentials, CredentialsError};
 use crate::discovery::{Discovery, DiscoveryError, MODULES};
@@ -132,7 +131,7 @@ impl Registry<'_> {
         let first = document.modules.into_iter().next().ok_or(RegistryError::NoModule)?;
         let mut listed = Listed::default();
         for VersionDocument { version } in first.versions {
-            match parse_version(&version) {
+            match parse_abbreviated(&version) {
                 Some(version) => listed.versions.push(version),
                 None => listed.unreadable.push(version),
             }

@@ -1,10 +1,10 @@
 //! The walls: who may depend on whom, what may be seen where, and a page that tells the truth about it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use weft_suite::root;
+use weft_suite::{root, rust_files};
 
 /// The arrows of the design: each crate, and those of ours that it may use.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -83,23 +83,6 @@ fn dependencies_follow_the_arrows() {
 fn a_wrong_arrow_is_found() {
     let depends = BTreeMap::from([("planner".to_string(), BTreeSet::from(["executor".to_string()]))]);
     assert_eq!(wrong_arrows(&depends), ["planner must not use executor"]);
-}
-
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![dir.to_path_buf()];
-    while let Some(dir) = pending.pop() {
-        for entry in std::fs::read_dir(&dir).expect("a readable folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                pending.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 /// Public signatures of a source text, tests left out: each `pub` item from the word to its brace or semicolon.

@@ -5,10 +5,10 @@
 //! is listed in [`NO_SUMMARIES`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weft_graph_format::explain;
-use weft_suite::root;
+use weft_suite::{root, rust_files};
 
 /// The crates whose sources are shipped.
 const ROOMS: [&str; 11] = [
@@ -216,18 +216,10 @@ fn summaries(source: &str) -> BTreeSet<String> {
     found
 }
 
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if name != "simulation" {
-                sources(&path, found);
-            }
-        } else if name.ends_with(".rs") && name != "tests.rs" && name != "simulation.rs" {
-            found.push(path);
-        }
-    }
+/// Whether a file is of tests that live beside what they test.
+fn of_tests(file: &Path) -> bool {
+    let named = |name: &str| file.file_name().is_some_and(|n| n == name);
+    named("tests.rs") || named("simulation.rs") || file.components().any(|part| part.as_os_str() == "simulation")
 }
 
 #[test]
@@ -236,12 +228,10 @@ fn every_summary_has_a_code() {
     let mut missing = Vec::new();
     let mut seen = 0;
     for room in ROOMS {
-        let mut files = Vec::new();
-        sources(&root().join(room).join("src"), &mut files);
+        let files = rust_files(&root().join(room).join("src"));
         assert!(!files.is_empty(), "{room} has no sources");
-        files.sort();
-        for file in files {
-            let text = std::fs::read_to_string(&file).expect("a source can be read");
+        for file in files.iter().filter(|file| !of_tests(file)) {
+            let text = std::fs::read_to_string(file).expect("a source can be read");
             for summary in summaries(&text) {
                 seen += 1;
                 let known = |summary: &str| explain::code_of(summary).is_some();

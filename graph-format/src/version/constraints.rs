@@ -1,13 +1,13 @@
-//! Which versions of a module a call asks for.
+//! Which versions a call of a module, or a module of OpenTofu, asks for.
 //!
-//! They differ from those of providers: `~> 1` bounds nothing above, a version may be abbreviated and begin with `v`,
+//! They differ from constraints on providers: `~> 1` bounds nothing above, a version may be abbreviated and begin with `v`,
 //! and a prerelease is selected only where it is the one thing that is asked for, with `=`.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use weft_providers::version::Version;
+use super::Version;
 
 /// How a version is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ struct Constraint {
 
 /// Comparisons that must all hold; none means any release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleConstraints {
+pub struct VersionConstraints {
     parts: Vec<Constraint>,
     text: String,
 }
@@ -52,10 +52,10 @@ pub struct ModuleConstraints {
 /// A text that is no list of constraints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a version with one of = != > >= < <= ~> before it")]
-pub struct ModuleConstraintError(pub String);
+pub struct VersionConstraintError(pub String);
 
 /// Reads a version: one to three numbers, a prerelease and build metadata after them, perhaps a `v` before.
-pub fn parse_version(text: &str) -> Option<Version> {
+pub fn parse_abbreviated(text: &str) -> Option<Version> {
     numbers(text).map(|(version, _)| version)
 }
 
@@ -89,10 +89,10 @@ fn numbers(text: &str) -> Option<(Version, usize)> {
     Some((Version { major, minor, patch, prerelease: text(prerelease), metadata: text(metadata) }, written))
 }
 
-impl ModuleConstraints {
+impl VersionConstraints {
     /// Any release.
-    pub fn any() -> ModuleConstraints {
-        ModuleConstraints::default()
+    pub fn any() -> VersionConstraints {
+        VersionConstraints::default()
     }
 
     /// Whether nothing is asked for.
@@ -166,18 +166,18 @@ impl Constraint {
     }
 }
 
-impl FromStr for ModuleConstraints {
-    type Err = ModuleConstraintError;
+impl FromStr for VersionConstraints {
+    type Err = VersionConstraintError;
 
-    fn from_str(text: &str) -> Result<ModuleConstraints, ModuleConstraintError> {
+    fn from_str(text: &str) -> Result<VersionConstraints, VersionConstraintError> {
         let parts = text
             .split(',')
-            .map(|part| Constraint::parse(part).ok_or_else(|| ModuleConstraintError(part.trim().to_owned())));
-        Ok(ModuleConstraints { parts: parts.collect::<Result<_, _>>()?, text: text.to_owned() })
+            .map(|part| Constraint::parse(part).ok_or_else(|| VersionConstraintError(part.trim().to_owned())));
+        Ok(VersionConstraints { parts: parts.collect::<Result<_, _>>()?, text: text.to_owned() })
     }
 }
 
-impl fmt::Display for ModuleConstraints {
+impl fmt::Display for VersionConstraints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn allow(constraints: &str, version: &str) -> bool {
-        constraints.parse::<ModuleConstraints>().unwrap().allow(&parse_version(version).unwrap())
+        constraints.parse::<VersionConstraints>().unwrap().allow(&parse_abbreviated(version).unwrap())
     }
 
     #[test]
@@ -216,19 +216,19 @@ mod tests {
     #[test]
     fn what_is_none() {
         for text in ["", ",", "1.0,", "latest", "=> 1", "1.2.3.4", "~ 1", "1.x", "1.0.0-", "1.0.0+", "> "] {
-            assert!(text.parse::<ModuleConstraints>().is_err(), "{text:?}");
+            assert!(text.parse::<VersionConstraints>().is_err(), "{text:?}");
         }
         for text in ["v1", "1.0.0-a.b+c.d", "01.2"] {
-            assert!(parse_version(text).is_some(), "{text:?}");
+            assert!(parse_abbreviated(text).is_some(), "{text:?}");
         }
     }
 
     #[test]
     fn selection() {
         let versions: Vec<Version> =
-            ["1.0.0", "1.10.0", "1.9.0", "2.0.0-rc1"].iter().filter_map(|text| parse_version(text)).collect();
+            ["1.0.0", "1.10.0", "1.9.0", "2.0.0-rc1"].iter().filter_map(|text| parse_abbreviated(text)).collect();
         let select = |text: &str| {
-            let constraints = if text.is_empty() { ModuleConstraints::any() } else { text.parse().unwrap() };
+            let constraints = if text.is_empty() { VersionConstraints::any() } else { text.parse().unwrap() };
             let (matching, newest) = constraints.select(&versions);
             (matching.map(ToString::to_string), newest.map(ToString::to_string))
         };

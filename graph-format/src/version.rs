@@ -1,8 +1,12 @@
 //! Version numbers as semver 2.0 has them.
 
+mod constraints;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+
+pub use constraints::{VersionConstraintError, VersionConstraints, parse_abbreviated};
 
 /// A version. Ordered by precedence; versions that differ only in build metadata, which has no precedence, by its text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,14 +78,15 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A number without leading zeros.
-pub(crate) fn number(text: &str) -> Option<u64> {
+/// A number of decimal digits without leading zeros; `None` for any other text and for what exceeds 64 bits.
+pub fn number(text: &str) -> Option<u64> {
     let canonical = is_number(text) && (text == "0" || !text.starts_with('0'));
     if canonical { text.parse().ok() } else { None }
 }
 
-/// Whether this may follow `-` or `+`.
-pub(crate) fn is_extra(text: &str, prerelease: bool) -> bool {
+/// Whether this may follow `-` (with `prerelease`) or `+`: words of letters, digits and `-` between dots, as semver 2.0
+/// has them.
+pub fn is_extra(text: &str, prerelease: bool) -> bool {
     text.split('.').all(|part| {
         !part.is_empty()
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
@@ -89,8 +94,9 @@ pub(crate) fn is_extra(text: &str, prerelease: bool) -> bool {
     })
 }
 
-/// Splits `1.2.3-rc1+build` into numbers, prerelease and metadata; the latter two empty when not there.
-pub(crate) fn split_extra(text: &str) -> Option<(&str, &str, &str)> {
+/// Splits `1.2.3-rc1+build` into `1.2.3`, `rc1` and `build`; the latter two empty when not there. The numbers are not
+/// looked at; `None` where prerelease or metadata are none.
+pub fn split_extra(text: &str) -> Option<(&str, &str, &str)> {
     let (rest, metadata) = match text.split_once('+') {
         Some((rest, metadata)) if is_extra(metadata, false) => (rest, metadata),
         Some(_) => return None,
