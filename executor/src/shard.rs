@@ -46,7 +46,7 @@ pub(crate) struct Shard {
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
     pub(crate) results: Results,
     /// Ephemeral resource types.
-    ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Schema>>,
+    ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Arc<Schema>>>,
     /// What the shard reads of what is never stored.
     pub(crate) live: LiveParts,
     /// The ephemeral objects of the run, those of other shards here too.
@@ -191,7 +191,7 @@ impl Shard {
 
     /// An ephemeral resource type.
     pub(crate) fn ephemeral_type(&self, source: &ProviderSource, name: &str) -> Option<&Schema> {
-        self.ephemeral.get(source)?.get(name)
+        self.ephemeral.get(source)?.get(name).map(|found| found.as_ref())
     }
 
     /// The key under which the earlier object of an instance was set aside before this operation.

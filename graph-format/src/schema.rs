@@ -1,10 +1,12 @@
 //! What a provider says about its types: schemas, as plain data.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::address::ResourceMode;
 use crate::types::Type;
 
 /// Everything a provider plugin describes of itself.
@@ -15,11 +17,11 @@ pub struct ProviderSchema {
     /// `provider_meta`, empty where it has none.
     pub provider_meta: Schema,
     /// Managed resource types.
-    pub resources: BTreeMap<SmolStr, Schema>,
+    pub resources: BTreeMap<SmolStr, Arc<Schema>>,
     /// Data sources.
-    pub data_sources: BTreeMap<SmolStr, Schema>,
+    pub data_sources: BTreeMap<SmolStr, Arc<Schema>>,
     /// Ephemeral resource types.
-    pub ephemeral: BTreeMap<SmolStr, Schema>,
+    pub ephemeral: BTreeMap<SmolStr, Arc<Schema>>,
     /// Functions that need no configured provider.
     pub functions: BTreeMap<SmolStr, FunctionSignature>,
     /// Identity schemas by managed resource type.
@@ -30,6 +32,17 @@ pub struct ProviderSchema {
     pub schema_optional: bool,
     /// `MoveResourceState` is there.
     pub move_resource_state: bool,
+}
+
+impl ProviderSchema {
+    /// All types of resources of a mode, by name.
+    pub fn types(&self, mode: ResourceMode) -> &BTreeMap<SmolStr, Arc<Schema>> {
+        match mode {
+            ResourceMode::Managed => &self.resources,
+            ResourceMode::Data => &self.data_sources,
+            ResourceMode::Ephemeral => &self.ephemeral,
+        }
+    }
 }
 
 /// A version and a block.

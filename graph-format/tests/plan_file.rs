@@ -87,7 +87,7 @@ fn sample() -> PlanFile {
         ..Block::default()
     };
     let schema = ProviderSchema {
-        resources: BTreeMap::from([("cloud_network".into(), Schema { version: 1, block })]),
+        resources: BTreeMap::from([("cloud_network".into(), Schema { version: 1, block }.into())]),
         ..ProviderSchema::default()
     };
     let marked = PlainValue::Marked(Marks::SENSITIVE, Box::new(PlainValue::String("hush".into())));

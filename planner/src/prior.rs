@@ -94,7 +94,7 @@ pub async fn read_prior(
     };
     let mut value = upgraded.value;
     if refresh {
-        let began = watch.begin(address, Looking::RefreshStarted, &prior.stored).await;
+        let began = watch.begin(address, Looking::RefreshStarted, &prior.stored);
         let request = ReadRequest {
             type_name,
             current_state: value.clone(),
@@ -125,7 +125,7 @@ pub async fn read_prior(
             (prior.record.identity, prior.record.identity_schema_version) = (Some(text), version);
         }
         prior.private = reply.value.private;
-        watch.end(address, Looking::RefreshDone, &prior.stored, began).await;
+        watch.end(address, Looking::RefreshDone, &prior.stored, began);
     }
     let wanted = sensitive_in(&value, &marks, &schema.block);
     // Looking at an object marks what its schema calls sensitive. Where nobody looks, marks that state lacks are a change.

@@ -224,7 +224,7 @@ impl ProviderSet {
             Renewal::Started => Looking::RenewStarted,
             _ => Looking::RenewDone,
         };
-        of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO).await;
+        of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
         let said = match renewal {
             Renewal::Started => Vec::new(),
             Renewal::Done(said) | Renewal::Refused(said) => of.told(&said),
@@ -288,12 +288,12 @@ impl OpenedHere {
 
 async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
     let nothing = Value::null(Type::Dynamic);
-    let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing).await;
+    let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
     let said = match object.close().await {
         Ok(said) => here.told(&said),
         Err(error) => vec![here.problem("Ephemeral object not closed", "closed", &error)],
     };
-    here.watch.end(&here.address, Looking::CloseDone, &nothing, began).await;
+    here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
     said
 }
 

@@ -2,12 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::value::{Kind, Value};
-
-/// Reports that may wait for their reader: enough that planning does not wait for a terminal, and little memory.
-const WAITING_REPORTS: usize = 256;
 
 /// What happens to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +45,11 @@ pub struct Look {
 }
 
 /// Where reports go.
+///
+/// Planning does not wait for whoever reads them: there are two for an object that is looked at, each far smaller than
+/// what planning would hold of the object meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct Watch(Option<Sender<Look>>);
+pub struct Watch(Option<UnboundedSender<Look>>);
 
 impl Watch {
     /// Nobody listens.
@@ -57,28 +57,28 @@ impl Watch {
         Watch(None)
     }
 
-    /// One, and what it will hear. Whoever has the receiver must keep on reading: planning waits for it.
-    pub fn new() -> (Watch, Receiver<Look>) {
-        let (sender, receiver) = channel(WAITING_REPORTS);
+    /// One, and what it will hear.
+    pub fn new() -> (Watch, UnboundedReceiver<Look>) {
+        let (sender, receiver) = unbounded_channel();
         (Watch(Some(sender)), receiver)
     }
 
     /// Tells that something begins; the time is for the end of it.
-    pub(crate) async fn begin(&self, address: &ResourceInstance, what: Looking, value: &Value) -> Instant {
-        self.tell(address, what, value, Duration::ZERO).await;
+    pub(crate) fn begin(&self, address: &ResourceInstance, what: Looking, value: &Value) -> Instant {
+        self.tell(address, what, value, Duration::ZERO);
         Instant::now()
     }
 
     /// Tells that something ended.
-    pub(crate) async fn end(&self, address: &ResourceInstance, what: Looking, value: &Value, began: Instant) {
-        self.tell(address, what, value, began.elapsed()).await;
+    pub(crate) fn end(&self, address: &ResourceInstance, what: Looking, value: &Value, began: Instant) {
+        self.tell(address, what, value, began.elapsed());
     }
 
-    pub(crate) async fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
+    pub(crate) fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
         if let Some(sender) = &self.0 {
             let look = Look { address: address.clone(), what, id: identity(value), elapsed };
             // A listener that went away does not matter to the plan.
-            let _ = sender.send(look).await;
+            let _ = sender.send(look);
         }
     }
 }

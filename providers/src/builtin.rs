@@ -46,8 +46,8 @@ static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
         ..Block::default()
     };
     Arc::new(ProviderSchema {
-        resources: [(DATA.into(), Schema { version: 0, block })].into(),
-        data_sources: [(remote_state::TYPE.into(), remote_state::schema())].into(),
+        resources: [(DATA.into(), Arc::new(Schema { version: 0, block }))].into(),
+        data_sources: [(remote_state::TYPE.into(), Arc::new(remote_state::schema()))].into(),
         schema_optional: true,
         move_resource_state: true,
         ..ProviderSchema::default()

@@ -1,6 +1,7 @@
 //! Generated protocol types to ours. Everything that comes from a plugin is checked here, and nothing here panics.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Severity;
@@ -139,8 +140,8 @@ macro_rules! schema_conversion {
 
             fn schemas(
                 from: impl IntoIterator<Item = (String, proto::Schema)>,
-            ) -> Result<BTreeMap<SmolStr, Schema>, ConvertError> {
-                from.into_iter().map(|(name, s)| Ok((SmolStr::from(&name), schema(&name, s)?))).collect()
+            ) -> Result<BTreeMap<SmolStr, Arc<Schema>>, ConvertError> {
+                from.into_iter().map(|(name, s)| Ok((SmolStr::from(&name), Arc::new(schema(&name, s)?)))).collect()
             }
 
             fn schema(place: &str, from: proto::Schema) -> Result<Schema, ConvertError> {

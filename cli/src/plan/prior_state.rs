@@ -103,12 +103,7 @@ fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
 }
 
 fn schema_of<'a>(schemas: &'a ProviderSchema, address: &ResourceInstance) -> Option<&'a Schema> {
-    let name = &address.resource.type_name;
-    match address.resource.mode {
-        ResourceMode::Managed => schemas.resources.get(name),
-        ResourceMode::Data => schemas.data_sources.get(name),
-        ResourceMode::Ephemeral => None,
-    }
+    Some(schemas.types(address.resource.mode).get(&address.resource.type_name)?)
 }
 
 fn object(prior: &Prior, schema: &Schema) -> Option<InstanceObject> {

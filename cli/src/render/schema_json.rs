@@ -1,6 +1,7 @@
 //! Schemas as JSON, in the form of `providers schema -json` (OpenTofu, "Providers Schema Representation", format 1.0).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use smol_str::SmolStr;
@@ -15,9 +16,9 @@ use weft_graph_format::types::Type;
 pub fn provider(schema: &ProviderSchema) -> Json {
     let mut document = Map::new();
     document.insert("provider".to_owned(), of_schema(&schema.provider));
-    let mut add = |name: &str, schemas: &BTreeMap<SmolStr, Schema>| {
+    let mut add = |name: &str, schemas: &BTreeMap<SmolStr, Arc<Schema>>| {
         if !schemas.is_empty() {
-            document.insert(name.to_owned(), each(schemas, of_schema));
+            document.insert(name.to_owned(), each(schemas, |schema| of_schema(schema)));
         }
     };
     add("resource_schemas", &schema.resources);

@@ -31,11 +31,7 @@ pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
         None if *source == ProviderSource::builtin("terraform") => &BUILT_IN,
         None => return None,
     };
-    match mode {
-        ResourceMode::Managed => provider.resources.get(type_name),
-        ResourceMode::Data => provider.data_sources.get(type_name),
-        ResourceMode::Ephemeral => provider.ephemeral.get(type_name),
-    }
+    Some(provider.types(mode).get(type_name)?)
 }
 
 /// The provider of a stored instance.

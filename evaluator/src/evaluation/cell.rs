@@ -27,7 +27,11 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
     /// The value under `key`; the first to ask starts `compute` as a task.
     ///
     /// The future that comes back waits only; dropping it stops nothing. A task that panicked counts as failed.
-    pub(crate) fn get<F>(&self, key: K, compute: impl FnOnce() -> F) -> Shared<BoxFuture<'static, Outcome<V>>>
+    pub(crate) fn get<F>(
+        &self,
+        key: K,
+        compute: impl FnOnce() -> F + Send + 'static,
+    ) -> Shared<BoxFuture<'static, Outcome<V>>>
     where
         F: Future<Output = Outcome<V>> + Send + 'static,
     {
@@ -35,7 +39,9 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         if let Some(found) = started.get(&key) {
             return found.clone();
         }
-        let task = tokio::spawn(compute());
+        // What computing needs is put on the heap when it begins: thousands of cells are asked for before the first of
+        // them is looked at, and many are filled in one go.
+        let task = tokio::spawn(async move { Box::pin(compute()).await });
         let shared = async move { task.await.unwrap_or(Err(Failed)) }.boxed().shared();
         started.insert(key, shared.clone());
         shared

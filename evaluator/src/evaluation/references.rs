@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_graph_format::address::{Resource, ResourceMode};
+use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Step;
-use weft_graph_format::schema::Block;
+use weft_graph_format::schema::Schema;
 
 use super::Evaluation;
 use super::schema_traversal::{Placed, wrong_step};
@@ -54,9 +54,9 @@ pub(super) async fn check_loose(
     found
 }
 
-/// The blocks of all resources of a module that are referred to with an attribute.
+/// The schemas of all resources of a module that are referred to with an attribute.
 struct Schemas {
-    blocks: BTreeMap<Resource, Arc<Block>>,
+    by_resource: BTreeMap<Resource, Arc<Schema>>,
 }
 
 impl Schemas {
@@ -85,22 +85,17 @@ impl Schemas {
                 wanted.insert(resource);
             }
         }
-        let mut blocks = BTreeMap::new();
+        let mut by_resource = BTreeMap::new();
         for resource in wanted {
             let Some(block) = module.resources.get(resource) else { continue };
             let source = module.provider_source(&block.provider_local_name());
             // A provider that cannot be asked is reported where its resources are evaluated.
             let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
-            let types = match resource.mode {
-                ResourceMode::Managed => &schema.resources,
-                ResourceMode::Data => &schema.data_sources,
-                ResourceMode::Ephemeral => &schema.ephemeral,
-            };
-            if let Some(schema) = types.get(&resource.type_name) {
-                blocks.insert(resource.clone(), Arc::new(schema.block.clone()));
+            if let Some(schema) = schema.types(resource.mode).get(&resource.type_name) {
+                by_resource.insert(resource.clone(), schema.clone());
             }
         }
-        Schemas { blocks }
+        Schemas { by_resource }
     }
 }
 
@@ -238,10 +233,10 @@ impl Checking<'_> {
 
     /// Attributes that `ignore_changes` names exist, and are not only computed.
     fn ignored(&mut self, block: &ResourceBlock) {
-        let Some(schema) = self.schemas.blocks.get(&block.resource).cloned() else { return };
+        let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
             let Some(Step::Attribute(name)) = path.0.first() else { continue };
-            match schema.attributes.get(name) {
+            match schema.block.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
                     self.found.push(
                         Diagnostic::warning(
@@ -256,7 +251,7 @@ impl Checking<'_> {
                 }
                 _ => {
                     let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
-                    self.found.extend(wrong_step(&schema, &steps));
+                    self.found.extend(wrong_step(&schema.block, &steps));
                 }
             }
         }
@@ -296,11 +291,11 @@ impl Checking<'_> {
 
     fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
         let (Subject::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else { return None };
-        let schema = self.schemas.blocks.get(resource)?;
+        let schema = self.schemas.by_resource.get(resource)?;
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
         let first = std::iter::once((Step::Attribute(name.clone()), at));
         let steps: Vec<Placed> = first.chain(reference.rest.iter().cloned()).collect();
-        wrong_step(schema, &steps)
+        wrong_step(&schema.block, &steps)
     }
 }
 

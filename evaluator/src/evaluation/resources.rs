@@ -1,6 +1,6 @@
 //! Resources: from a block to planned instances.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
@@ -56,28 +56,44 @@ impl ModuleNode {
             let direct = node.direct_dependencies(&block).await;
             let common = Arc::new(Common { block, schema, waits, direct });
             let Expanded { kind, instances, .. } = expanded;
-            let tasks: Vec<_> = instances
-                .into_iter()
-                .map(|(instance_key, repeated)| {
-                    let (node, common) = (node.clone(), common.clone());
-                    let key = instance_key.clone();
-                    (instance_key, tokio::spawn(async move { node.instance(&common, key, repeated).await }))
-                })
-                .collect();
-            let mut values = Vec::with_capacity(tasks.len());
-            let mut failed = false;
-            for (instance_key, task) in tasks {
-                match task.await.unwrap_or(Err(Failed)) {
-                    Ok(value) => values.push((instance_key, value)),
-                    Err(Failed) => failed = true,
-                }
-            }
-            if failed {
-                return Err(Failed);
-            }
+            let values = node.all_instances(common, instances).await?;
             let whole = assemble(kind, values);
             Ok(Arc::new(Instances { whole }))
         })
+    }
+
+    /// Plans instances, all of them whatever becomes of one.
+    ///
+    /// What planning one needs is put on the heap when it begins: many of those that are asked for at once wait for
+    /// nothing and are over before the next begins.
+    async fn all_instances(
+        self: Arc<Self>,
+        common: Arc<Common>,
+        mut instances: BTreeMap<InstanceKey, Repeated>,
+    ) -> Result<Vec<(InstanceKey, Value)>, Failed> {
+        if instances.len() == 1
+            && let Some((key, repeated)) = instances.pop_first()
+        {
+            let value = Box::pin(self.instance(&common, key.clone(), repeated)).await?;
+            return Ok(vec![(key, value)]);
+        }
+        let tasks: Vec<_> = instances
+            .into_iter()
+            .map(|(key, repeated)| {
+                let (node, common) = (self.clone(), common.clone());
+                let of = key.clone();
+                (key, tokio::spawn(async move { Box::pin(node.instance(&common, of, repeated)).await }))
+            })
+            .collect();
+        let mut values = Vec::with_capacity(tasks.len());
+        let mut failed = false;
+        for (key, task) in tasks {
+            match task.await.unwrap_or(Err(Failed)) {
+                Ok(value) => values.push((key, value)),
+                Err(Failed) => failed = true,
+            }
+        }
+        if failed { Err(Failed) } else { Ok(values) }
     }
 
     pub(super) async fn schema_of(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Schema>, Failed> {
@@ -89,14 +105,15 @@ impl ModuleNode {
                 return self.fail(problem);
             }
         };
-        let (types, what) = match block.resource.mode {
-            ResourceMode::Managed => (&schema.resources, "resource type"),
-            ResourceMode::Data => (&schema.data_sources, "data source"),
-            ResourceMode::Ephemeral => (&schema.ephemeral, "ephemeral resource"),
-        };
+        let types = schema.types(block.resource.mode);
         match types.get(&block.resource.type_name) {
-            Some(found) => Ok(Arc::new(found.clone())),
+            Some(found) => Ok(found.clone()),
             None => {
+                let what = match block.resource.mode {
+                    ResourceMode::Managed => "resource type",
+                    ResourceMode::Data => "data source",
+                    ResourceMode::Ephemeral => "ephemeral resource",
+                };
                 let name = block.resource.type_name.as_str();
                 let hint = did_you_mean(name, types.keys().map(|n| n.as_str()));
                 self.fail(

@@ -80,7 +80,7 @@ impl Planning {
             self.note_unread(desired);
             return Ok(planned_result(&after, operation, false));
         }
-        let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty())).await;
+        let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty()));
         let reply = in_use
             .provider
             .read_data_source(&desired.address, &plain, self.meta(&desired.address, &desired.provider.source).as_ref())
@@ -107,7 +107,7 @@ impl Planning {
             return invalid("values that are not known");
         }
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
-        self.watch.end(&desired.address, Looking::ReadDone, &value, began).await;
+        self.watch.end(&desired.address, Looking::ReadDone, &value, began);
         self.note_data(desired, &value, record.clone());
         if desired.block.check.is_some() && !self.options.destroy {
             // What a check block looks at is looked at again when the plan is carried out.

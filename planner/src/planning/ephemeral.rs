@@ -51,7 +51,7 @@ impl Planning {
             return Ok(finish(&all_unknown(&schema.block, &plain)));
         }
         let nothing = Value::null(plain.ty());
-        let began = self.watch.begin(&desired.address, Looking::OpenStarted, &nothing).await;
+        let began = self.watch.begin(&desired.address, Looking::OpenStarted, &nothing);
         let reply = in_use
             .provider
             .open_ephemeral(type_name, &plain)
@@ -69,7 +69,7 @@ impl Planning {
             Arc::clone(&self.providers).keep_open(here, &opened);
         }
         self.accept(said)?;
-        self.watch.end(&desired.address, Looking::OpenDone, &nothing, began).await;
+        self.watch.end(&desired.address, Looking::OpenDone, &nothing, began);
         let found = opened.result.unmark_deep().0;
         if let Some(what) = opened_problem(&schema.block, &plain, &found) {
             let detail =

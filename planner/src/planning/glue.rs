@@ -104,9 +104,10 @@ impl Glue for Planning {
             (true, _) if !self.is_selected_to_go(&desired.address) => {
                 Ok(self.left_out_value(&desired.address, &desired.schema))
             }
-            (true, _) => self.destroy_managed(desired).await,
-            (false, true) => self.refresh_managed(desired).await,
-            (false, false) => self.plan_managed(desired).await,
+            (false, true) if self.holds_nothing(&desired.address) => {
+                Ok(Value::unknown(desired.schema.block.implied_type()))
+            }
+            _ => self.look_after(desired).await,
         };
         outcome.map_err(|problems| {
             self.report_all(problems);

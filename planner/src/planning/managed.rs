@@ -19,15 +19,27 @@ use super::{DeleteKind, Planning, Problems, without_provenance};
 use crate::decide::{self, Pressure, ReplaceOrder};
 use crate::diagnostics::{call_failed, in_block, placed};
 use crate::prior::{Prior, marks_for, raw_state, read_prior, sensitive_marks, with_schema_marks};
+use crate::providers::InUse;
 
 impl Planning {
+    /// Plans, destroys or looks at a desired instance, as the kind of the plan has it.
+    ///
+    /// What that needs is put on the heap when there is a provider for it: thousands may wait for one, each with little.
+    pub(crate) async fn look_after(&self, desired: DesiredInstance) -> Result<Value, Problems> {
+        let in_use = self.providers.open(&desired.provider).await?;
+        self.report_all(in_use.warnings.clone());
+        match (self.options.destroy, self.options.refresh_only) {
+            (true, _) => Box::pin(self.destroy_managed(desired, in_use)).await,
+            (false, true) => Box::pin(self.refresh_managed(desired, in_use)).await,
+            (false, false) => Box::pin(self.plan_managed(desired, in_use)).await,
+        }
+    }
+
     /// Decides what happens to a desired instance and drafts it. Gives the value that others see.
-    pub(crate) async fn plan_managed(&self, desired: DesiredInstance) -> Result<Value, Problems> {
+    async fn plan_managed(&self, desired: DesiredInstance, in_use: InUse<'_>) -> Result<Value, Problems> {
         let text = desired.address.to_string();
         let schema = desired.schema.clone();
         let body = &desired.block.body;
-        let in_use = self.providers.open(&desired.provider).await?;
-        self.report_all(in_use.warnings.clone());
         let provider = &in_use.provider;
         let prior = self.prior_of(&desired, provider).await?;
 
@@ -198,9 +210,7 @@ impl Planning {
     }
 
     /// In a plan to destroy, a desired instance is deleted, and others see what it was.
-    pub(crate) async fn destroy_managed(&self, desired: DesiredInstance) -> Result<Value, Problems> {
-        let in_use = self.providers.open(&desired.provider).await?;
-        self.report_all(in_use.warnings.clone());
+    async fn destroy_managed(&self, desired: DesiredInstance, in_use: InUse<'_>) -> Result<Value, Problems> {
         let prior = self.prior_of(&desired, &in_use.provider).await?;
         let unknown = || Value::unknown(desired.schema.block.implied_type());
         self.plan_deposed(&desired, prior.as_ref()).await?;

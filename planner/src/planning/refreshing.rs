@@ -7,19 +7,20 @@ use weft_graph_format::value::Value;
 use super::records::PendingRecord;
 use super::{Planning, Problems};
 use crate::prior::{Prior, with_schema_marks};
+use crate::providers::InUse;
 
 impl Planning {
     /// Looks at an instance. Others see what it is; nobody knows what one that is not there would be.
-    pub(crate) async fn refresh_managed(&self, desired: DesiredInstance) -> Result<Value, Problems> {
+    pub(super) async fn refresh_managed(&self, desired: DesiredInstance, in_use: InUse<'_>) -> Result<Value, Problems> {
         let unknown = || Value::unknown(desired.schema.block.implied_type());
-        if self.stored(&desired.address).is_none_or(|stored| stored.record.current.is_none()) {
-            return Ok(unknown());
-        }
-        let in_use = self.providers.open(&desired.provider).await?;
-        self.report_all(in_use.warnings.clone());
         let Some(prior) = self.prior_of(&desired, &in_use.provider).await? else { return Ok(unknown()) };
         self.note_refreshed(&desired.address, &desired.provider, &prior);
         Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
+    }
+
+    /// Whether state has no object of an instance that could be looked at.
+    pub(super) fn holds_nothing(&self, address: &ResourceInstance) -> bool {
+        self.stored(address).is_none_or(|stored| stored.record.current.is_none())
     }
 
     /// Notes what state has to learn of an object that was looked at.

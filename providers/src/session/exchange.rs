@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use tonic::{Code, Status};
+use weft_graph_format::schema::{IdentitySchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_proto::tfplugin6 as messages;
@@ -89,15 +90,15 @@ impl ProviderSession {
             return Ok(ty.clone());
         }
         let schema = self.schema().await?;
-        let block = |s: &weft_graph_format::schema::Schema| s.block.implied_type();
+        let block = |s: &Schema| s.block.implied_type();
         let (what, ty) = match of {
             TypeOf::Provider => ("provider configuration", Some(block(&schema.provider))),
             TypeOf::ProviderMeta => ("provider_meta", Some(block(&schema.provider_meta))),
-            TypeOf::Resource => ("resource type", schema.resources.get(name).map(block)),
-            TypeOf::Data => ("data source", schema.data_sources.get(name).map(block)),
-            TypeOf::Ephemeral => ("ephemeral resource type", schema.ephemeral.get(name).map(block)),
+            TypeOf::Resource => ("resource type", schema.resources.get(name).map(|s| block(s))),
+            TypeOf::Data => ("data source", schema.data_sources.get(name).map(|s| block(s))),
+            TypeOf::Ephemeral => ("ephemeral resource type", schema.ephemeral.get(name).map(|s| block(s))),
             TypeOf::Identity => {
-                let attributes = |s: &weft_graph_format::schema::IdentitySchema| {
+                let attributes = |s: &IdentitySchema| {
                     Type::object(s.attributes.iter().map(|(name, a)| (name.clone(), a.ty.clone())))
                 };
                 ("resource identity", schema.identities.get(name).map(attributes))

@@ -1,7 +1,6 @@
 //! The walls: who may depend on whom, what may be seen where, and a page that tells the truth about it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 
 use weft_suite::{root, rust_files};

@@ -53,7 +53,7 @@ fn schema() -> ProviderSchema {
         block.blocks.insert(name.into(), NestedBlock { block: inner, nesting, min_items: 0, max_items: 0 });
     }
     ProviderSchema {
-        resources: BTreeMap::from([("lab_thing".into(), Schema { version: 1, block })]),
+        resources: BTreeMap::from([("lab_thing".into(), Schema { version: 1, block }.into())]),
         ..Default::default()
     }
 }

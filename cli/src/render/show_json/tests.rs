@@ -25,7 +25,7 @@ fn schema() -> ProviderSchema {
         ("tags".into(), attribute(Type::list(Type::String), false)),
     ]);
     let schema = Schema { version: SCHEMA_VERSION, block: Block { attributes, ..Block::default() } };
-    ProviderSchema { resources: BTreeMap::from([("lab_thing".into(), schema)]), ..Default::default() }
+    ProviderSchema { resources: BTreeMap::from([("lab_thing".into(), schema.into())]), ..Default::default() }
 }
 
 fn schemas() -> BTreeMap<ProviderSource, ProviderSchema> {
