@@ -35,14 +35,6 @@ class Cost:
     def __init__(self, seconds, peak, why="", cpu=0.0):
         self.seconds, self.peak, self.why, self.cpu = seconds, peak, why, cpu
 
-    def better(self, other):
-        """The smaller of both in each."""
-        if other is None or other.seconds is None:
-            return self
-        if self.seconds is None:
-            return other
-        return Cost(min(self.seconds, other.seconds), min(self.peak, other.peak), cpu=min(self.cpu, other.cpu))
-
     def __str__(self):
         if self.seconds is None:
             return f"{self.why:>20}"
