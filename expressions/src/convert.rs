@@ -9,13 +9,12 @@ mod unify;
 
 use std::collections::BTreeMap;
 
-use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::number::Number;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::types::{ObjectType, Type};
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
 pub use defaults::apply_defaults;
 pub use mismatch::mismatch_message;
@@ -215,7 +214,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
 }
 
 fn to_object(
-    entries: &BTreeMap<SmolStr, Value>,
+    entries: &Entries,
     object: &ObjectType,
     from_map: bool,
     path: &mut Vec<Step>,

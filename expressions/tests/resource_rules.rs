@@ -9,7 +9,7 @@ use weft_expressions::resource_rules::{
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Refinement, Value};
+use weft_graph_format::value::{Entries, Refinement, Value};
 
 fn attribute(ty: Type, flags: &str) -> Attribute {
     Attribute {
@@ -66,7 +66,7 @@ fn element(port: i64, id: Option<&str>) -> Value {
 /// An object of the schema with everything null but what is given.
 fn object(given: &[(&str, Value)]) -> Value {
     let base = weft_expressions::resource_rules::all_null(&schema());
-    let mut fields = base.as_fields().cloned().unwrap_or_default();
+    let mut fields = base.as_fields().map(Entries::to_map).unwrap_or_default();
     for (name, value) in given {
         fields.insert((*name).into(), value.clone());
     }

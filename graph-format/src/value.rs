@@ -6,6 +6,7 @@
 
 mod build;
 mod container;
+mod entries;
 mod extent;
 mod plain;
 mod refinement;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 pub use container::{Fields, Sequence};
+pub use entries::{Entries, EntriesIter};
 pub use extent::{DEEPEST, Excess, Extent, LONGEST_TEXT, MOST_PARTS, MOST_TEXT};
 pub use plain::{DEEPEST_VALUE, PlainValue, Unwritable};
 pub use refinement::{Refinement, Unknown};

@@ -58,6 +58,7 @@ pub(crate) fn lex(text: &str, start: Start) -> Vec<Token> {
         }
     }
     lexer.take(0, TokenKind::End);
+    lexer.tokens.shrink_to_fit();
     lexer.tokens
 }
 

@@ -110,7 +110,10 @@ pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tre
         Goal::Template => Root::Expression(parser.whole_template()),
         Goal::Traversal => Root::Expression(parser.whole_traversal()),
     };
-    let Parser { diagnostics, expressions, bodies, .. } = parser;
+    let Parser { diagnostics, mut expressions, mut bodies, .. } = parser;
+    // Trees live as long as the configuration.
+    expressions.shrink_to_fit();
+    bodies.shrink_to_fit();
     (Tree { source, tokens, expressions, bodies, root, syntax: Syntax::Native }, diagnostics)
 }
 

@@ -148,7 +148,7 @@ impl Lab {
 }
 
 fn with(block: &Block, fields: Vec<(&'static str, Value)>) -> Value {
-    let mut all = all_null(block).as_fields().unwrap().clone();
+    let mut all = all_null(block).as_fields().unwrap().to_map();
     for (name, value) in fields {
         assert!(all.insert(name.into(), value).is_some(), "{name}");
     }
@@ -311,7 +311,7 @@ async fn what_became_of_an_attempt() {
 }
 
 fn renamed(object: &PriorObject, id: &str) -> Value {
-    let mut fields = object.value.as_fields().unwrap().clone();
+    let mut fields = object.value.as_fields().unwrap().to_map();
     fields.insert("id".into(), Value::string(id));
     Value::object(fields)
 }
@@ -365,7 +365,7 @@ async fn an_interrupted_create_leaves_a_doubt() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_refuses_its_configuration() {
     let Some(lab) = Lab::new().await else { return };
-    let mut fields = lab.config().as_fields().unwrap().clone();
+    let mut fields = lab.config().as_fields().unwrap().to_map();
     fields.insert("fail_configure".into(), Value::string("Out of order"));
     let draft = Draft::new(SOURCE.parse().unwrap(), Formula::constant(Value::object(fields)));
     for i in 0..3 {

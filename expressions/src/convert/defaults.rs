@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::formula::{Formula, FormulaOp, TypeDefaults};
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::value::{Entries, Kind, Value};
 
 use crate::stack;
 
@@ -55,8 +55,8 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     })
 }
 
-fn fill(entries: &BTreeMap<SmolStr, Value>, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> {
-    let mut filled = entries.clone();
+fn fill(entries: &Entries, defaults: &TypeDefaults) -> BTreeMap<SmolStr, Value> {
+    let mut filled = entries.to_map();
     for (name, default) in &defaults.values {
         if filled.get(name).is_none_or(Value::is_null) {
             let marks = filled.get(name).map(|v| v.marks().clone()).unwrap_or_default();

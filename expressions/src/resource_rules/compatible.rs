@@ -1,11 +1,9 @@
 //! In what a result may differ from what was planned. Source of the rules: the reference page on providers, section 8.
 
-use std::collections::BTreeMap;
-
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Refinement, Value};
+use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
 use super::RuleProblem;
 use super::sets::unmatched;
@@ -81,7 +79,7 @@ fn check_nested_block(
     if !planned.is_known() || !actual.is_known() || planned.is_null() || actual.is_null() {
         return;
     }
-    let none = BTreeMap::new();
+    let none = Entries::default();
     match nested.nesting {
         Nesting::Map => {
             let (before, after) = (planned.as_fields().unwrap_or(&none), actual.as_fields().unwrap_or(&none));

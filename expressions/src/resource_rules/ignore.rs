@@ -59,7 +59,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
             return Transform::Replace(whole.clone());
         }
         let mut entries = match value.open().1 {
-            Kind::Map(map) => map.entries().clone(),
+            Kind::Map(map) => map.entries().to_map(),
             Kind::Null(_) => BTreeMap::new(),
             // Of an unknown map no single element can be kept, and other types have no keys.
             _ => return Transform::Descend,

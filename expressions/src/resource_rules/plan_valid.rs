@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Transform, Value};
+use weft_graph_format::value::{Entries, Transform, Value};
 
 use super::RuleProblem;
 use super::sets::unmatched;
@@ -170,7 +170,7 @@ fn check_map(
     problems: &mut Vec<RuleProblem>,
     each: &mut CheckElement<'_>,
 ) {
-    let none = BTreeMap::new();
+    let none = Entries::default();
     let configured = config.as_fields().unwrap_or(&none);
     let fields = planned.as_fields().unwrap_or(&none);
     for (key, planned) in fields {

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::container::{Fields, Sequence};
-use super::{Kind, Refinement, Unknown, Value};
+use super::{Entries, Kind, Refinement, Unknown, Value};
 use crate::address::ProviderInstance;
 use crate::marks::Marks;
 use crate::number::Number;
@@ -110,6 +110,11 @@ impl Value {
 
     /// A map. Every value must have the element type (the caller converts).
     pub fn map(element: Type, entries: BTreeMap<SmolStr, Value>) -> Value {
+        Value::map_of(element, entries.into())
+    }
+
+    /// [`Value::map`] of entries that are in order.
+    pub fn map_of(element: Type, entries: Entries) -> Value {
         Value::from_kind(Kind::Map(Arc::new(Fields::new(Some(element), entries))))
     }
 
@@ -157,7 +162,7 @@ impl Value {
     }
 
     /// The entries of a known map or object; marks do not matter.
-    pub fn as_fields(&self) -> Option<&BTreeMap<SmolStr, Value>> {
+    pub fn as_fields(&self) -> Option<&Entries> {
         match &self.kind {
             Kind::Map(f) | Kind::Object(f) => Some(f.entries()),
             _ => None,

@@ -1,10 +1,10 @@
 //! The shared content of containers, with what is asked of it often kept beside it.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use smol_str::SmolStr;
 
+use super::entries::Entries;
 use super::extent::Extent;
 use super::{Deep, Value};
 use crate::formula::Formula;
@@ -33,7 +33,7 @@ pub struct Sequence {
 pub struct Fields {
     /// Of a map; none for an object.
     element: Option<Type>,
-    entries: BTreeMap<SmolStr, Value>,
+    entries: Entries,
     pub(super) kept: Kept,
 }
 
@@ -109,7 +109,7 @@ impl Sequence {
 }
 
 impl Fields {
-    pub(super) fn new(element: Option<Type>, entries: BTreeMap<SmolStr, Value>) -> Fields {
+    pub(super) fn new(element: Option<Type>, entries: Entries) -> Fields {
         let extent = Extent::around(entries.iter().map(|(key, value)| value.extent().keyed(key)));
         let kept = Kept { deep: deep_of(entries.values()), extent, ..Kept::default() };
         Fields { element, entries, kept }
@@ -121,7 +121,7 @@ impl Fields {
     }
 
     /// All entries in key order.
-    pub fn entries(&self) -> &BTreeMap<SmolStr, Value> {
+    pub fn entries(&self) -> &Entries {
         &self.entries
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 use thiserror::Error;
 
-use super::{Kind, Refinement, Value};
+use super::{Entries, Kind, Refinement, Value};
 use crate::address::ProviderInstance;
 use crate::marks::Marks;
 use crate::number::Number;
@@ -46,9 +46,8 @@ pub enum PlainValue {
 impl From<&Value> for PlainValue {
     fn from(value: &Value) -> PlainValue {
         let items = |items: &[Value]| items.iter().map(PlainValue::from).collect::<Vec<_>>();
-        let fields = |fields: &BTreeMap<SmolStr, Value>| {
-            fields.iter().map(|(k, v)| (k.clone(), PlainValue::from(v))).collect::<BTreeMap<_, _>>()
-        };
+        let fields =
+            |fields: &Entries| fields.iter().map(|(k, v)| (k.clone(), PlainValue::from(v))).collect::<BTreeMap<_, _>>();
         let (marks, kind) = value.open();
         let plain = match kind {
             Kind::Null(t) => PlainValue::Null(t.clone()),

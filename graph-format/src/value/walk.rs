@@ -238,7 +238,7 @@ impl Value {
             Kind::Tuple(_) => Value::tuple(parts).kind,
             Kind::Map(f) => {
                 let entries = f.entries().keys().cloned().zip(parts.drain(..)).collect();
-                Value::map(f.element_type(), entries).kind
+                Value::map_of(f.element_type(), entries).kind
             }
             Kind::Object(f) => Value::object(f.entries().keys().cloned().zip(parts.drain(..))).kind,
             other => other.clone(),

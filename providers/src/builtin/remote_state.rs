@@ -14,7 +14,7 @@ use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, Schema};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::value::{Entries, Kind, Value};
 
 use super::part;
 use crate::call::Reply;
@@ -120,7 +120,7 @@ pub(super) fn read(address: &str, config: &Value) -> Reply<Value> {
         diagnostics.push(ProviderDiagnostic::bare(format!("{address}: Unable to read remote state"), ""));
         return Reply { value: Value::null(Type::Dynamic), diagnostics };
     };
-    let mut fields = config.as_fields().cloned().unwrap_or_default();
+    let mut fields = config.as_fields().map(Entries::to_map).unwrap_or_default();
     fields.insert("outputs".into(), outputs);
     Reply { value: Value::object(fields), diagnostics }
 }
@@ -149,7 +149,7 @@ fn outputs(config: &Value, problems: &mut Vec<ProviderDiagnostic>) -> Option<Val
             return None;
         }
     };
-    let mut all = part(config, "defaults").as_fields().cloned().unwrap_or_default();
+    let mut all = part(config, "defaults").as_fields().map(Entries::to_map).unwrap_or_default();
     all.extend(stored);
     Some(Value::object(all))
 }

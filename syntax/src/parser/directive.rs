@@ -77,6 +77,8 @@ impl Parser<'_> {
             self.report_within(end, open.span(), "Unexpected end of template", detail);
             self.abandon(&mut structure, outer, whole);
         }
+        // Most have one part, and trees live long.
+        structure.parts.shrink_to_fit();
         Template { form: structure.form, parts: structure.parts }
     }
 
