@@ -128,16 +128,20 @@ def without_columns(line):
     return re.sub(r"^(\S+ \S+?:\d+),\S+", r"\1", line)
 
 
+def environment_of(directory):
+    """The environment of a command that runs in a folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TF_", "WEFT_", "LAB_"))}
+    return kept | {"HOME": directory, "TF_CLI_CONFIG_FILE": "/dev/null", "CHECKPOINT_DISABLE": "1",
+                   "LAB_STORE": os.path.join(directory, "store")}
+
+
 def run(binary, case, command, lab_folder):
     """The problems that a command reports, as lines, and its details."""
     with tempfile.TemporaryDirectory(prefix="diagnostics-") as directory:
         case.prepared(directory, lab_folder)
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("TF_", "WEFT_", "LAB_"))}
-        environment |= {"HOME": directory, "TF_CLI_CONFIG_FILE": "/dev/null", "CHECKPOINT_DISABLE": "1",
-                        "LAB_STORE": os.path.join(directory, "store")}
         flags = ["-json"] + (["-input=false"] if command == "plan" else [])
-        done = subprocess.run([binary, command, *flags], cwd=directory, env=environment, capture_output=True,
-                              text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+        done = subprocess.run([binary, command, *flags], cwd=directory, env=environment_of(directory),
+                              capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
         problems = []
         if command == "validate":
             try:
@@ -220,27 +224,44 @@ def main():
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "diagnostics-peer.json"))
     parser.add_argument("--columns", action="store_true", help="columns too when comparing with the peer")
     parser.add_argument("--all", action="store_true", help="cases whose difference from the peer is explained too")
-    parser.add_argument("--lab", help="a folder in which `init` has installed the lab providers")
+    parser.add_argument("--plugins", help="mirror with the lab providers")
     parser.add_argument("--details", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    binary = os.path.abspath(options.bin)
     tables = sorted(HERE.glob("*.txt"))
     cases = [case for table in tables for case in read(table)
              if not options.names or table.stem in options.names or case.name in options.names]
     doubled = {case.name for case in cases if [c.name for c in cases].count(case.name) > 1}
     if doubled:
         sys.exit(f"names given twice: {', '.join(sorted(doubled))}")
-    left = [case for case in cases if case.lab and not options.lab]
+    left = [case for case in cases if case.lab and not options.plugins]
     cases = [case for case in cases if case not in left]
+    with tempfile.TemporaryDirectory(prefix="diagnostics-lab-") as folder:
+        if any(case.lab for case in cases):
+            install_lab(os.path.abspath(options.peer or options.bin), options.plugins, folder)
+        sys.exit(compare(options, cases, left, folder))
+
+
+def install_lab(binary, plugins, folder):
+    """Has `init` install the lab providers in a folder: for the peer, which would not take ours for its own."""
+    Path(folder, "main.tf").write_text(LAB)
+    done = subprocess.run([binary, "init", "-input=false", f"-plugin-dir={Path(plugins).resolve()}"], cwd=folder,
+                          env=environment_of(folder), capture_output=True, text=True, timeout=SECONDS)
+    if done.returncode != 0:
+        sys.exit(f"the lab providers cannot be installed from {plugins}:\n{done.stdout}{done.stderr}")
+
+
+def compare(options, cases, left, lab_folder):
+    """Runs the cases; the exit code."""
+    binary = os.path.abspath(options.bin)
     peer = Peer(options.peer, options.keep) if options.peer else None
     work = [(case, command) for case in cases for command in case.commands]
     answers, failed, differ = {}, 0, 0
 
     def one(item):
         case, command = item
-        ours, problems = run(binary, case, command, options.lab)
-        theirs = peer.answer(case, command, options.lab) if peer else None
+        ours, problems = run(binary, case, command, lab_folder)
+        theirs = peer.answer(case, command, lab_folder) if peer else None
         return case, command, ours, problems, theirs
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -272,7 +293,7 @@ def main():
     if peer:
         peer.save()
     if options.write:
-        for table in tables:
+        for table in sorted({case.table for case in cases}):
             written(table, [c for c in cases if c.table == table],
                     {k: v or ["nothing"] for k, v in answers.items()})
     print(f"{len(work)} runs of {len(cases)} cases, {failed} failed"

@@ -95,7 +95,7 @@ fn check_nested_block(
                     }
                 }
             }
-            for key in after.keys().filter(|key| !before.contains_key(*key)) {
+            for key in after.keys().filter(|key| !before.contains_key(key)) {
                 let message = format!("new block key {:?} has appeared", key.as_str());
                 problems.push(RuleProblem::new(path, message));
             }

@@ -183,7 +183,7 @@ fn check_map(
         let prior = prior.unwrap_or_else(|| Value::null(planned.ty()));
         each(&prior, config, planned, &path.with(Step::Key(key.clone())), problems);
     }
-    for key in configured.keys().filter(|key| !fields.contains_key(*key)) {
+    for key in configured.keys().filter(|key| !fields.contains_key(key)) {
         let message = format!("{what} key {:?} from config is not present in plan", key.as_str());
         problems.push(RuleProblem::new(path, message));
     }
