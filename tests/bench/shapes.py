@@ -211,6 +211,8 @@ def main():
                           for _ in range(PASSES_OF_LARGEST if size == max(SIZES) else PASSES)]
                 ours[size] = {step: median([costs[step] for costs in passes]) for step in STEPS}
                 row(size, "weft", ours[size])
+            # Behind all of ours: a machine that has worked for minutes is slower than one that rested.
+            for size in sizes:
                 for peer in others if size in PEER_SIZES else []:
                     theirs = peer.costs(shape, size, work)
                     row(size, peer.name, theirs)
