@@ -48,7 +48,7 @@ pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagno
     (Value::object(fields), diagnostics)
 }
 
-fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
+pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
         .at(at.clone())
 }

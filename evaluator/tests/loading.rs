@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use weft_evaluator::config::{CompiledModule, StaticInputs, link_problems, load_tree_with};
 use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 /// Files by name, `main.tf` first.
@@ -27,16 +30,16 @@ fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule
     if problems.is_empty() {
         problems = link_problems(&root);
     }
-    let mut found: Vec<String> = problems
-        .iter()
-        .map(|problem| {
-            let line = problem.subject.as_ref().map_or(0, |range| range.start.line);
-            format!("{line} {}", problem.summary)
-        })
-        .collect();
+    let mut found: Vec<String> = problems.iter().map(told).collect();
     found.sort();
     found.dedup();
     (root, found)
+}
+
+/// A problem as its line and summary.
+fn told(problem: &Diagnostic) -> String {
+    let line = problem.subject.as_ref().map_or(0, |range| range.start.line);
+    format!("{line} {}", problem.summary)
 }
 
 fn said(text: &str) -> Vec<String> {
@@ -113,6 +116,27 @@ fn single_files() {
         ("terraform {\n required_version = \"nonsense\"\n}", &[]),
     ] {
         assert_eq!(said(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn settings_of_provider_meta_follow_the_schema() {
+    let attribute = |required: bool| Attribute { required, optional: !required, ..Attribute::new(Type::String) };
+    let attributes = BTreeMap::from([("name".into(), attribute(true)), ("note".into(), attribute(false))]);
+    let schema = Block { attributes, ..Block::default() };
+    for (body, expected) in [
+        ("  name = \"x\"", vec![]),
+        ("  name = null", vec![]),
+        ("  note = \"x\"", vec!["2 Missing required argument"]),
+        ("  color = \"x\"", vec!["2 Missing required argument", "3 Unsupported argument"]),
+    ] {
+        let text = format!("terraform {{\n provider_meta \"a\" {{\n{body}\n }}\n}}");
+        let (root, problems) = loaded(&[("main.tf", &text)], &[]);
+        assert_eq!(problems, Vec::<String>::new(), "{body}");
+        let said = root.provider_metas["a"].settings(&schema).err().unwrap_or_default();
+        let mut found: Vec<String> = said.iter().map(told).collect();
+        found.sort();
+        assert_eq!(found, expected, "{body}");
     }
 }
 

@@ -47,6 +47,10 @@ impl Results for Environment<'_> {
         live.or_else(|| self.shard.result(operation)).ok_or(Fault::Skipped)
     }
 
+    fn name(&self, operation: OperationId) -> Option<String> {
+        Some(self.shard.operation(operation)?.address())
+    }
+
     fn input(&self, name: &str) -> Result<Value, Fault> {
         self.shard.input(name).cloned().ok_or_else(|| {
             Fault::Failed(vec![Diagnostic::error(

@@ -5,6 +5,7 @@
 //! loops, `try`) are run by the loop in `run.rs`. Values are computed when they are needed, at most once in a run, and
 //! without recursion on the depth of the graph. All of it is the code that evaluation uses for known values.
 
+mod named;
 mod run;
 mod strict;
 
@@ -36,6 +37,10 @@ pub enum Fault {
 pub trait Results {
     /// The value that an operation gave.
     fn result(&self, operation: OperationId) -> Result<Value, Fault>;
+
+    /// What people call what an operation gave, such as the address of a resource instance; none where that is not
+    /// known here.
+    fn name(&self, operation: OperationId) -> Option<String>;
 
     /// A variable that is supplied again.
     fn input(&self, name: &str) -> Result<Value, Fault>;
@@ -125,6 +130,7 @@ struct Node {
     operands: Box<[NodeId]>,
     range: Option<SourceRange>,
     constructor: Option<Constructor>,
+    source: Option<named::Source>,
 }
 
 /// Compiled formulas. Can be run any number of times, also at once.
@@ -228,7 +234,13 @@ impl Compiler {
                     return *known;
                 }
                 let facts = Facts { parameters: [*parameter].into(), impure: false };
-                let node = Node { action: Action::Parameter, operands: Box::default(), range: None, constructor: None };
+                let node = Node {
+                    action: Action::Parameter,
+                    operands: Box::default(),
+                    range: None,
+                    constructor: None,
+                    source: None,
+                };
                 let id = self.push(node, facts);
                 self.parameters.insert(*parameter, id);
                 return id;
@@ -276,7 +288,9 @@ impl Compiler {
         };
         let facts = self.facts_of(formula, &operands, &bound);
         let (range, constructor) = (formula.range().cloned(), Constructor::of(formula));
-        self.push(Node { action, operands: operands.into(), range, constructor }, facts)
+        let first = operands.first().and_then(|id| self.nodes.get(*id as usize)?.source.as_ref());
+        let source = named::Source::of(formula, first);
+        self.push(Node { action, operands: operands.into(), range, constructor, source }, facts)
     }
 
     fn facts_of(&self, formula: &Formula, operands: &[NodeId], bound: &[Parameter]) -> Facts {

@@ -10,7 +10,7 @@ use weft_syntax::{Expression, Key, StepKind, Traversal};
 use crate::evaluate::Scope;
 
 /// Of one diagnostic; further references are not shown.
-const MOST_VALUES: usize = 16;
+pub(crate) const MOST_VALUES: usize = 16;
 
 /// Longer texts are cut off.
 const LONGEST_TEXT: usize = 64;

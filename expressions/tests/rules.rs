@@ -108,6 +108,10 @@ impl Results for World {
         self.results.get(&operation.0).cloned().ok_or(Fault::Skipped)
     }
 
+    fn name(&self, operation: OperationId) -> Option<String> {
+        Some(format!("lab_thing.t{}", operation.0))
+    }
+
     fn input(&self, _: &str) -> Result<Value, Fault> {
         Err(Fault::Skipped)
     }
@@ -289,6 +293,34 @@ fn errors_at_apply_have_their_place() {
     assert_eq!(problems[0].summary, "Missing map element");
     let subject = problems[0].subject.clone().expect("a place");
     assert_eq!((subject.start.column, subject.end.column), (8, 16));
+}
+
+#[test]
+fn errors_at_apply_show_the_values_involved() {
+    let object = Value::object([
+        ("size", Value::int(3)),
+        ("list", Value::list(Type::String, Vec::new())),
+        ("key", Value::string("k").mark(&Marks::SENSITIVE)),
+    ]);
+    let world = World::default()
+        .unknown("a", object.ty(), object)
+        .unknown("b", Type::String, Value::string("x"))
+        .unknown("c", Type::String, Value::string("secret").mark(&Marks::SENSITIVE));
+    for (text, expected) in [
+        ("a.list[a.size]", vec!["lab_thing.t0.list is empty list of string", "lab_thing.t0.size is 3"]),
+        ("a.size + tonumber(b)", vec!["lab_thing.t1 is \"x\""]),
+        ("tonumber(c) + tonumber(b)", vec!["lab_thing.t1 is \"x\"", "lab_thing.t2 has a sensitive value"]),
+        ("tonumber(\"${a.key}${b}\")", vec!["lab_thing.t0.key has a sensitive value", "lab_thing.t1 is \"x\""]),
+        ("[for n in [b] : tonumber(n)]", vec![]),
+    ] {
+        let fault = world.applied(text).expect_err(text);
+        let Fault::Failed(problems) = fault else { panic!("{text}: skipped") };
+        let mut told: Vec<String> =
+            problems.iter().flat_map(|p| &p.values).map(|v| format!("{} {}", v.traversal, v.statement)).collect();
+        told.sort();
+        told.dedup();
+        assert_eq!(told, expected, "{text}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::compile::Compiling;
 use super::content::{FoundBlock, unsupported_argument};
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, CompiledModule};
+use crate::decode::missing_argument;
 
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
@@ -67,6 +68,9 @@ impl BackendBlock {
         }
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for (name, rule) in &schema.attributes {
+            if rule.required && body.attribute(name).is_none() {
+                problems.push(missing_argument(name, &self.body.missing()));
+            }
             let value = self.values.get(name).cloned().unwrap_or_else(|| Value::null(rule.ty.clone()));
             match convert(&value, &rule.ty) {
                 Ok(value) => drop(fields.insert(name.clone(), value.unmark_deep().0)),

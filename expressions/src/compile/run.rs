@@ -30,8 +30,8 @@ enum Step {
 
 /// One run: a slot for the value of each node.
 pub(super) struct Run<'p> {
-    program: &'p Program,
-    results: &'p dyn Results,
+    pub(super) program: &'p Program,
+    pub(super) results: &'p dyn Results,
     slots: Vec<Option<Outcome>>,
     /// Steps that loops have taken.
     steps: u64,
@@ -47,7 +47,7 @@ impl<'p> Run<'p> {
         self.outcome(id).map_err(|fault| (*fault).clone())
     }
 
-    fn slot(&self, id: NodeId) -> Option<&Outcome> {
+    pub(super) fn slot(&self, id: NodeId) -> Option<&Outcome> {
         self.slots.get(id as usize).and_then(Option::as_ref)
     }
 
@@ -70,6 +70,7 @@ impl<'p> Run<'p> {
             };
             match self.step(node) {
                 Step::Done(outcome) => {
+                    let outcome = outcome.map_err(|fault| self.explained(node, fault));
                     self.put(id, outcome);
                     pending.pop();
                 }
@@ -80,6 +81,23 @@ impl<'p> Run<'p> {
             }
         }
         self.slot(root).cloned().unwrap_or_else(|| Err(Arc::new(Fault::Skipped)))
+    }
+
+    /// A fault that came up here, with the values that were involved. Those of operands have theirs.
+    fn explained(&self, node: &Node, fault: Arc<Fault>) -> Arc<Fault> {
+        match Arc::try_unwrap(fault) {
+            Ok(Fault::Failed(mut problems)) => {
+                if problems.iter().any(|problem| problem.values.is_empty()) {
+                    let values = self.involved(node);
+                    for problem in problems.iter_mut().filter(|problem| problem.values.is_empty()) {
+                        problem.values.clone_from(&values);
+                    }
+                }
+                Arc::new(Fault::Failed(problems))
+            }
+            Ok(skipped) => Arc::new(skipped),
+            Err(shared) => shared,
+        }
     }
 
     fn step(&mut self, node: &Node) -> Step {

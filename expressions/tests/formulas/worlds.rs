@@ -131,6 +131,10 @@ impl Results for ApplyResults {
         Ok(value.unmark().0)
     }
 
+    fn name(&self, _: OperationId) -> Option<String> {
+        None
+    }
+
     fn input(&self, _: &str) -> Result<Value, Fault> {
         Err(Fault::Skipped)
     }

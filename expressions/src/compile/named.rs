@@ -1,0 +1,85 @@
+//! What the values that formulas are made of are called, for whoever is told of a problem.
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::InvolvedValue;
+use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::path::{Path, Step};
+
+use super::run::Run;
+use super::{Node, NodeId, Results};
+use crate::involved;
+
+/// Nodes that are looked at for one problem: enough for what people write, and little beside running them.
+const MOST_NODES: usize = 256;
+
+/// Where a value of a formula comes from.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// A part of what an operation gave.
+    Result(OperationId, Path),
+    /// A part of a variable that is supplied again: such are ephemeral.
+    Input(SmolStr, Path),
+}
+
+impl Source {
+    /// That of a formula, whose first operand has one, or none.
+    pub(super) fn of(formula: &Formula, first: Option<&Source>) -> Option<Source> {
+        match formula.op() {
+            FormulaOp::Result(operation, path) => Some(Source::Result(*operation, path.clone())),
+            FormulaOp::Input(name) => Some(Source::Input(name.clone(), Path::ROOT)),
+            FormulaOp::Attribute(_, name) => first.map(|source| source.part(Step::Attribute(name.clone()))),
+            _ => None,
+        }
+    }
+
+    fn part(&self, step: Step) -> Source {
+        match self {
+            Source::Result(operation, path) => Source::Result(*operation, path.with(step)),
+            Source::Input(name, path) => Source::Input(name.clone(), path.with(step)),
+        }
+    }
+
+    fn text(&self, results: &dyn Results) -> Option<String> {
+        match self {
+            Source::Result(operation, path) => Some(format!("{}{path}", results.name(*operation)?)),
+            Source::Input(name, path) => Some(format!("var.{name}{path}")),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// The values that a node was computed from, by the names that people know: results and variables.
+    pub(super) fn involved(&self, node: &Node) -> Vec<InvolvedValue> {
+        let mut found: Vec<InvolvedValue> = Vec::new();
+        let mut seen: Vec<NodeId> = Vec::new();
+        let mut pending: Vec<NodeId> = node.operands.iter().rev().copied().collect();
+        while let Some(id) = pending.pop() {
+            if found.len() >= involved::MOST_VALUES || seen.len() >= MOST_NODES {
+                break;
+            }
+            if seen.contains(&id) {
+                continue;
+            }
+            seen.push(id);
+            let Some(operand) = self.program.nodes.get(id as usize) else { continue };
+            let Some(text) = operand.source.as_ref().and_then(|source| source.text(self.results)) else {
+                pending.extend(operand.operands.iter().rev());
+                continue;
+            };
+            let statement = match (&operand.source, self.slot(id)) {
+                (Some(Source::Input(..)), Some(Ok(value))) => involved::statement(&value.mark(&Marks::EPHEMERAL)),
+                (_, Some(Ok(value))) => involved::statement(value),
+                _ => None,
+            };
+            if let Some(statement) = statement
+                && found.iter().all(|known| known.traversal != text)
+            {
+                found.push(InvolvedValue { traversal: text, statement });
+            }
+        }
+        found.sort_by(|a, b| a.traversal.cmp(&b.traversal));
+        found
+    }
+}
