@@ -310,8 +310,11 @@ fn errors_at_apply_show_the_values_involved() {
         ("a.list[a.size]", vec!["lab_thing.t0.list is empty list of string", "lab_thing.t0.size is 3"]),
         ("a.size + tonumber(b)", vec!["lab_thing.t1 is \"x\""]),
         ("tonumber(c) + tonumber(b)", vec!["lab_thing.t1 is \"x\"", "lab_thing.t2 has a sensitive value"]),
-        ("tonumber(\"${a.key}${b}\")", vec!["lab_thing.t0.key has a sensitive value", "lab_thing.t1 is \"x\""]),
-        ("[for n in [b] : tonumber(n)]", vec![]),
+        ("a.list[tonumber(a.key)]", vec!["lab_thing.t0.key has a sensitive value"]),
+        // What is hidden is not shown by its parts.
+        ("tonumber(\"${a.key}${b}\")", vec![]),
+        ("tonumber(sensitive(b))", vec![]),
+        ("[for n in [b] : tonumber(n)]", vec!["lab_thing.t1 is \"x\""]),
     ] {
         let fault = world.applied(text).expect_err(text);
         let Fault::Failed(problems) = fault else { panic!("{text}: skipped") };

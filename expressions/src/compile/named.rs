@@ -6,6 +6,7 @@ use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
+use weft_graph_format::value::Value;
 
 use super::run::Run;
 use super::{Node, NodeId, Results};
@@ -65,7 +66,11 @@ impl Run<'_> {
             seen.push(id);
             let Some(operand) = self.program.nodes.get(id as usize) else { continue };
             let Some(text) = operand.source.as_ref().and_then(|source| source.text(self.results)) else {
-                pending.extend(operand.operands.iter().rev());
+                // What is hidden from here on is not shown by what it was made of.
+                let hidden = |value: &Value| value.contains_sensitive() || value.deep().ephemeral;
+                if !self.slot(id).is_some_and(|outcome| outcome.as_ref().is_ok_and(hidden)) {
+                    pending.extend(operand.operands.iter().rev());
+                }
                 continue;
             };
             let statement = match (&operand.source, self.slot(id)) {
