@@ -1,7 +1,7 @@
 //! Reading data sources.
 
 use weft_expressions::resource_rules::all_unknown;
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
 use weft_graph_format::value::Value;
@@ -68,7 +68,7 @@ async fn ask(
     let type_name = &address.resource.type_name;
     let opened = slot.acquire(&context.shard, &context.host).await?;
     let mut said = opened.warnings;
-    let validated = opened.provider.validate_data_config(type_name, config).await;
+    let validated = opened.provider.validate_config(ResourceMode::Data, type_name, config).await;
     said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
     if has_errors(&said) {
         return Err(said);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use weft_expressions::resource_rules::{opened_problem, sensitive_paths};
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Operation, OperationId};
 use weft_graph_format::marks::Marks;
@@ -182,7 +182,7 @@ impl ObjectSlot {
         let (config, marks) = shard.run(host, *config, &self.text, live.clone()).await?.unmark_with_paths();
         let opened = slot.acquire(shard, host).await?;
         let mut said = opened.warnings;
-        let validated = opened.provider.validate_ephemeral_config(type_name, &config).await;
+        let validated = opened.provider.validate_config(ResourceMode::Ephemeral, type_name, &config).await;
         said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
         if has_errors(&said) {
             return Err(said);

@@ -1,6 +1,7 @@
 //! The final plan: asked for again with everything known, and held against the reviewed one.
 
 use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::graph::Action;
 use weft_graph_format::value::Value;
@@ -61,7 +62,7 @@ pub(crate) async fn plan_again(
     let block = &change.kind.block;
     // A configuration that was known when it was planned is the same now, and was validated then.
     if !change.planned.config_known {
-        let validated = begun.provider.validate_resource_config(&change.kind.name, &begun.config).await;
+        let validated = begun.provider.validate_config(ResourceMode::Managed, &change.kind.name, &begun.config).await;
         let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
         if has_errors(&said) {
             return Err(said);

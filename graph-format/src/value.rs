@@ -146,11 +146,12 @@ impl Value {
     /// The value with these marks added to its outermost level, and to what its formula yields.
     #[must_use]
     pub fn mark(&self, marks: &Marks) -> Value {
-        if marks.is_empty() {
+        let all = self.marks().union(marks);
+        if all == *self.marks() && self.formula().is_none() {
             return self.clone();
         }
         let mut tags = self.tags();
-        tags.marks = tags.marks.union(marks);
+        tags.marks = all;
         tags.formula = tags.formula.map(|formula| formula.marked(marks));
         self.with_tags(tags)
     }
@@ -249,6 +250,13 @@ impl Value {
                     })
             }),
             _ => false,
+        }
+    }
+
+    /// Shares `ty`, if that is its type, with whatever else has it: a type of its own could take more room than it does.
+    pub(crate) fn share_type(&self, ty: &Type) {
+        if self.has_type(ty) {
+            self.keep_type(ty);
         }
     }
 

@@ -130,7 +130,9 @@ pub async fn read_prior(
     let wanted = sensitive_in(&value, &marks, &schema.block);
     // Looking at an object marks what its schema calls sensitive. Where nobody looks, marks that state lacks are a change.
     prior.lacks_marks = !refresh && wanted.len() > marks.len();
-    prior.value = value.mark_paths(&wanted);
+    let value = value.mark_paths(&wanted);
+    // Mostly nothing is found to have changed, and one of two equal objects is enough to keep.
+    prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
 }
 

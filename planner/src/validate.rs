@@ -61,12 +61,7 @@ impl Validation {
         let config = without_provenance(&desired.config.unmark_deep().0);
         let type_name = &desired.address.resource.type_name;
         let mode = desired.address.resource.mode;
-        let said = match mode {
-            ResourceMode::Managed => in_use.provider.validate_resource_config(type_name, &config).await,
-            ResourceMode::Data => in_use.provider.validate_data_config(type_name, &config).await,
-            ResourceMode::Ephemeral => in_use.provider.validate_ephemeral_config(type_name, &config).await,
-        };
-        match said {
+        match in_use.provider.validate_config(mode, type_name, &config).await {
             // The managed type that is built in knows no places.
             Ok(said) if desired.provider.source.is_builtin() && mode == ResourceMode::Managed => {
                 self.accept(said.iter().map(ProviderDiagnostic::to_diagnostic).collect())?;

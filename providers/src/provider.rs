@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 
@@ -34,40 +34,28 @@ impl Provider {
         }
     }
 
-    /// See [`crate::ProviderSession::validate_resource_config`].
-    pub async fn validate_resource_config(
+    /// What is wrong with the configuration of a resource of a mode. See
+    /// [`crate::ProviderSession::validate_resource_config`] and its like.
+    pub async fn validate_config(
         &self,
+        mode: ResourceMode,
         type_name: &str,
         config: &Value,
     ) -> Result<Vec<ProviderDiagnostic>, CallError> {
-        match self {
-            Provider::Builtin(builtin) => builtin.validate_resource_config(type_name, config),
-            Provider::Plugin(lease) => Box::pin(lease.validate_resource_config(type_name, config)).await,
-        }
-    }
-
-    /// See [`crate::ProviderSession::validate_data_config`].
-    pub async fn validate_data_config(
-        &self,
-        type_name: &str,
-        config: &Value,
-    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
-        match self {
-            Provider::Builtin(builtin) => builtin.validate_data_config(type_name, config),
-            Provider::Plugin(lease) => Box::pin(lease.validate_data_config(type_name, config)).await,
-        }
-    }
-
-    /// See [`crate::ProviderSession::validate_ephemeral_config`].
-    pub async fn validate_ephemeral_config(
-        &self,
-        type_name: &str,
-        config: &Value,
-    ) -> Result<Vec<ProviderDiagnostic>, CallError> {
-        match self {
+        match (self, mode) {
+            (Provider::Builtin(builtin), ResourceMode::Managed) => builtin.validate_resource_config(type_name, config),
+            (Provider::Builtin(builtin), ResourceMode::Data) => builtin.validate_data_config(type_name, config),
             // It has no ephemeral resources, so no configuration of one passes decoding.
-            Provider::Builtin(_) => Ok(Vec::new()),
-            Provider::Plugin(lease) => Box::pin(lease.validate_ephemeral_config(type_name, config)).await,
+            (Provider::Builtin(_), ResourceMode::Ephemeral) => Ok(Vec::new()),
+            (Provider::Plugin(lease), ResourceMode::Managed) => {
+                Box::pin(lease.validate_resource_config(type_name, config)).await
+            }
+            (Provider::Plugin(lease), ResourceMode::Data) => {
+                Box::pin(lease.validate_data_config(type_name, config)).await
+            }
+            (Provider::Plugin(lease), ResourceMode::Ephemeral) => {
+                Box::pin(lease.validate_ephemeral_config(type_name, config)).await
+            }
         }
     }
 

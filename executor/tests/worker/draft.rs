@@ -85,7 +85,7 @@ impl Draft {
     }
 
     pub fn update(&self, text: &str, before: PriorObject, input: Value) -> Ref<Applied> {
-        let id = before.value.as_fields().unwrap()["id"].clone();
+        let id = before.value.as_fields().unwrap().get("id").unwrap().clone();
         let config_known = input.is_wholly_known();
         let planned = Draft::planned(Action::Update, data(id, &input, Value::unknown(input.ty())), config_known);
         self.change(text, Some(before), configured(&input).to_formula(), planned)

@@ -156,7 +156,7 @@ fn with(block: &Block, fields: Vec<(&'static str, Value)>) -> Value {
 }
 
 fn id_of(object: &PriorObject) -> String {
-    object.value.as_fields().unwrap()["id"].as_str().unwrap().to_owned()
+    object.value.as_fields().unwrap().get("id").unwrap().as_str().unwrap().to_owned()
 }
 
 async fn granted(run: &mut Coordinator) {

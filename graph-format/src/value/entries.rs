@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::iter::Map;
-use std::ops::Index;
 use std::slice;
 
 use smol_str::SmolStr;
@@ -93,16 +92,6 @@ impl<'a> IntoIterator for &'a Entries {
 
     fn into_iter(self) -> EntriesIter<'a> {
         self.iter()
-    }
-}
-
-impl Index<&str> for Entries {
-    type Output = Value;
-
-    /// # Panics
-    /// When there is no entry under the key.
-    fn index(&self, key: &str) -> &Value {
-        self.get(key).expect("there is an entry under the key")
     }
 }
 

@@ -149,7 +149,7 @@ impl Value {
         }
         let here = self.without_provenance();
         let parts: Vec<Value> = here.parts().into_iter().map(|(_, part)| part.bare()).collect();
-        if parts.is_empty() { here } else { here.rebuilt(parts) }
+        if parts.is_empty() { here } else { here.retagged(parts) }
     }
 
     /// The value with all marks at every level taken off, and their union.
@@ -175,7 +175,8 @@ impl Value {
         (bare, found)
     }
 
-    /// The value with marks put where the paths say; paths that lead nowhere are ignored.
+    /// The value with marks put where the paths say; paths that lead nowhere are ignored. What has its marks already
+    /// stays shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
         let refs: Vec<(&[Step], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
@@ -246,6 +247,20 @@ impl Value {
         Value { kind, tags: self.tags.clone() }
     }
 
+    /// A container with the same tags and the same content, of whose parts only the tags are others.
+    fn retagged(&self, parts: Vec<Value>) -> Value {
+        let rebuilt = self.rebuilt(parts);
+        let kept = match &self.kind {
+            Kind::Tuple(s) => s.kept.ty.get(),
+            Kind::Object(f) => f.kept.ty.get(),
+            _ => None,
+        };
+        if let Some(ty) = kept {
+            rebuilt.keep_type(ty);
+        }
+        rebuilt
+    }
+
     fn parts(&self) -> Vec<(Option<Step>, &Value)> {
         match &self.kind {
             Kind::List(s) | Kind::Tuple(s) => {
@@ -289,7 +304,7 @@ fn unmark_into(value: &Value, found: &mut dyn FnMut(&Path, &Marks), path: &mut P
             path.0.pop();
         }
     }
-    if parts.is_empty() { bare } else { bare.rebuilt(parts) }
+    if parts.is_empty() { bare } else { bare.retagged(parts) }
 }
 
 fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
@@ -299,20 +314,23 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
     let mut here = value.clone();
     let deeper: Vec<&(&[Step], &Marks)> = marks.iter().filter(|(p, _)| !p.is_empty()).collect();
     if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
-        let parts = value.parts();
-        if !parts.is_empty() {
-            let rebuilt: Vec<Value> = parts
-                .into_iter()
-                .map(|(step, part)| {
-                    let below: Vec<(&[Step], &Marks)> = deeper
-                        .iter()
-                        .filter(|(p, _)| step.as_ref().is_some_and(|s| same_step(s, &p[0])))
-                        .map(|(p, m)| (&p[1..], *m))
-                        .collect();
-                    mark_into(part, &below)
-                })
-                .collect();
-            here = here.rebuilt(rebuilt);
+        let mut changed = false;
+        let marked: Vec<Value> = value
+            .parts()
+            .into_iter()
+            .map(|(step, part)| {
+                let below: Vec<(&[Step], &Marks)> = deeper
+                    .iter()
+                    .filter(|(p, _)| step.as_ref().is_some_and(|s| same_step(s, &p[0])))
+                    .map(|(p, m)| (&p[1..], *m))
+                    .collect();
+                let next = mark_into(part, &below);
+                changed |= !below.is_empty() && !next.is_same_object(part);
+                next
+            })
+            .collect();
+        if changed {
+            here = here.retagged(marked);
         }
     }
     for (path, found) in marks {

@@ -11,6 +11,7 @@ use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_graph_format::value::{Kind, Transform, Value};
 
 use super::changing::planned_result;
+use super::proposal::Accepted;
 use super::records::PendingRecord;
 use super::{Planning, without_provenance};
 use crate::diagnostics::{call_failed, placed};
@@ -44,17 +45,10 @@ impl Planning {
         let text = desired.address.to_string();
         let body = &desired.block.body;
         let schema = &desired.schema;
-        let type_name = &desired.address.resource.type_name;
+        let _type_name = &desired.address.resource.type_name;
         let in_use = self.providers.open(&desired.provider).await?;
         self.report_all(in_use.warnings.clone());
-        let (config, config_marks) = desired.config.unmark_with_paths();
-        let plain = without_provenance(&config);
-        let said = in_use
-            .provider
-            .validate_data_config(type_name, &plain)
-            .await
-            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
-        self.accept(placed(&said, Some(body), &text))?;
+        let Accepted { config, marks: config_marks, plain } = self.accepted(desired, &in_use.provider).await?;
         // Nothing depends on when a data source goes, so state names no dependencies of it.
         let record = StateRecord { schema_version: schema.version, ..StateRecord::default() };
         // In a plan to destroy everything is read as if nothing changed, before anything is decided.

@@ -14,7 +14,8 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
-use super::{Planning, Problems, without_provenance};
+use super::proposal::Accepted;
+use super::{Planning, Problems};
 use crate::diagnostics::{call_failed, placed};
 use crate::prior::sensitive_in;
 use crate::providers::OpenedHere;
@@ -30,14 +31,7 @@ impl Planning {
         let type_name = &desired.address.resource.type_name;
         let in_use = self.providers.open(&desired.provider).await?;
         self.report_all(in_use.warnings.clone());
-        let (config, config_marks) = desired.config.unmark_with_paths();
-        let plain = without_provenance(&config);
-        let said = in_use
-            .provider
-            .validate_ephemeral_config(type_name, &plain)
-            .await
-            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
-        self.accept(placed(&said, Some(body), &text))?;
+        let Accepted { config, marks: config_marks, plain } = self.accepted(desired, &in_use.provider).await?;
         let operation = self.draft_open(desired);
         let finish = |value: &Value| {
             let value = value.mark_paths(&sensitive_in(value, &config_marks, &schema.block));

@@ -15,6 +15,7 @@ use weft_providers::call::MoveRequest;
 use weft_state::{InstanceObject, Opaque, RawJson};
 
 use super::changing::{Target, planned_result};
+use super::proposal::Accepted;
 use super::{DeleteKind, Planning, Problems, without_provenance};
 use crate::decide::{self, Pressure, ReplaceOrder};
 use crate::diagnostics::{call_failed, in_block, placed};
@@ -39,17 +40,11 @@ impl Planning {
     async fn plan_managed(&self, desired: DesiredInstance, in_use: InUse<'_>) -> Result<Value, Problems> {
         let text = desired.address.to_string();
         let schema = desired.schema.clone();
-        let body = &desired.block.body;
+        let _body = &desired.block.body;
         let provider = &in_use.provider;
         let prior = self.prior_of(&desired, provider).await?;
 
-        let (config, config_marks) = desired.config.unmark_with_paths();
-        let plain = without_provenance(&config);
-        let said = provider
-            .validate_resource_config(&desired.address.resource.type_name, &plain)
-            .await
-            .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
-        self.accept(placed(&said, Some(body), &text))?;
+        let Accepted { config, marks: config_marks, plain } = self.accepted(&desired, provider).await?;
 
         let before = prior.as_ref().map_or_else(|| Value::null(plain.ty()), |p| p.value.clone());
         let before_bare = before.unmark_deep().0;
@@ -126,6 +121,8 @@ impl Planning {
             (proposal, after)
         };
         drop(in_use);
+        // One of two equal objects is enough to keep.
+        let after = if action.is_no_op() { before.clone() } else { after };
         // The second plan of a replacement is shown as it came: what the schema calls sensitive is told by whoever shows
         // it.
         let shown = match again {

@@ -3,12 +3,13 @@
 use weft_evaluator::glue::DesiredInstance;
 use weft_expressions::resource_rules::{attribute_at, plan_problems, proposed_new, replace_paths, without_write_only};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_providers::call::{PlanRequest, PlannedChange};
 
-use super::{Planning, Problems};
+use super::{Planning, Problems, without_provenance};
 use crate::diagnostics::{call_failed, placed};
 
 /// What a provider planned, held against the rules.
@@ -17,6 +18,16 @@ pub(crate) struct Proposal {
     pub(crate) private: Vec<u8>,
     pub(crate) replace: Vec<Path>,
     pub(crate) legacy: bool,
+}
+
+/// A configuration that a provider has no objections to.
+pub(super) struct Accepted {
+    /// Without its marks.
+    pub(super) config: Value,
+    /// The marks.
+    pub(super) marks: Vec<(Path, Marks)>,
+    /// As the provider takes it: without formulas and origins too.
+    pub(super) plain: Value,
 }
 
 impl Planning {
@@ -87,6 +98,21 @@ impl Planning {
             replace.dedup();
         }
         Ok(Proposal { planned: planned_state, private: planned_private, replace, legacy: legacy_type_system })
+    }
+
+    /// The configuration of an instance as its provider takes it, which has no objections.
+    pub(super) async fn accepted(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Accepted, Problems> {
+        let text = desired.address.to_string();
+        let body = Some(&desired.block.body);
+        let resource = &desired.address.resource;
+        let (config, marks) = desired.config.unmark_with_paths();
+        let plain = without_provenance(&config);
+        let said = provider
+            .validate_config(resource.mode, &resource.type_name, &plain)
+            .await
+            .map_err(|e| vec![call_failed(&e, body, &text)])?;
+        self.accept(placed(&said, body, &text))?;
+        Ok(Accepted { config, marks, plain })
     }
 
     /// Reports what is not an error, and fails with all when something is.

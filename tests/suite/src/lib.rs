@@ -1,6 +1,37 @@
-//! Tests of the whole live in `tests/`; this library holds the ways to the repository and its sources.
+//! Tests of the whole live in `tests/`; this library holds the rooms, and the ways to the repository and its sources.
 
 use std::path::{Path, PathBuf};
+
+/// The arrows of the design: each crate, and those of ours that it may use.
+pub const ARROWS: &[(&str, &[&str])] = &[
+    ("graph-format", &[]),
+    ("proto", &[]),
+    ("syntax", &["graph-format"]),
+    ("expressions", &["graph-format", "syntax"]),
+    ("evaluator", &["graph-format", "syntax", "expressions"]),
+    ("providers", &["graph-format", "proto"]),
+    ("registry", &["graph-format", "providers"]),
+    ("state", &["graph-format"]),
+    ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
+    ("executor", &["graph-format", "expressions", "providers", "proto"]),
+    ("coordinator", &["graph-format", "proto", "state"]),
+    (
+        "cli",
+        &[
+            "graph-format",
+            "proto",
+            "syntax",
+            "expressions",
+            "evaluator",
+            "providers",
+            "registry",
+            "state",
+            "planner",
+            "executor",
+            "coordinator",
+        ],
+    ),
+];
 
 /// The root of the repository.
 pub fn root() -> PathBuf {

@@ -3,38 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use weft_suite::{root, rust_files};
-
-/// The arrows of the design: each crate, and those of ours that it may use.
-const ARROWS: &[(&str, &[&str])] = &[
-    ("graph-format", &[]),
-    ("proto", &[]),
-    ("syntax", &["graph-format"]),
-    ("expressions", &["graph-format", "syntax"]),
-    ("evaluator", &["graph-format", "syntax", "expressions"]),
-    ("providers", &["graph-format", "proto"]),
-    ("registry", &["graph-format", "providers"]),
-    ("state", &["graph-format"]),
-    ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
-    ("executor", &["graph-format", "expressions", "providers", "proto"]),
-    ("coordinator", &["graph-format", "proto", "state"]),
-    (
-        "cli",
-        &[
-            "graph-format",
-            "proto",
-            "syntax",
-            "expressions",
-            "evaluator",
-            "providers",
-            "registry",
-            "state",
-            "planner",
-            "executor",
-            "coordinator",
-        ],
-    ),
-];
+use weft_suite::{ARROWS, root, rust_files};
 
 /// Arrows that are not allowed, of `depends`: crate to the crates that it uses.
 fn wrong_arrows(depends: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {

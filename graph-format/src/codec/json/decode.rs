@@ -83,7 +83,11 @@ impl Decoder {
                 }
                 map_of(element, values).or_else(|problem| self.fail(problem))
             }
-            (Type::Object(object), Json::Object(entries)) => self.object(entries, object),
+            (Type::Object(object), Json::Object(entries)) => {
+                let value = self.object(entries, object)?;
+                value.share_type(ty);
+                Ok(value)
+            }
             (wanted, _) => self.fail(DecodeProblem::Required(words(wanted))),
         }
     }

@@ -87,7 +87,11 @@ impl Decoder<'_> {
                 self.located(map_of(element, entries))
             }
             Type::Tuple(types) => self.tuple(types),
-            Type::Object(object) => self.object(object),
+            Type::Object(object) => {
+                let value = self.object(object)?;
+                value.share_type(ty);
+                Ok(value)
+            }
             Type::Provider(_) => {
                 Err(self.position.decode_error(DecodeProblem::Required("nothing that can be written")))
             }
