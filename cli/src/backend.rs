@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use weft_evaluator::config::{CompiledModule, Installed, StaticInputs, load_tree_with};
+use weft_evaluator::config::CompiledModule;
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::schema::{Attribute, Block};
@@ -14,7 +14,7 @@ use weft_graph_format::types::Type;
 
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
-use crate::project::encryption;
+use crate::project::root_alone;
 use crate::variables;
 
 /// The state file of the default workspace.
@@ -75,17 +75,9 @@ impl LocalBackend {
     /// As the configuration of the current directory and `init` say together.
     ///
     /// # Errors
-    /// What is wrong with the block; encryption, which is not there yet; settings that `init` has not seen.
+    /// What is wrong with the block; settings that `init` has not seen.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
-        let inputs = StaticInputs {
-            given: &|root| variables::gather(root, arguments, None).given,
-            workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
-        };
-        let (root, _, _) = load_tree_with(Path::new("."), &Installed::new(), &inputs);
-        let unsealed = encryption(&root);
-        if !unsealed.is_empty() {
-            return Err(unsealed);
-        }
+        let (root, _, _) = root_alone(context, arguments);
         LocalBackend::in_force(&root, &context.data_directory)
     }
 

@@ -1,11 +1,13 @@
 //! Where a command runs: directories, workspace, and what the environment says.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
+use weft_sealing::Sealing;
 use weft_state::Holder;
 
 use crate::options::truth;
@@ -24,6 +26,8 @@ pub struct Context {
     pub input: bool,
     /// Nobody wants to be told what to type next.
     pub automation: bool,
+    /// How the command seals, once that is known.
+    pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
 }
 
 impl Context {
@@ -35,6 +39,7 @@ impl Context {
             data_directory: data.map_or_else(|| PathBuf::from(".terraform"), PathBuf::from),
             input: environment("TF_INPUT").is_none_or(|text| truth(&text) != Some(false)),
             automation: environment("TF_IN_AUTOMATION").is_some(),
+            sealed_by: Arc::default(),
         }
     }
 

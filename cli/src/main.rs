@@ -24,6 +24,7 @@ mod project;
 mod prompt;
 mod render;
 mod runtime;
+mod sealing;
 mod shell_words;
 mod signals;
 mod store;

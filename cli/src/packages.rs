@@ -147,12 +147,14 @@ fn with_state(requirements: &Requirements, of_state: &Requirements) -> Requireme
 }
 
 /// How many provider processes run at a time, and where their schemas are kept.
-pub fn pool_options(data_directory: &Path) -> PoolOptions {
+pub fn pool_options(context: &Context) -> PoolOptions {
     let usual = PoolOptions::default();
     let max_open = environment(MAX_PROVIDERS).and_then(|text| text.parse().ok()).filter(|n| *n > 0);
     PoolOptions {
         max_open: max_open.unwrap_or(usual.max_open),
-        schema_cache: Arc::new(SchemaCache::on_disk(data_directory)),
+        schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
+        // Whoever plans or applies has settled it by now.
+        sealing: context.sealed_by.get().cloned().unwrap_or_default(),
         ..usual
     }
 }

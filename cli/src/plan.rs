@@ -214,7 +214,7 @@ pub struct Made {
 /// Plans.
 pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
-    let pool = ProviderPool::new(pool_options(&basis.context.data_directory));
+    let pool = ProviderPool::new(pool_options(basis.context));
     let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
     let (watch, mut looks) = Watch::new();
     let inputs = PlanInputs {

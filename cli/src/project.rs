@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, has_configuration, link_problems, load_tree_from,
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems,
+    load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -14,8 +15,10 @@ use weft_providers::packages::{Requirements, require};
 use weft_state::Snapshot;
 
 use crate::command::Invocation;
-use crate::context::{DEFAULT_WORKSPACE, environment};
+use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::{FromManifest, ModuleManifest};
+use crate::options::Arguments;
+use crate::sealing::from_environment;
 use crate::variables;
 
 /// A configuration.
@@ -38,10 +41,10 @@ impl Project {
     /// What is wrong with it, warnings included; modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (mut project, mut problems) = Project::load_quietly(invocation);
-        problems.extend(encryption(&project.root));
         if has_errors(&problems) {
             return Err(problems);
         }
+        problems.extend(invocation.context.settle_sealing(&project.root)?);
         invocation.view.diagnostics(&problems);
         project.warnings = problems;
         Ok(project)
@@ -53,11 +56,11 @@ impl Project {
     /// What is wrong with the root module, warnings included.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read(invocation, &mut Nowhere);
-        let unsealed = encryption(&project.root);
-        if !unsealed.is_empty() {
-            return Err(unsealed);
+        if has_errors(&problems) {
+            return Err(problems);
         }
-        if has_errors(&problems) { Err(problems) } else { Ok(project) }
+        invocation.context.settle_sealing(&project.root)?;
+        Ok(project)
     }
 
     /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
@@ -103,11 +106,7 @@ impl Project {
     fn read(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
-        let inputs = StaticInputs {
-            given: &|root| variables::gather(root, &invocation.arguments, None).given,
-            workspace: invocation.context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
-        };
-        let (root, sources, problems) = load_tree_from(directory, places, &inputs);
+        let (root, sources, problems) = load(&invocation.context, &invocation.arguments, places);
         invocation.view.know(&sources);
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
     }
@@ -144,6 +143,24 @@ impl Project {
         }
         if has_errors(&problems) { Err(problems) } else { Ok(requirements) }
     }
+}
+
+fn load(
+    context: &Context,
+    arguments: &Arguments,
+    places: &mut dyn ModulePlaces,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    let inputs = StaticInputs {
+        given: &|root| variables::gather(root, arguments, None).given,
+        workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
+        encryption: from_environment(),
+    };
+    load_tree_from(Path::new("."), places, &inputs)
+}
+
+/// The root module of the current directory, without what it calls.
+pub fn root_alone(context: &Context, arguments: &Arguments) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    load(context, arguments, &mut Nowhere)
 }
 
 /// Where no called module is looked for.
@@ -213,17 +230,4 @@ pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
     texts.sort_unstable();
     texts.dedup();
     texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source)
-}
-
-/// Refuses to work without the encryption that is asked for: what was to be sealed would lie open.
-pub fn encryption(root: &CompiledModule) -> Vec<Diagnostic> {
-    let summary = "Encryption not supported yet";
-    let detail = "This version of Weft neither encrypts nor decrypts state and plan files, so it does not touch them.";
-    let mut problems: Vec<Diagnostic> =
-        root.encryption.iter().map(|range| Diagnostic::error(summary, detail).at(range.clone())).collect();
-    if environment("TF_ENCRYPTION").is_some() {
-        let detail = format!("The environment variable TF_ENCRYPTION is set. {detail}");
-        problems.push(Diagnostic::error(summary, detail));
-    }
-    problems
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_sealing::Sealing;
 use weft_state::tfstate::{Problem, StateFileError};
 use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunHeader, RunStore, Snapshot, StoreError};
 
 use crate::backend::LocalBackend;
 use crate::command::Invocation;
-use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
+use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
 
@@ -32,6 +33,8 @@ pub enum Place {
         url: String,
         /// The workspace.
         workspace: SmolStr,
+        /// With what its records are sealed.
+        sealing: Arc<Sealing>,
     },
 }
 
@@ -56,16 +59,17 @@ impl Place {
         root: Option<&CompiledModule>,
     ) -> Result<Place, Vec<Diagnostic>> {
         let workspace = context.workspace().map_err(|problem| vec![problem])?;
+        let sealing = context.sealing(arguments, root)?;
         let file = arguments.value("state");
-        if let Some(place) = named(arguments, &workspace) {
+        if let Some(place) = named(arguments, &workspace, &sealing) {
             return Ok(place);
         }
         let backend = match (file, root) {
-            (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments)),
+            (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments, sealing)),
             (None, Some(root)) => LocalBackend::in_force(root, &context.data_directory)?,
             (None, None) => LocalBackend::configured(context, arguments)?,
         };
-        Ok(Place::local(&backend, &workspace, arguments))
+        Ok(Place::local(&backend, &workspace, arguments, sealing))
     }
 
     /// The place of a workspace, whatever is selected.
@@ -74,15 +78,16 @@ impl Place {
     /// What is wrong with the configuration.
     pub fn of_workspace(context: &Context, arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
         let workspace = workspace.into();
-        if let Some(place) = named(arguments, &workspace) {
+        let sealing = context.sealing(arguments, None)?;
+        if let Some(place) = named(arguments, &workspace, &sealing) {
             return Ok(place);
         }
-        Ok(Place::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments))
+        Ok(Place::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments, sealing))
     }
 
     /// Where a local backend puts the state of a workspace.
-    pub fn local(backend: &LocalBackend, workspace: &SmolStr, arguments: &Arguments) -> Place {
-        embedded(backend.state_file(workspace), arguments)
+    pub fn local(backend: &LocalBackend, workspace: &SmolStr, arguments: &Arguments, sealing: Arc<Sealing>) -> Place {
+        embedded(backend.state_file(workspace), arguments, sealing)
     }
 
     /// What says where the states of all workspaces are.
@@ -90,7 +95,7 @@ impl Place {
     /// # Errors
     /// What is wrong with the configuration, or that state is not kept in files.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
-        if named(arguments, &DEFAULT_WORKSPACE.into()).is_some() {
+        if store_url(arguments).is_some() {
             return Err(vec![Diagnostic::error(
                 "Workspaces of a store not supported yet",
                 "With a store, choose the workspace by the environment variable TF_WORKSPACE; it is made when first used.",
@@ -109,14 +114,15 @@ impl Place {
         backend: &str,
         workspace: &SmolStr,
     ) -> Result<Place, Vec<Diagnostic>> {
-        if let Some(place) = named(arguments, workspace) {
+        let sealing = context.sealing(arguments, None)?;
+        if let Some(place) = named(arguments, workspace, &sealing) {
             return Ok(place);
         }
         if let Some(path) = arguments.value("state") {
-            return Ok(embedded(PathBuf::from(path), arguments));
+            return Ok(embedded(PathBuf::from(path), arguments, sealing));
         }
         match backend.strip_prefix(LOCAL) {
-            Some(path) => Ok(embedded(PathBuf::from(path), arguments)),
+            Some(path) => Ok(embedded(PathBuf::from(path), arguments, sealing)),
             None if backend.is_empty() => Place::find(context, arguments, None),
             None => Err(vec![Diagnostic::error(
                 "State of the plan not named",
@@ -149,13 +155,21 @@ impl Place {
     }
 
     /// Another state file.
-    pub fn other_file(invocation: &Invocation<'_>, path: PathBuf, backup: Option<&str>) -> Place {
-        let mut place = embedded(path, &invocation.arguments);
+    ///
+    /// # Errors
+    /// What is wrong with the settings of the encryption.
+    pub fn other_file(
+        invocation: &Invocation<'_>,
+        path: PathBuf,
+        backup: Option<&str>,
+    ) -> Result<Place, Vec<Diagnostic>> {
+        let sealing = invocation.context.sealing(&invocation.arguments, None)?;
+        let mut place = embedded(path, &invocation.arguments, sealing);
         if let Place::Embedded(options) = &mut place {
             options.state_out = None;
             options.backup = backup_of(backup);
         }
-        place
+        Ok(place)
     }
 
     /// How a plan remembers it: without secrets.
@@ -189,8 +203,8 @@ impl Place {
                     Err(_) => Err(Diagnostic::error("Cannot open the state", "The process is ending.")),
                 }
             }
-            Place::Redis { url, workspace } => {
-                let store = RedisStore::connect(url, workspace, access == Access::Change).await;
+            Place::Redis { url, workspace, sealing } => {
+                let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
                 store.map(|store| Arc::new(store) as Arc<dyn RunStore>).map_err(|error| problem(&error))
             }
         }
@@ -218,11 +232,13 @@ impl Place {
         }
         let store = match self {
             Place::Embedded(_) => self.open(Access::Read).await?,
-            Place::Redis { url, workspace } => match RedisStore::connect(url, workspace, false).await {
-                Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
-                Err(StoreError::NoState(_)) => return Ok(Default::default()),
-                Err(error) => return Err(problem(&error)),
-            },
+            Place::Redis { url, workspace, sealing } => {
+                match RedisStore::connect(url, workspace, false, sealing.clone()).await {
+                    Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
+                    Err(StoreError::NoState(_)) => return Ok(Default::default()),
+                    Err(error) => return Err(problem(&error)),
+                }
+            }
         };
         match store.overview().await {
             Err(StoreError::NoState(_)) => Ok(Default::default()),
@@ -231,16 +247,20 @@ impl Place {
     }
 }
 
-fn named(arguments: &Arguments, workspace: &SmolStr) -> Option<Place> {
+/// The store that options or environment name.
+fn store_url(arguments: &Arguments) -> Option<String> {
     let url = arguments.value("store").map(str::to_owned).or_else(|| environment("WEFT_STORE"))?;
-    if url.is_empty() || url == "embedded" {
-        return None;
-    }
-    Some(Place::Redis { url, workspace: workspace.clone() })
+    (!url.is_empty() && url != "embedded").then_some(url)
 }
 
-fn embedded(state: PathBuf, arguments: &Arguments) -> Place {
+fn named(arguments: &Arguments, workspace: &SmolStr, sealing: &Arc<Sealing>) -> Option<Place> {
+    let url = store_url(arguments)?;
+    Some(Place::Redis { url, workspace: workspace.clone(), sealing: sealing.clone() })
+}
+
+fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Place {
     let mut options = EmbeddedOptions::new(state, holder());
+    options.sealing = sealing;
     options.state_out = arguments.value("state-out").map(PathBuf::from);
     options.backup = backup_of(arguments.value("backup"));
     options.weft = runs_here(options.state_out.as_deref().unwrap_or(&options.state));
@@ -282,7 +302,10 @@ pub fn problem(error: &StoreError) -> Diagnostic {
     }
     let (summary, hint) = match error {
         StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
-        StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
+        StoreError::StateFile(_) | StoreError::Unopened { .. } => {
+            ("Error acquiring the state lock", " Nothing was changed.")
+        }
+        StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written open."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),
         StoreError::Unreachable { .. } => ("Store does not answer", ""),

@@ -248,6 +248,7 @@ impl Client {
             parallelism: submission.parallelism.unwrap_or_default(),
             placement: submission.placement.into_iter().map(placement_rule).collect(),
             detach: submission.detach,
+            sealed: submission.sealed,
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;

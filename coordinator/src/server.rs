@@ -143,6 +143,7 @@ impl proto::runs_server::Runs for Edge {
             parallelism: (request.parallelism > 0).then_some(request.parallelism),
             placement: request.placement.into_iter().map(placement_rule).collect(),
             detach: request.detach,
+            sealed: request.sealed,
         };
         Ok(Response::new(match self.0.submit(submission).await {
             Ok(run) => proto::SubmitRunResponse { run: run.to_string(), refusal: None },
@@ -381,9 +382,11 @@ fn refuse(error: RunError) -> Status {
         RunError::NoRun(_) => Code::NotFound,
         RunError::Exists(_) => Code::AlreadyExists,
         RunError::Outline(_) | RunError::Plan(_) => Code::InvalidArgument,
-        RunError::Held { .. } | RunError::Refused { .. } | RunError::Fenced(_) | RunError::Placement(_) => {
-            Code::FailedPrecondition
-        }
+        RunError::Held { .. }
+        | RunError::Refused { .. }
+        | RunError::Fenced(_)
+        | RunError::Placement(_)
+        | RunError::NotSealed(_) => Code::FailedPrecondition,
     };
     let mut words = error.to_string();
     if words.len() > STATUS_BYTES {

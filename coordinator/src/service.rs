@@ -58,6 +58,8 @@ pub struct Submission {
     pub placement: Vec<PlacementRule>,
     /// Nobody watches, so there is no worker at home.
     pub detach: bool,
+    /// State and run must be encrypted where they are kept.
+    pub sealed: bool,
 }
 
 /// How a run is to be gone on with.
@@ -101,8 +103,12 @@ impl Service {
     /// Stores a plan as a new run and begins it.
     ///
     /// # Errors
-    /// When the plan cannot be read, wants workers that cannot come, or its claims are refused.
+    /// When the plan cannot be read, wants workers that cannot come, or its claims are refused; when it must not lie open
+    /// and would.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
+        if submission.sealed && !self.store.is_sealed() {
+            return Err(RunError::NotSealed(self.store.place()));
+        }
         let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;
         plan.inputs = submission.inputs;
         plan.place(&submission.placement);

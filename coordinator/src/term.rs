@@ -61,6 +61,12 @@ pub enum RunError {
     /// Operations want a worker that is not there.
     #[error("{0}")]
     Placement(String),
+    /// What must be encrypted would lie open.
+    #[error(
+        "the configuration asks for an encrypted state, and the coordinator keeps state and runs open, in {0}. Start the \
+         coordinator with the same settings in its environment (TF_ENCRYPTION), or carry the run out without it"
+    )]
+    NotSealed(String),
 }
 
 fn claims_refused(stale: &[Stale], held: &[Held], doubts: &[Doubt]) -> String {

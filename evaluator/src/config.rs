@@ -11,6 +11,7 @@ mod call_arguments;
 mod check;
 mod compile;
 mod content;
+mod encryption;
 mod experiments;
 mod import;
 mod literal;
@@ -52,6 +53,7 @@ pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
 pub(crate) use content::unsupported_argument;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
+pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_from, load_tree_with};
@@ -109,8 +111,10 @@ pub struct CompiledModule {
     pub backend: Option<Arc<BackendBlock>>,
     /// `provider_meta` blocks by the local name of their provider.
     pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
-    /// Headers of `encryption` blocks.
-    pub encryption: Vec<SourceRange>,
+    /// The `encryption` block, of the root module only.
+    encryption_block: Option<Arc<FoundBlock>>,
+    /// How states and plans are sealed, of the root module only.
+    pub encryption: Option<Arc<Encryption>>,
     /// Expressions name these although nothing can be called so: reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
     /// Sources of its calls, by the name of the call.

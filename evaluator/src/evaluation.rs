@@ -173,7 +173,8 @@ impl Environment {
     /// An environment for the configuration in `root_dir`, in the workspace `default`.
     pub fn new(root_dir: PathBuf) -> Environment {
         let cwd = std::env::current_dir().unwrap_or_else(|_| root_dir.clone());
-        Environment { root_dir, cwd, workspace: SmolStr::new_static("default"), timestamp: String::new() }
+        let (workspace, decoded) = (SmolStr::new_static("default"), Arc::default());
+        Environment { root_dir, cwd, workspace, timestamp: String::new(), decoded }
     }
 }
 

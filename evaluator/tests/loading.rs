@@ -25,7 +25,7 @@ fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule
         };
         given.iter().map(one).collect()
     };
-    let inputs = StaticInputs { given: &values, workspace: "default".into() };
+    let inputs = StaticInputs { given: &values, workspace: "default".into(), encryption: None };
     let (root, _, mut problems) = load_tree_with(dir.path(), &BTreeMap::new(), &inputs);
     if problems.is_empty() {
         problems = link_problems(&root);

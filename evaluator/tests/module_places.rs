@@ -27,7 +27,7 @@ fn load(main: &str, inner: &str) -> (CompiledModule, Asked, Vec<String>) {
     std::fs::write(dir.path().join("main.tf"), main).unwrap();
     std::fs::write(dir.path().join("m/main.tf"), inner).unwrap();
     let mut asked = Asked::default();
-    let inputs = StaticInputs { given: &|_| Default::default(), workspace: "default".into() };
+    let inputs = StaticInputs { given: &|_| Default::default(), workspace: "default".into(), encryption: None };
     let (root, _, problems) = load_tree_from(Path::new(dir.path()), &mut asked, &inputs);
     let told = problems.iter().map(|problem| {
         let line = problem.subject.as_ref().map_or(0, |range| range.start.line);

@@ -75,6 +75,7 @@ impl Results for Environment<'_> {
             occurrences: &self.occurrences,
             parameters: &self.parameters,
             steps: None,
+            decoded: None,
         }
     }
 

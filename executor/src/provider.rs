@@ -9,7 +9,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::FormulaIndex;
 use weft_graph_format::value::Value;
-use weft_providers::{Builtin, Plugin, Provider, Wanted};
+use weft_providers::{Plugin, Provider, Wanted};
 
 use crate::problem::{Problems, Subject};
 use crate::shard::Shard;
@@ -67,7 +67,7 @@ impl ProviderSlot {
     /// The provider, configured. Nobody may hold another one meanwhile: both would wait for room.
     pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
         let Some(plugin) = &self.plugin else {
-            return Ok(Opened { provider: Arc::new(Provider::Builtin(Builtin)), warnings: Vec::new() });
+            return Ok(Opened { provider: Arc::new(Provider::Builtin(host.pool.builtin())), warnings: Vec::new() });
         };
         if let Some(provider) = self.live() {
             return Ok(Opened { provider, warnings: Vec::new() });

@@ -86,7 +86,7 @@ impl Shard {
             }
         }
         let mut types = ResourceTypes::default();
-        types.add(&ProviderSource::builtin("terraform"), &Builtin.schema());
+        types.add(&ProviderSource::builtin("terraform"), &Builtin::schema());
         for (source, schema) in &schemas {
             types.add(source, schema);
         }

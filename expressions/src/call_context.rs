@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use weft_graph_format::formula::Occurrence;
+use weft_graph_format::value::Value;
+
+use crate::decoded::Decoded;
 
 /// What impure functions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +142,8 @@ pub struct CallContext<'a> {
     /// The steps that the expression around the call has taken, to which those of templates that it evaluates are
     /// added; see [`crate::limits`].
     pub steps: Option<&'a AtomicU64>,
+    /// Documents that were decoded before.
+    pub decoded: Option<&'a Decoded>,
 }
 
 impl<'a> CallContext<'a> {
@@ -153,12 +158,26 @@ impl<'a> CallContext<'a> {
             occurrences,
             parameters,
             steps: None,
+            decoded: None,
         }
     }
 
     /// A number that no other impure call of this session has.
     pub fn next_occurrence(&self) -> Occurrence {
         Occurrence(self.occurrences.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// What `decode` makes of the text of a document.
+    pub(crate) fn decoded<E>(
+        &self,
+        function: &'static str,
+        text: &Value,
+        decode: impl FnOnce() -> Result<Value, E>,
+    ) -> Result<Value, E> {
+        match self.decoded {
+            Some(decoded) => decoded.of(function, text, decode),
+            None => decode(),
+        }
     }
 
     /// The name of a file as the functions resolve it: below the base directory unless absolute.

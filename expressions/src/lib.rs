@@ -20,6 +20,7 @@ pub mod conditional;
 pub mod console;
 pub mod constant;
 pub mod convert;
+pub mod decoded;
 pub mod evaluate;
 pub mod functions;
 pub mod involved;

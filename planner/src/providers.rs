@@ -92,7 +92,7 @@ impl ProviderSet {
     /// What a provider has.
     pub async fn schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
         if source.is_builtin() {
-            return builtin(source).map(|b| b.schema());
+            return self.builtin(source).map(|_| Builtin::schema());
         }
         if let Some(found) = self.schemas.lock().get(source) {
             return Ok(found.clone());
@@ -126,10 +126,20 @@ impl ProviderSet {
         self.registered.lock().get(instance).cloned()
     }
 
+    fn builtin(&self, source: &ProviderSource) -> Result<Builtin, Diagnostic> {
+        if source.type_name == "terraform" {
+            return Ok(self.pool.builtin());
+        }
+        Err(Diagnostic::error(
+            "Invalid provider source",
+            format!("There is no built-in provider {}; the only one is terraform.io/builtin/terraform.", source),
+        ))
+    }
+
     /// A process that is not configured, for validation.
     pub async fn unconfigured(&self, source: &ProviderSource) -> Result<InUse<'_>, Vec<Diagnostic>> {
         if source.is_builtin() {
-            let provider = Provider::Builtin(builtin(source).map_err(|p| vec![p])?);
+            let provider = Provider::Builtin(self.builtin(source).map_err(|p| vec![p])?);
             return Ok(InUse { provider, warnings: Vec::new(), _room: None });
         }
         let plugin = (self.plugins)(source).map_err(|p| vec![p])?;
@@ -173,7 +183,7 @@ impl ProviderSet {
     /// The configured instance, started when it does not run.
     pub async fn open(&self, instance: &ProviderInstance) -> Result<InUse<'_>, Vec<Diagnostic>> {
         if instance.source.is_builtin() {
-            let provider = Provider::Builtin(builtin(&instance.source).map_err(|p| vec![p])?);
+            let provider = Provider::Builtin(self.builtin(&instance.source).map_err(|p| vec![p])?);
             return Ok(InUse { provider, warnings: Vec::new(), _room: None });
         }
         let Some(registered) = self.registered(instance) else {
@@ -295,16 +305,6 @@ async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
     };
     here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
     said
-}
-
-fn builtin(source: &ProviderSource) -> Result<Builtin, Diagnostic> {
-    if source.type_name == "terraform" {
-        return Ok(Builtin);
-    }
-    Err(Diagnostic::error(
-        "Invalid provider source",
-        format!("There is no built-in provider {}; the only one is terraform.io/builtin/terraform.", source),
-    ))
 }
 
 /// State names a provider instance that the configuration does not have (any more).

@@ -13,6 +13,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
+use weft_sealing::Sealing;
 
 use crate::call::{
     AppliedChange, ApplyRequest, CallError, ImportTarget, ImportedObject, MoveRequest, ObjectState, PlanRequest,
@@ -23,9 +24,11 @@ use crate::diagnostic::ProviderDiagnostic;
 /// The one managed type.
 const DATA: &str = "terraform_data";
 
-/// The built-in provider.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Builtin;
+/// The built-in provider, with what opens the states that it reads.
+#[derive(Clone, Debug, Default)]
+pub struct Builtin {
+    sealing: Arc<Sealing>,
+}
 
 static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
     let attribute = |ty: Type, change: fn(&mut Attribute)| {
@@ -78,8 +81,13 @@ fn known_data(type_name: &str) -> Result<(), CallError> {
 }
 
 impl Builtin {
+    /// The provider that opens states by these settings.
+    pub fn new(sealing: Arc<Sealing>) -> Builtin {
+        Builtin { sealing }
+    }
+
     /// What it has.
-    pub fn schema(&self) -> Arc<ProviderSchema> {
+    pub fn schema() -> Arc<ProviderSchema> {
         SCHEMA.clone()
     }
 
@@ -110,8 +118,8 @@ impl Builtin {
         config: &Value,
     ) -> Result<Reply<Value>, CallError> {
         known_data(&address.resource.type_name)?;
-        let (address, config) = (address.to_string(), config.clone());
-        let reading = tokio::task::spawn_blocking(move || remote_state::read(&address, &config));
+        let (address, config, sealing) = (address.to_string(), config.clone(), self.sealing.clone());
+        let reading = tokio::task::spawn_blocking(move || remote_state::read(&address, &config, &sealing));
         // It ends early only when the process does.
         reading.await.map_err(|_| CallError::Closed)
     }

@@ -14,7 +14,9 @@ use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
+use weft_sealing::Sealing;
 
+use crate::builtin::Builtin;
 use crate::call::{CallError, Deadlines, summaries};
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::launch::{LaunchError, LaunchSpec};
@@ -70,6 +72,8 @@ pub struct PoolOptions {
     pub deadlines: Deadlines,
     /// Where schemas are kept.
     pub schema_cache: Arc<SchemaCache>,
+    /// What opens the states that the built-in provider reads.
+    pub sealing: Arc<Sealing>,
 }
 
 impl Default for PoolOptions {
@@ -78,6 +82,7 @@ impl Default for PoolOptions {
             max_open: DEFAULT_MAX_OPEN,
             deadlines: Deadlines::default(),
             schema_cache: Arc::new(SchemaCache::in_memory()),
+            sealing: Arc::default(),
         }
     }
 }
@@ -162,6 +167,11 @@ impl ProviderPool {
     pub fn new(options: PoolOptions) -> ProviderPool {
         let room = Arc::new(Semaphore::new(options.max_open.max(1)));
         ProviderPool { shared: Arc::new(Shared { options, room, slots: Mutex::default() }) }
+    }
+
+    /// The provider that needs no process.
+    pub fn builtin(&self) -> Builtin {
+        Builtin::new(self.shared.options.sealing.clone())
     }
 
     /// The instance, started and configured if it does not run.

@@ -29,7 +29,7 @@ impl Provider {
     /// What the provider has.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         match self {
-            Provider::Builtin(builtin) => Ok(builtin.schema()),
+            Provider::Builtin(_) => Ok(Builtin::schema()),
             Provider::Plugin(lease) => Box::pin(lease.schema()).await,
         }
     }

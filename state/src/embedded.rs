@@ -13,6 +13,7 @@ mod journal;
 mod live;
 mod lock;
 mod recovery;
+mod sealed;
 mod terms;
 mod writer;
 
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use weft_sealing::{Sealing, TargetName};
 
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
@@ -32,15 +34,16 @@ use crate::run::{ChainTip, Holder, Incarnation, JournalLine, Lease, NewRun, RunH
 use crate::snapshot::Snapshot;
 use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
-    StoreStep,
+    StoreStep, Writes,
 };
 use crate::store::{RunStore, StoreError};
-use crate::tfstate::{FORMAT, StateFile, WRITER_VERSION};
+use crate::tfstate::WRITER_VERSION;
 use folder::RunFolders;
 use journal::Chain;
 use live::Live;
 use lock::{StateHandle, digit_of, failed};
 use recovery::Loaded;
+use sealed::Seals;
 use terms::Core;
 
 /// How often a reader without the lock looks again when what it read does not fit together: the file may be just
@@ -82,6 +85,8 @@ pub struct EmbeddedOptions {
     pub holder: Holder,
     /// Whether a network file system is accepted.
     pub network: bool,
+    /// With what state, journals and plans are sealed.
+    pub sealing: Arc<Sealing>,
 }
 
 impl EmbeddedOptions {
@@ -96,6 +101,7 @@ impl EmbeddedOptions {
             operation: "OperationTypeApply".to_owned(),
             holder,
             network: false,
+            sealing: Arc::default(),
         }
     }
 
@@ -110,7 +116,7 @@ impl EmbeddedOptions {
 
     fn folders(&self, canonical: &Path) -> RunFolders {
         let beside = self.written().with_file_name(".weft");
-        RunFolders::new(self.weft.as_deref().unwrap_or(&beside), canonical)
+        RunFolders::new(self.weft.as_deref().unwrap_or(&beside), canonical, Seals::new(Arc::clone(&self.sealing)))
     }
 }
 
@@ -150,7 +156,7 @@ impl EmbeddedStore {
             // Nothing was written to the other file yet: the state comes from where `-state` says.
             let text = read_source(source)?;
             if let Some(text) = text.filter(|text| !text.is_empty()) {
-                loaded.ledger.load(StateFile::parse(&text, &source.display().to_string())?);
+                loaded.ledger.load(folders.seals.parse(&text, source)?.file);
                 loaded.folded_content = loaded.ledger.content_digest();
                 seed = Some(text);
             }
@@ -168,6 +174,7 @@ impl EmbeddedStore {
             guarded,
             unsaved,
             seed,
+            seals: folders.seals.clone(),
             handle,
         };
         if live.ledger.lineage.is_empty() {
@@ -236,6 +243,18 @@ impl RunStore for EmbeddedStore {
         self.core.options.written().display().to_string()
     }
 
+    fn is_sealed(&self) -> bool {
+        self.core.options.sealing.seals(&TargetName::State)
+    }
+
+    async fn reseal(&self) -> Result<(), StoreError> {
+        self.blocking(|core| {
+            let seen = core.live()?.ledger.serial;
+            core.edit(&Edit { seen, identity: None, writes: Writes::default() }).map(|_| ())
+        })
+        .await
+    }
+
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         self.blocking(|core| core.ask(Ledger::snapshot)).await
     }
@@ -273,10 +292,7 @@ impl RunStore for EmbeddedStore {
             if file.is_empty() && file.serial == 0 {
                 return Ok(None);
             }
-            let found = digit_of(&content, core.options.written())?;
-            let mut content = content;
-            content[found.offset] = FORMAT;
-            Ok(Some(content))
+            core.folders.seals.plain(&content, core.options.written()).map(Some)
         })
         .await
     }

@@ -18,6 +18,7 @@ mod edit;
 mod keys;
 mod reading;
 mod scripts;
+mod sealed;
 mod steps;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::Cmd;
+use weft_sealing::Sealing;
 
 use crate::content::{ordered, overtaken, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
@@ -49,6 +51,7 @@ use connection::Connection;
 use keys::Keys;
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
+use sealed::RecordSeal;
 use steps::Calls;
 
 /// Claims in one script call: 100,000 keys block the server for a quarter of a second, so this many for 5 ms.
@@ -73,6 +76,7 @@ struct Core {
     keys: Keys,
     incarnation: Incarnation,
     place: String,
+    seal: RecordSeal,
 }
 
 impl fmt::Debug for RedisStore {
@@ -83,17 +87,24 @@ impl fmt::Debug for RedisStore {
 
 impl RedisStore {
     /// Connects to `redis://[USER:PASSWORD@]HOST[:PORT]/DB?state=NAME` and checks the server. With `create` a workspace
-    /// that has nothing yet is made.
+    /// that has nothing yet is made. Whatever has values in it is sealed as `sealing` says of states.
     ///
     /// # Errors
     /// [`StoreError::Address`], [`StoreError::Unfit`] (the setting and how to change it), [`StoreError::Unreachable`],
     /// [`StoreError::Damaged`] when the workspace has keys but no meta record; [`StoreError::NoState`] when it has
     /// nothing and `create` is false.
-    pub async fn connect(url: &str, workspace: &str, create: bool) -> Result<RedisStore, StoreError> {
+    pub async fn connect(
+        url: &str,
+        workspace: &str,
+        create: bool,
+        sealing: Arc<Sealing>,
+    ) -> Result<RedisStore, StoreError> {
         let address = Address::parse(url)?;
         address::check_name(workspace).map_err(StoreError::Address)?;
         let keys = Keys::new(&address.state, workspace);
         let place = address.place();
+        let seal = RecordSeal::new(sealing, keys.meta(), place.clone());
+        seal.prepare().await?;
         let connection = Connection::new(address, keys.clone())?;
         let incarnation = if create {
             let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions()];
@@ -123,7 +134,7 @@ impl RedisStore {
                     .to_owned(),
             });
         };
-        Ok(RedisStore { core: Arc::new(Core { connection, keys, incarnation, place }) })
+        Ok(RedisStore { core: Arc::new(Core { connection, keys, incarnation, place, seal }) })
     }
 }
 
@@ -138,7 +149,7 @@ impl Core {
     }
 
     fn calls<'a>(&'a self, lease: &'a Lease) -> Calls<'a> {
-        Calls { scripts: &self.connection.scripts, keys: &self.keys, lease }
+        Calls { scripts: &self.connection.scripts, keys: &self.keys, lease, seal: &self.seal }
     }
 
     /// Remembers the line that an answer acknowledges.
@@ -147,6 +158,11 @@ impl Core {
             self.connection.acknowledged(run, lines, &words.text(at + 1));
         }
     }
+}
+
+/// What the plan of a run is sealed as.
+fn plan_name(run: &RunId) -> String {
+    format!("plan {run}")
 }
 
 /// 128 random bits.
@@ -165,6 +181,10 @@ fn holder(text: &str) -> Holder {
 impl RunStore for RedisStore {
     fn place(&self) -> String {
         self.core.place.clone()
+    }
+
+    fn is_sealed(&self) -> bool {
+        self.core.seal.seals()
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
@@ -207,7 +227,7 @@ impl RunStore for RedisStore {
             .arg(Digest::of(&run.plan.0).hex())
             .arg(run.operations)
             .arg(run.started_unix_ms)
-            .arg(&run.plan.0);
+            .arg(core.seal.seal(&plan_name(id), run.plan.0.clone())?);
         let words = core.connection.script(command).await?;
         match words.text(0).as_str() {
             "CREATED" => Ok(CreateAnswer::Created),
@@ -294,9 +314,12 @@ impl RunStore for RedisStore {
         let mut answers = Vec::with_capacity(steps.len());
         for (value, step) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(&steps) {
             let words = core.connection.words(value)?;
-            let answer = steps::answer(&words).ok_or_else(|| {
+            let mut answer = steps::answer(&words).ok_or_else(|| {
                 core.damaged(&core.keys.run(&lease.run), &format!("the answer to {}", step_words(step).0))
             })?;
+            if let StoreAnswer::Doubtful(doubt) = answer {
+                answer = StoreAnswer::Doubtful(Box::new(core.seal.open_doubt(*doubt)?));
+            }
             if answer.is_ok() {
                 core.acknowledge(&lease.run, &words, 2);
             }
@@ -351,8 +374,11 @@ impl RunStore for RedisStore {
         let RunContents { ops, claims, written } = core.contents_of(run).await?;
         let key = core.keys.strays(run);
         let strays = core.hash(&key).await?;
-        let strays = strays.values().map(|value| codec::record(value)).collect::<Option<Vec<Stray>>>();
-        let mut strays = strays.ok_or_else(|| core.damaged(&key, "an entry cannot be read"))?;
+        let read = |(name, value): (&String, &Vec<u8>)| {
+            let stray: Option<Stray> = codec::record(&core.seal.open(name, value)?);
+            stray.ok_or_else(|| core.damaged(&key, "an entry cannot be read"))
+        };
+        let mut strays = strays.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         strays.sort_by(|left, right| (left.op, left.attempt, &left.key).cmp(&(right.op, right.attempt, &right.key)));
         Ok(Some(RunView { header, ops, written, claims, strays }))
     }
@@ -363,6 +389,7 @@ impl RunStore for RedisStore {
         let mut command = redis::cmd("GET");
         command.arg(core.keys.plan(run));
         let plan = codec::bytes(core.connection.one(command).await?).unwrap_or_default();
+        let plan = core.seal.open(&plan_name(run), &plan)?;
         if Digest::of(&plan) != header.plan {
             return Err(core.damaged(&core.keys.plan(run), "its digest is not the one in the run's header"));
         }

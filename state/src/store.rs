@@ -27,6 +27,22 @@ pub enum StoreError {
     /// The state file cannot be read.
     #[error(transparent)]
     StateFile(#[from] crate::tfstate::StateFileError),
+    /// It is encrypted, or should be, and cannot be opened.
+    #[error("{place}: {error}")]
+    Unopened {
+        /// The file.
+        place: String,
+        /// Why.
+        error: weft_sealing::OpenError,
+    },
+    /// It is to be encrypted, and cannot be.
+    #[error("{place}: {error}")]
+    Unsealed {
+        /// The file.
+        place: String,
+        /// Why.
+        error: weft_sealing::SealError,
+    },
     /// Another process has the state locked.
     #[error("the state file {path} is locked by {holder}: wait for it to end, or stop it")]
     Locked {
@@ -134,6 +150,17 @@ pub enum StoreError {
 pub trait RunStore: Send + Sync + fmt::Debug {
     /// Where the store is, for people, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
     fn place(&self) -> String;
+
+    /// Whether what it keeps is encrypted.
+    fn is_sealed(&self) -> bool {
+        false
+    }
+
+    /// Writes the state anew where it is sealed otherwise than it would be now, so that it moves to encryption or away
+    /// from it although nothing else changes.
+    async fn reseal(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// The whole state with revisions and open doubts.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;

@@ -55,8 +55,8 @@ pub enum StateFileError {
         /// All that is wrong.
         problems: Vec<Problem>,
     },
-    /// State encryption.
-    #[error("{place} is encrypted, and Weft does not read encrypted state yet")]
+    /// It is encrypted, and was not to be, or in a way that is not known.
+    #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
     Encrypted {
         /// The file.
         place: String,

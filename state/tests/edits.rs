@@ -58,7 +58,8 @@ async fn model() {
 #[tokio::test]
 async fn redis() {
     let Some(server) = redis_server::Server::start() else { return };
-    history(&RedisStore::connect(&server.url("edits"), "default", true).await.unwrap()).await;
+    history(&RedisStore::connect(&server.url("edits"), "default", true, std::sync::Arc::default()).await.unwrap())
+        .await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use support::*;
 use weft_state::*;
 
 async fn connect(server: &Server) -> RedisStore {
-    RedisStore::connect(&server.url("test"), "default", true).await.unwrap()
+    RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap()
 }
 
 async fn started(store: &RedisStore, id: &str, operations: u32, indexes: &[u32]) -> Lease {
@@ -25,14 +25,15 @@ async fn each_setting_is_demanded_by_name() {
     for (name, bad) in [("appendonly", "no"), ("appendfsync", "everysec"), ("maxmemory-policy", "allkeys-lru")] {
         let settings = SAFE.map(|(known, good)| (known, if known == name { bad } else { good }));
         let Some(server) = Server::with(settings.to_vec()) else { return };
-        let error = RedisStore::connect(&server.url("test"), "default", true).await.unwrap_err();
+        let error =
+            RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, StoreError::Unfit(_)), "{text}");
         let good = SAFE.iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(text.contains(&format!("CONFIG SET {name} {good}")), "{text}");
         // As it says, so it is done.
         server.command(&["CONFIG", "SET", name, good]);
-        RedisStore::connect(&server.url("test"), "default", true).await.unwrap();
+        RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap();
     }
 }
 
@@ -43,7 +44,7 @@ async fn addresses_that_are_refused() {
         ("redis://192.0.2.1/0?state=a", "not on this machine"),
         ("rediss://localhost/0?state=a", "TLS"),
     ] {
-        let error = RedisStore::connect(url, "default", true).await.unwrap_err().to_string();
+        let error = RedisStore::connect(url, "default", true, std::sync::Arc::default()).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -51,13 +52,14 @@ async fn addresses_that_are_refused() {
 #[tokio::test]
 async fn a_missing_meta_record_is_an_error() {
     let Some(server) = Server::start() else { return };
-    let error = RedisStore::connect(&server.url("test"), "default", false).await.unwrap_err();
+    let error =
+        RedisStore::connect(&server.url("test"), "default", false, std::sync::Arc::default()).await.unwrap_err();
     assert!(matches!(error, StoreError::NoState(_)), "{error}");
     let store = connect(&server).await;
     let lease = started(&store, "run-a", 1, &[0]).await;
-    RedisStore::connect(&server.url("test"), "default", false).await.unwrap();
+    RedisStore::connect(&server.url("test"), "default", false, std::sync::Arc::default()).await.unwrap();
     server.command(&["DEL", "weft:{test/default}:meta"]);
-    let error = RedisStore::connect(&server.url("test"), "default", true).await.unwrap_err();
+    let error = RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let answers = store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap();
     assert!(matches!(answers[0], StoreAnswer::Fenced(Fenced::Incarnation { .. })), "{answers:?}");
@@ -185,7 +187,7 @@ async fn a_server_that_is_gone_is_said_to_be() {
     let Some(mut server) = Server::start() else { return };
     let url = server.url("test");
     server.kill();
-    let error = RedisStore::connect(&url, "default", true).await.unwrap_err();
+    let error = RedisStore::connect(&url, "default", true, std::sync::Arc::default()).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
 }
 

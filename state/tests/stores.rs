@@ -4,8 +4,11 @@
 #[path = "support/redis_server.rs"]
 mod redis_server;
 mod support;
+#[path = "support/sealing.rs"]
+mod with_words;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use support::*;
 use weft_state::*;
@@ -17,6 +20,9 @@ const LENGTH: u32 = 70;
 /// Instances and operations that actions speak of: few, so that they meet.
 const INSTANCES: u64 = 4;
 const OPERATIONS: u64 = 6;
+
+/// Each history of so many is that of an encrypted state.
+const SEALED: u64 = 3;
 
 /// SplitMix64: a seed makes a history.
 struct Dice(u64);
@@ -327,9 +333,12 @@ async fn redis_answers_as_the_model() {
     let Some(server) = redis_server::Server::start() else { return };
     let runs = ["run-a", "run-b"];
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    let sealing = with_words::sealing("words for all histories", false);
     for seed in seeds() {
         let mut script = Script::new(seed, &runs);
-        let store = RedisStore::connect(&server.url(&format!("s{seed}")), "default", true).await.unwrap();
+        let sealing = if seed % SEALED == 0 { sealing.clone() } else { Arc::default() };
+        let url = server.url(&format!("s{seed}"));
+        let store = RedisStore::connect(&url, "default", true, sealing).await.unwrap();
         let mut redis = Side::new(Box::new(store));
         let mut model = Side::new(Box::new(ModelStore::new(RevisionRule::Sequence, seed)));
         let mut opening = vec![Action::Create("run-a"), Action::Create("run-b")];
@@ -358,11 +367,13 @@ async fn redis_answers_as_the_model() {
 #[tokio::test]
 async fn the_embedded_store_answers_as_the_model_also_after_crashes() {
     let runs = ["run-a", "run-b"];
+    let sealing = with_words::sealing("words for all histories", false);
     for seed in seeds() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
-            let options = EmbeddedOptions::new(folder.path().join("terraform.tfstate"), holder());
-            EmbeddedStore::open(options).unwrap()
+            let state = folder.path().join("terraform.tfstate");
+            let sealing = if seed % SEALED == 0 { sealing.clone() } else { Arc::default() };
+            EmbeddedStore::open(EmbeddedOptions { sealing, ..EmbeddedOptions::new(state, holder()) }).unwrap()
         };
         let mut script = Script::new(seed, &runs);
         let mut embedded = Side::new(Box::new(open()));

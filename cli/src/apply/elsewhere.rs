@@ -16,6 +16,7 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
 use weft_graph_format::plan_file::PlanFile;
+use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
 
 use super::here::{stray, unfinished};
@@ -54,7 +55,9 @@ pub async fn submit(
     packages: Arc<dyn Packages>,
 ) -> Result<Ending, Vec<Diagnostic>> {
     let mut client = Client::connect(address).await.map_err(client_problem)?;
-    let submission = Submission { plan: work.bytes, inputs: work.inputs, parallelism, placement: Vec::new(), detach };
+    let sealed = context.sealed_by.get().is_some_and(|sealing| sealing.seals(&TargetName::State));
+    let (plan, inputs, placement) = (work.bytes, work.inputs, Vec::new());
+    let submission = Submission { plan, inputs, parallelism, placement, detach, sealed };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} goes on at {address}. See how it stands: weft runs show {run}"));
@@ -268,7 +271,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
 /// A worker here for the operations that must run here, until the run ends.
 async fn work_here(address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
-        pool: pool_options(&context.data_directory),
+        pool: pool_options(&context),
         files: Arc::new(DiskFiles),
         base_directory: PathBuf::from("."),
         labels: [("home".to_owned(), run.clone())].into(),

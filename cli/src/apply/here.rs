@@ -117,7 +117,7 @@ async fn carry_out(
 
     let (ours, theirs) = pair();
     let mut worker = Worker::new(WorkerOptions {
-        pool: pool_options(&context.data_directory),
+        pool: pool_options(context),
         files: Arc::new(DiskFiles),
         base_directory: PathBuf::from("."),
         labels: BTreeMap::from([("home".to_owned(), run.to_string())]),

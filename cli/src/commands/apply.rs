@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_executor::Packages;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader, UiMode};
+use weft_graph_format::plan_file::{PlanFile, PlanReader, UiMode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{Digest, RunStore, Snapshot};
@@ -20,6 +20,7 @@ use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
 use crate::render::{events, plan as render, values};
 use crate::runtime::block_on;
+use crate::sealing::plan_bytes;
 use crate::store::{self, Access, Place};
 use crate::variables;
 
@@ -117,7 +118,7 @@ async fn plan_and_apply(
 ) -> Result<Exit, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
     let one = |problem: Diagnostic| vec![problem];
-    let site = Site::open(invocation, &loaded.place).await.map_err(one)?;
+    let site = Site::open(invocation, &loaded.place).await?;
     let snapshot = Arc::new(site.snapshot().await.map_err(one)?);
     if let Site::Here(store) = &site
         && let Ok(headers) = store.runs().await
@@ -168,7 +169,7 @@ async fn plan_and_apply(
 
 fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
-    let (plan, bytes) = load(path).map_err(|problem| invocation.fail(&[problem]))?;
+    let (plan, bytes) = load(invocation, path).map_err(|problems| invocation.fail(&problems))?;
     if destroy {
         return Err(invocation.mistake(&Diagnostic::error(
             "Destroy cannot be called with a plan file",
@@ -197,7 +198,7 @@ async fn apply_file(
     let Invocation { arguments, context, view, .. } = invocation;
     let one = |problem: Diagnostic| vec![problem];
     let place = Place::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
-    let site = Site::open(invocation, &place).await.map_err(one)?;
+    let site = Site::open(invocation, &place).await?;
     let snapshot = site.snapshot().await.map_err(one)?;
     let stale = apply::stale(&plan.manifest, &snapshot);
     if !stale.is_empty() {
@@ -218,12 +219,14 @@ async fn apply_file(
 }
 
 /// A plan file, whole and checked, with its bytes.
-fn load(path: &str) -> Result<(PlanFile, Vec<u8>), Diagnostic> {
-    let failed =
-        |why: String| Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."));
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), Vec<Diagnostic>> {
+    let failed = |why: &dyn std::fmt::Display| {
+        vec![Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))]
+    };
+    let sealing = invocation.context.sealing(&invocation.arguments, None)?;
+    let bytes = plan_bytes(&sealing, path).map_err(|error| failed(&error))?;
     let read = PlanReader::from_bytes(bytes.as_slice()).and_then(|reader| reader.whole());
-    let plan = read.map_err(|error: PlanFileError| failed(error.to_string()))?;
+    let plan = read.map_err(|error| failed(&error))?;
     Ok((plan, bytes))
 }
 
@@ -267,10 +270,10 @@ enum Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    async fn open(invocation: &Invocation<'_>, place: &'a Place) -> Result<Site<'a>, Diagnostic> {
+    async fn open(invocation: &Invocation<'_>, place: &'a Place) -> Result<Site<'a>, Vec<Diagnostic>> {
         match apply::coordinator(&invocation.arguments) {
             Some(address) => Ok(Site::Elsewhere(address, place)),
-            None => Ok(Site::Here(place.open(Access::Change).await?)),
+            None => Ok(Site::Here(place.open(Access::Change).await.map_err(|problem| vec![problem])?)),
         }
     }
 
@@ -325,6 +328,7 @@ impl<'a> Site<'a> {
         if let (Site::Here(store), false) = (self, applyable) {
             let stored = apply::checks::store(store.as_ref(), &known).await;
             stored.map_err(|error| vec![store::problem(&error)])?;
+            store.reseal().await.map_err(|error| vec![store::problem(&error)])?;
         }
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;

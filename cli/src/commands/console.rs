@@ -135,7 +135,7 @@ async fn asked(
     let (packages, said) = Installed::find_with(context, &configured, &all, false).map_err(fail)?;
     view.diagnostics(&said);
     let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
-    let pool = ProviderPool::new(pool_options(&context.data_directory));
+    let pool = ProviderPool::new(pool_options(context));
     let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
     let (root, given) = (project.root.clone(), gathered.given.clone());
     let (session, mut problems) = if arguments.switch("plan", false) {

@@ -8,13 +8,13 @@ mod planned;
 use weft_evaluator::config;
 use weft_evaluator::drawing::Drawing;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::plan_file::PlanReader;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::project::Project;
 use crate::runtime::block_on;
+use crate::sealing::plan_reader;
 use crate::store::Place;
 
 /// The command.
@@ -49,7 +49,7 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let with_circles = arguments.switch("draw-cycles", false);
     let kind = arguments.value("type").filter(|kind| !kind.is_empty());
     let drawing = match (arguments.value("plan"), kind) {
-        (Some(path), None | Some("apply")) => of_plan(path).map_err(one)?,
+        (Some(path), None | Some("apply")) => of_plan(invocation, path)?,
         (Some(_), Some(kind)) => {
             let detail = format!("A plan file has the graph of an apply only, not the one of -type={kind}.");
             return Err(one(Diagnostic::error("Unsupported graph type", detail)));
@@ -108,10 +108,14 @@ fn of_state(invocation: &Invocation<'_>) -> Result<Drawing, Exit> {
     Ok(drawing)
 }
 
-fn of_plan(path: &str) -> Result<Drawing, Diagnostic> {
-    let plan = PlanReader::open(path)
-        .and_then(|reader| reader.whole())
-        .map_err(|error| Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}.")))?;
+fn of_plan(invocation: &Invocation<'_>, path: &str) -> Result<Drawing, Exit> {
+    let sealing = invocation.context.sealing(&invocation.arguments, None);
+    let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
+    let read = plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?));
+    let plan = read.map_err(|error| {
+        let problem = Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."));
+        invocation.fail(&[problem])
+    })?;
     let mut drawing = planned::draw(&plan);
     drawing.reduce();
     Ok(drawing)

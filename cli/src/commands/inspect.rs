@@ -3,12 +3,13 @@
 use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::disassemble;
-use weft_graph_format::plan_file::{PlanFile, PlanReader};
+use weft_graph_format::plan_file::PlanFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::outline::outline;
+use crate::sealing::{PlanUnread, plan_reader};
 
 /// The command.
 pub const INSPECT: Command = Command {
@@ -37,11 +38,12 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [path] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected a plan file.")));
     };
-    let refused = |error: weft_graph_format::plan_file::PlanFileError| {
+    let refused = |error: PlanUnread| {
         invocation.fail(&[Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."))])
     };
-    let reader = PlanReader::open(path).map_err(refused)?;
-    let plan = reader.whole().map_err(refused)?;
+    let sealing = invocation.context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let reader = plan_reader(&sealing, path).map_err(refused)?;
+    let plan = reader.whole().map_err(PlanUnread::from).map_err(refused)?;
     if arguments.switch("dot", false) {
         view.document(&dot(&plan));
         return Ok(Exit::DONE);
@@ -51,7 +53,7 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut text = String::new();
     if !some {
         let manifest = &plan.manifest;
-        let digest = reader.digest().map_err(refused)?;
+        let digest = reader.digest().map_err(PlanUnread::from).map_err(refused)?;
         text.push_str(&format!(
             "plan {digest}\nformat {}, by Weft {}, {}\nmode {}, workspace {}, state {}{}\n",
             manifest.format_version,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weft_evaluator::config::Sources;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile, UiMode};
+use weft_sealing::TargetName;
 use weft_state::{Digest, Snapshot};
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -79,7 +80,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     // The process ends with the command: giving a large plan back piece by piece would only take time.
     let made = std::mem::ManuallyDrop::new(made);
     if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
-        save(file, path).map_err(|problem| invocation.fail(&[problem]))?;
+        save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
     }
     if let Some(file) = &made.file {
         show(view, file);
@@ -172,17 +173,22 @@ pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
     Ok((bytes, Digest(digest.0)))
 }
 
-fn save(file: &PlanFile, path: &str) -> Result<(), Diagnostic> {
+fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), Vec<Diagnostic>> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
-    let (bytes, _) = bytes(file)?;
-    let failed = |error: std::io::Error| {
-        Diagnostic::error("Failed to write plan file", format!("The plan file {path} could not be written: {error}."))
+    let failed = |error: &dyn std::fmt::Display| {
+        let detail = format!("The plan file {path} could not be written: {error}.");
+        vec![Diagnostic::error("Failed to write plan file", detail)]
+    };
+    let sealing = invocation.context.sealing(&invocation.arguments, None)?;
+    let (bytes, _) = bytes(file).map_err(|problem| vec![problem])?;
+    let bytes = match sealing.covers(&TargetName::Plan) {
+        true => sealing.seal_plan(&bytes).map_err(|error| failed(&error))?,
+        false => bytes,
     };
     // A plan holds what the state holds, secrets included: it is for its owner.
-    let mut out =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
-    out.write_all(&bytes).map_err(failed)
+    let out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    out.and_then(|mut out| out.write_all(&bytes)).map_err(|error| failed(&error))
 }
 
 /// Shows a plan: events, and text for people.

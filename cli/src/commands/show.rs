@@ -1,9 +1,11 @@
 //! `weft show`: a plan file or the state, for people or as JSON.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::plan_file::{PlanFileError, PlanReader};
+use weft_graph_format::plan_file::PlanFileError;
+use weft_sealing::Sealing;
 use weft_state::tfstate::StateFile;
 
 use super::state::{current, schemas_of};
@@ -11,6 +13,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
 use crate::render::{plan, show_json, state};
+use crate::sealing::{PlanUnread, plan_reader};
 
 /// The command.
 pub const SHOW: Command = Command {
@@ -62,14 +65,14 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let content = match forms {
         [None, None, None] => Content::State(current(invocation).map_err(fail)?),
-        [Some(path), _, _] => of_file(path).map_err(fail)?,
-        [_, Some(path), _] => match of_file(path).map_err(fail)? {
+        [Some(path), _, _] => of_file(invocation, path)?,
+        [_, Some(path), _] => match of_file(invocation, path)? {
             Content::State(_) => {
                 return Err(fail(Diagnostic::error("Not a plan file", format!("{path} is a state file."))));
             }
             plan => plan,
         },
-        [_, _, Some(path)] => Content::State(state_file(path).map_err(fail)?),
+        [_, _, Some(path)] => Content::State(state_file(&*sealing(invocation)?, path).map_err(fail)?),
     };
     let json = arguments.switch("json", false);
     match content {
@@ -91,20 +94,27 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn of_file(path: &str) -> Result<Content, Diagnostic> {
-    match PlanReader::open(path).and_then(|reader| reader.whole()) {
+fn sealing(invocation: &Invocation<'_>) -> Result<Arc<Sealing>, Exit> {
+    invocation.context.sealing(&invocation.arguments, None).map_err(|problems| invocation.fail(&problems))
+}
+
+fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<Content, Exit> {
+    let fail = |summary: &str, error: &dyn std::fmt::Display| {
+        Err(invocation.fail(&[Diagnostic::error(summary, format!("{path}: {error}."))]))
+    };
+    let sealing = sealing(invocation)?;
+    match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
         Ok(plan) => Ok(Content::Plan(Box::new(plan))),
-        Err(PlanFileError::NotAPlan) => state_file(path).map(Content::State),
-        Err(PlanFileError::Io(error)) => {
-            Err(Diagnostic::error("Failed to read the given file", format!("{path}: {error}.")))
+        Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
+            state_file(&sealing, path).map(Content::State).map_err(|problem| invocation.fail(&[problem]))
         }
-        Err(error) => {
-            Err(Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {error}.")))
-        }
+        Err(PlanUnread::File(PlanFileError::Io(error))) => fail("Failed to read the given file", &error),
+        Err(PlanUnread::File(error)) => fail("Failed to read the given file as a state or plan file", &error),
+        Err(PlanUnread::Sealed(error)) => fail("Couldn't show local plan", &error),
     }
 }
 
-fn state_file(path: &str) -> Result<Option<StateFile>, Diagnostic> {
+fn state_file(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, Diagnostic> {
     let failed = |why: String| {
         Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {why}."))
     };
@@ -112,5 +122,6 @@ fn state_file(path: &str) -> Result<Option<StateFile>, Diagnostic> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    StateFile::parse(&bytes, path).map(Some).map_err(|error| failed(error.to_string()))
+    let opened = sealing.open_state(&bytes).map_err(|error| failed(error.to_string()))?;
+    StateFile::parse(&opened.plain, path).map(Some).map_err(|error| failed(error.to_string()))
 }

@@ -127,7 +127,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     let Ok((packages, _)) = Installed::find(&invocation.context, &requirements, true) else { return Schemas::new() };
     let sources: Vec<_> = requirements.into_keys().collect();
     let read = block_on(async {
-        let pool = ProviderPool::new(pool_options(&invocation.context.data_directory));
+        let pool = ProviderPool::new(pool_options(&invocation.context));
         let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, 1));
         let mut schemas = Schemas::new();
         for source in sources {

@@ -104,7 +104,7 @@ fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
         Err(found) => return [problems, found].concat(),
     };
     let validating = block_on(async {
-        let pool = ProviderPool::new(pool_options(&context.data_directory));
+        let pool = ProviderPool::new(pool_options(context));
         let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
         let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
         let found = validate(project.root.clone(), environment, providers.clone()).await;

@@ -85,7 +85,7 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     view.diagnostics(&said);
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
-    options.pool = pool_options(&context.data_directory);
+    options.pool = pool_options(context);
     if let Some(most) = arguments.count("max-providers") {
         options.pool.max_open = most;
     }

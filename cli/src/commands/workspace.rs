@@ -170,7 +170,7 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
     }
     let given = match arguments.value("state") {
-        Some(path) => Some(given_state(path).map_err(|problem| invocation.fail(&[problem]))?),
+        Some(path) => Some(given_state(invocation, path)?),
         None => None,
     };
     make(invocation, name)?;
@@ -189,10 +189,15 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn given_state(path: &str) -> Result<StateFile, Diagnostic> {
-    let failed = |why: String| Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."));
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    StateFile::parse(&bytes, path).map_err(|error| failed(error.to_string()))
+fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exit> {
+    let failed = |why: &dyn std::fmt::Display| {
+        invocation.fail(&[Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."))])
+    };
+    let sealing = invocation.context.sealing(&invocation.arguments, None);
+    let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
+    let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
+    let opened = sealing.open_state(&bytes).map_err(|error| failed(&error))?;
+    StateFile::parse(&opened.plain, path).map_err(|error| failed(&error))
 }
 
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

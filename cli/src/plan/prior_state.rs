@@ -34,7 +34,7 @@ pub fn text(
         checks: snapshot.checks.clone(),
     };
     // Plans carry no schemas of what is built in.
-    let builtin = weft_providers::Builtin.schema();
+    let builtin = weft_providers::Builtin::schema();
     for (address, prior) in refreshed {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {

@@ -13,7 +13,7 @@ use weft_graph_format::value::{Transform, Value};
 use weft_providers::Builtin;
 use weft_state::{InstanceObject, InstanceRecord, PathStep, SensitivePath};
 
-static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Builtin.schema());
+static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(Builtin::schema);
 
 /// Schemas by provider, as far as they are at hand.
 pub type Schemas = BTreeMap<ProviderSource, Arc<ProviderSchema>>;

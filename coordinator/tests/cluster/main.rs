@@ -219,6 +219,18 @@ async fn labels_decide_who_gets_a_shard() {
 }
 
 #[tokio::test]
+async fn what_must_not_lie_open_is_refused_by_an_open_store() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let plan = Submission { plan: b"1 2".to_vec(), sealed: true, ..Submission::default() };
+    let refused = client.submit(plan).await.unwrap_err();
+    assert!(refused.to_string().contains("TF_ENCRYPTION"), "{refused}");
+    assert!(client.list().await.unwrap().is_empty());
+    cluster.serving.abort();
+}
+
+#[tokio::test]
 async fn a_doubt_is_resolved_over_the_network() {
     let store = store();
     let cluster = cluster(&store).await;

@@ -16,6 +16,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Tree, is_identifier};
 
 use super::compile::compile_module;
+use super::encryption::Encryption;
 use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, check_references, check_wholes, unsuitable, warn_of_same};
 use super::required_version::unmet;
@@ -49,7 +50,8 @@ pub enum LoadError {
 /// File names in diagnostics are relative to `root`. The module is whole as far as the files allow; whatever is
 /// wrong comes back beside it. What is wrong between modules is said by [`link_problems`].
 pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    let inputs = StaticInputs { given: &|_| GivenVariables::new(), workspace: SmolStr::new_static("default") };
+    let workspace = SmolStr::new_static("default");
+    let inputs = StaticInputs { given: &|_| GivenVariables::new(), workspace, encryption: None };
     load_tree_with(root, installed, &inputs)
 }
 
@@ -158,6 +160,10 @@ impl Loader<'_> {
         self.check_alone(&module, caller.as_deref());
         if let Some(written) = module.backend.take() {
             module.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+        }
+        if caller.is_none() {
+            let (block, environment) = (module.encryption_block.as_deref(), self.inputs.encryption.as_deref());
+            module.encryption = Encryption::computed(block, environment, &mut self.statics);
         }
         for written in module.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));

@@ -32,6 +32,8 @@ pub struct StaticInputs<'a> {
     pub given: &'a dyn Fn(&CompiledModule) -> GivenVariables,
     /// The workspace.
     pub workspace: SmolStr,
+    /// What the environment says of encryption, beside the block in the root module.
+    pub encryption: Option<String>,
 }
 
 /// A named value of a module.

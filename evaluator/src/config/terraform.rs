@@ -7,6 +7,7 @@ use weft_syntax::Expression;
 use super::backend::{backend, provider_meta};
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::encryption::encryption;
 use super::literal::{literal_string, optional};
 use super::required_version::allows;
 
@@ -46,7 +47,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             "required_providers" => compiling.required_providers(inner),
             "backend" => backend(compiling, inner),
             "provider_meta" => provider_meta(compiling, inner),
-            "encryption" => compiling.module.encryption.push(inner.range.clone()),
+            "encryption" => encryption(compiling, inner),
             "cloud" if !compiling.module.path.is_root() => compiling.diagnostics.push(
                 Diagnostic::warning(
                     "Cloud configuration ignored",

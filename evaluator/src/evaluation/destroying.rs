@@ -86,6 +86,7 @@ impl Scope for Leaving<'_> {
             base_directory: &self.environment.root_dir,
             plan_timestamp: Some(self.environment.timestamp.as_str()).filter(|text| !text.is_empty()),
             impure: Impure::Defer,
+            decoded: Some(&self.environment.decoded),
             ..CallContext::new(&self.counters.occurrences, &self.counters.parameters)
         }
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_expressions::call_context::{CallContext, Impure};
+use weft_expressions::decoded::Decoded;
 use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{InstanceKey, Resource};
@@ -37,6 +38,8 @@ pub struct Environment {
     pub workspace: SmolStr,
     /// Time of the plan, RFC 3339; empty while validating.
     pub timestamp: String,
+    /// What was decoded of it before.
+    pub decoded: Arc<Decoded>,
 }
 
 /// What `each`, `count` and `self` are.
@@ -161,6 +164,7 @@ impl Scope for ReadyScope {
             base_directory: &environment.root_dir,
             plan_timestamp: (!environment.timestamp.is_empty()).then_some(environment.timestamp.as_str()),
             impure: if self.evaluation.is_inspection() { Impure::Run } else { Impure::Defer },
+            decoded: Some(&environment.decoded),
             ..CallContext::new(&self.evaluation.occurrences, &self.evaluation.parameters)
         }
     }

@@ -18,7 +18,7 @@ pub type Schemas = BTreeMap<ProviderSource, ProviderSchema>;
 
 /// Schemas of the built-in provider.
 pub fn schemas() -> Schemas {
-    let schema = (*weft_providers::Builtin.schema()).clone();
+    let schema = (*weft_providers::Builtin::schema()).clone();
     BTreeMap::from([(ProviderSource::builtin("terraform"), schema)])
 }
 

@@ -26,8 +26,13 @@ pub(super) fn functions() -> Vec<Function> {
         Function::new("jsondecode", "The value that JSON text stands for.", Symbolic::Opaque)
             .parameter(Parameter::new("str", Type::String, "The text."))
             .returns_of(jsondecode_type)
-            .calls(|_, arguments, _| read_json(text(arguments, 0)?).map_err(FunctionError::new)),
+            .calls(jsondecode),
     ]
+}
+
+fn jsondecode(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+    let source = text(arguments, 0)?;
+    context.decoded("jsondecode", &arguments[0], || read_json(source).map_err(FunctionError::new))
 }
 
 fn jsonencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

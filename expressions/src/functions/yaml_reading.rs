@@ -32,9 +32,9 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-fn yamldecode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
+fn yamldecode(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let source = text(arguments, 0)?;
-    read(source).map_err(FunctionError::new)
+    context.decoded("yamldecode", &arguments[0], || read(source).map_err(FunctionError::new))
 }
 
 fn read(source: &str) -> Result<Value, String> {

@@ -78,10 +78,15 @@ pub(super) struct Draft {
     pub(super) after: Vec<OperationId>,
 }
 
+/// Each by itself: drafts are large, and a vector of them would be copied as it grows, and stay whole until the last of
+/// them is finished.
+#[allow(clippy::vec_box, reason = "see above")]
+pub(super) type Drafts = Vec<Box<Draft>>;
+
 /// Collects operations; may be shared by everything that plans at the same time.
 #[derive(Debug, Default)]
 pub struct Builder {
-    drafts: Mutex<Vec<Draft>>,
+    drafts: Mutex<Drafts>,
 }
 
 impl Builder {
@@ -93,16 +98,17 @@ impl Builder {
     fn add(&self, operation: Operation<Formula>, shard: Shard, waits: Option<Origin>) -> OperationId {
         self.with(|drafts| {
             let id = OperationId(u32::try_from(drafts.len()).unwrap_or(u32::MAX));
-            drafts.push(Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new() });
+            let (waits, after) = (waits.into_iter().collect(), Vec::new());
+            drafts.push(Box::new(Draft { operation, shard, waits, after }));
             id
         })
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Vec<Draft>) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut Drafts) -> T) -> T {
         change(&mut self.drafts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn into_drafts(self) -> Vec<Draft> {
+    pub(super) fn into_drafts(self) -> Drafts {
         self.drafts.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::lock::{failed, write_private};
+use super::sealed::Seals;
 use crate::record::Opaque;
 use crate::run::{Digest, NewRun, OpCounts, RunId, RunStatus};
 use crate::store::StoreError;
@@ -50,6 +51,8 @@ pub(super) struct SummaryFile {
 pub(super) struct RunFolders {
     runs: PathBuf,
     state: String,
+    /// With what the files of the runs are sealed.
+    pub(super) seals: Seals,
 }
 
 /// A run as its folder tells.
@@ -65,16 +68,18 @@ pub(super) struct RunFolder {
     pub(super) plan: Digest,
     /// The summary, of a finished run.
     pub(super) summary: Option<(RunStatus, SummaryFile)>,
+    /// With what its files are sealed.
+    pub(super) seals: Seals,
 }
 
 impl RunFolders {
     /// For the state file `canonical`, runs kept under `weft`.
-    pub(super) fn new(weft: &Path, canonical: &Path) -> RunFolders {
+    pub(super) fn new(weft: &Path, canonical: &Path, seals: Seals) -> RunFolders {
         let home =
             std::fs::canonicalize(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")));
         let relative = home.ok().and_then(|home| canonical.strip_prefix(home).ok().map(Path::to_owned));
         let state = relative.as_deref().unwrap_or(canonical).to_string_lossy().into_owned();
-        RunFolders { runs: weft.join("runs"), state }
+        RunFolders { runs: weft.join("runs"), state, seals }
     }
 
     /// The folder of one run.
@@ -130,14 +135,16 @@ impl RunFolders {
             let status = RunStatus::parse(&summary.status).filter(|status| status.is_final())?;
             Some((status, summary))
         });
-        Ok(Some(RunFolder { path: path.to_owned(), id, header, plan, summary }))
+        let seals = self.seals.clone();
+        Ok(Some(RunFolder { path: path.to_owned(), id, header, plan, summary, seals }))
     }
 
     /// Makes the folder of a new run, durably; the header comes last and makes it count.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let path = self.folder(&run.id);
         std::fs::create_dir_all(&path).map_err(failed(format!("creating {}", path.display())))?;
-        write_private(&path.join("plan"), &run.plan.0)?;
+        let plan = path.join("plan");
+        write_private(&plan, &self.seals.plan(&run.id, &run.plan, &plan)?)?;
         let header = HeaderFile {
             format: FOLDER_FORMAT,
             run: run.id.to_string(),
@@ -154,6 +161,7 @@ impl RunFolders {
     pub(super) fn plan(&self, run: &RunId, digest: Digest) -> Result<Opaque, StoreError> {
         let path = self.folder(run).join("plan");
         let plan = std::fs::read(&path).map_err(failed(format!("reading {}", path.display())))?;
+        let plan = self.seals.open_plan(run, &plan, &path)?;
         if Digest::of(&plan) == digest {
             return Ok(Opaque(plan));
         }

@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! frame:  "WFJ1" | length of lines u32 | number of first line u64 | crc32 of these 16 bytes | lines
+//! sealed: "WFJ2" | length of the rest u32 | the same | the same | crc32 of the record | lines as a sealed record
 //! line:   length u32 | event (postcard) | hash: blake3(hash of the line before, event)
 //! ```
+//! A journal of a state that is encrypted has sealed frames. Their checksum tells a torn one, which nobody was told of,
+//! from one that the key does not fit.
+//!
 //! All numbers little-endian. The chain runs through all terms of a run. A group is written by one append and is
 //! acknowledged by one fsync, so a crash can leave at most one bad frame, the last.
 
@@ -11,7 +15,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use weft_sealing::{OpenError, SealError};
+
 use super::lock::{failed, read_all};
+use super::sealed::JournalSeal;
 use crate::content::bytes_of;
 use crate::event::{Event, chain};
 use crate::run::Digest;
@@ -19,10 +26,14 @@ use crate::store::StoreError;
 
 /// The start of a frame, with the journal's format version in it.
 const MARK: &[u8; 4] = b"WFJ1";
+/// The same of a sealed frame.
+const SEALED_MARK: &[u8; 4] = b"WFJ2";
 /// Bytes of a frame before its lines.
 const HEAD: usize = 20;
 /// Largest group: a frame's length is 32 bits, and recovery holds one in memory.
 pub(super) const MAX_GROUP: usize = 1 << 30;
+/// How much longer a sealed frame may be than its lines: the head of a record holds a wrapped key and its metadata.
+const SEALING_ROOM: usize = 1 << 20;
 
 /// Where the chain stands: number and carried hash of the last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -65,15 +76,26 @@ impl Group {
     }
 
     /// The frame to append.
-    pub(super) fn frame(&self) -> Vec<u8> {
-        let mut frame = Vec::with_capacity(HEAD + self.lines.len());
-        frame.extend_from_slice(MARK);
-        frame.extend_from_slice(&(self.lines.len() as u32).to_le_bytes());
-        frame.extend_from_slice(&self.first.to_le_bytes());
-        frame.extend_from_slice(&crc32fast::hash(&frame).to_le_bytes());
-        frame.extend_from_slice(&self.lines);
-        frame
+    ///
+    /// # Errors
+    /// When it is to be sealed and cannot be.
+    pub(super) fn frame(&self, seal: &JournalSeal) -> Result<Vec<u8>, SealError> {
+        let Some(record) = seal.seal(self.first, &self.lines)? else {
+            return Ok(framed(MARK, self.first, &[&self.lines]));
+        };
+        Ok(framed(SEALED_MARK, self.first, &[&crc32fast::hash(&record).to_le_bytes(), &record]))
     }
+}
+
+fn framed(mark: &[u8; 4], first: u64, content: &[&[u8]]) -> Vec<u8> {
+    let length: usize = content.iter().map(|part| part.len()).sum();
+    let mut frame = Vec::with_capacity(HEAD + length);
+    frame.extend_from_slice(mark);
+    frame.extend_from_slice(&(length as u32).to_le_bytes());
+    frame.extend_from_slice(&first.to_le_bytes());
+    frame.extend_from_slice(&crc32fast::hash(&frame).to_le_bytes());
+    content.iter().for_each(|part| frame.extend_from_slice(part));
+    frame
 }
 
 /// A journal as found on disk.
@@ -93,45 +115,59 @@ pub(super) struct Found {
 /// damage.
 ///
 /// # Errors
-/// [`StoreError::Damaged`], [`StoreError::Io`].
-pub(super) fn read(path: &Path, start: Chain) -> Result<Found, StoreError> {
+/// [`StoreError::Damaged`], [`StoreError::Io`], [`StoreError::Unopened`].
+pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
     let doing = || format!("reading {}", path.display());
     let file = File::open(path).map_err(failed(doing()))?;
     let content = read_all(&file).map_err(failed(doing()))?;
-    parse(&content, start).map_err(|(offset, what)| StoreError::Damaged {
-        place: path.display().to_string(),
-        what: format!("{what} at byte {offset}, and sound records behind it"),
-        way_out: "Restore the file from a backup, or set the run aside, which names every object that it touched"
-            .to_owned(),
+    parse(&content, start, seal).map_err(|bad| match bad {
+        Bad::Damaged(offset, what) => StoreError::Damaged {
+            place: path.display().to_string(),
+            what: format!("{what} at byte {offset}, and sound records behind it"),
+            way_out: "Restore the file from a backup, or set the run aside, which names every object that it touched"
+                .to_owned(),
+        },
+        Bad::Unopened(error) => StoreError::Unopened { place: path.display().to_string(), error },
     })
 }
 
 /// The lines before the first damage, whatever comes behind it.
-pub(super) fn read_sound(path: &Path, start: Chain) -> Result<Found, StoreError> {
+pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
     let file = File::open(path).map_err(failed(format!("reading {}", path.display())))?;
     let content = read_all(&file).map_err(failed(format!("reading {}", path.display())))?;
-    let upto = match parse(&content, start) {
+    let upto = match parse(&content, start, seal) {
         Ok(found) => return Ok(found),
-        Err((offset, _)) => content.get(..offset).unwrap_or_default(),
+        Err(Bad::Damaged(offset, _)) => content.get(..offset).unwrap_or_default(),
+        Err(Bad::Unopened(error)) => return Err(StoreError::Unopened { place: path.display().to_string(), error }),
     };
-    Ok(parse(upto, start).unwrap_or(Found { events: Vec::new(), length: 0, chain: start }))
+    Ok(parse(upto, start, seal).unwrap_or(Found { events: Vec::new(), length: 0, chain: start }))
 }
 
-/// [`read`] of bytes; the error is offset and kind of the damage.
-fn parse(content: &[u8], start: Chain) -> Result<Found, (usize, &'static str)> {
+/// Why a journal cannot be read.
+#[derive(Debug)]
+enum Bad {
+    /// Offset and kind of the damage.
+    Damaged(usize, &'static str),
+    /// It cannot be opened.
+    Unopened(OpenError),
+}
+
+/// [`read`] of bytes.
+fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<Found, Bad> {
     let mut found = Found { events: Vec::new(), length: 0, chain: start };
     let mut at = 0;
     while at < content.len() {
-        match read_frame(&content[at..], found.chain) {
+        match read_frame(&content[at..], found.chain, seal) {
             Ok((events, chain, size)) => {
                 found.events.extend(events);
                 found.chain = chain;
                 at += size;
                 found.length = at as u64;
             }
-            Err(what) => {
+            Err(BadFrame::Unopened(error)) => return Err(Bad::Unopened(error)),
+            Err(BadFrame::Torn(what)) => {
                 if has_later_frame(&content[at + 1..], found.chain.lines) {
-                    return Err((at, what));
+                    return Err(Bad::Damaged(at, what));
                 }
                 break;
             }
@@ -140,15 +176,47 @@ fn parse(content: &[u8], start: Chain) -> Result<Found, (usize, &'static str)> {
     Ok(found)
 }
 
+/// Lines with their hashes, and the chain behind them.
+type Lines = (Vec<(Event, Digest)>, Chain);
+
 /// A frame's lines with their hashes, the chain behind them, and the frame's size.
 type Frame = (Vec<(Event, Digest)>, Chain, usize);
 
-fn read_frame(bytes: &[u8], mut chain_at: Chain) -> Result<Frame, &'static str> {
+/// Why a frame cannot be read.
+enum BadFrame {
+    /// It may be one that was not written to its end.
+    Torn(&'static str),
+    /// It is whole, and cannot be opened.
+    Unopened(OpenError),
+}
+
+impl From<&'static str> for BadFrame {
+    fn from(what: &'static str) -> BadFrame {
+        BadFrame::Torn(what)
+    }
+}
+
+fn read_frame(bytes: &[u8], chain_at: Chain, seal: &JournalSeal) -> Result<Frame, BadFrame> {
     let (length, first) = read_head(bytes).ok_or("a bad frame head")?;
     if first != chain_at.lines {
-        return Err("a frame out of order");
+        return Err(BadFrame::Torn("a frame out of order"));
     }
-    let mut lines = bytes.get(HEAD..HEAD + length).ok_or("a frame that ends too early")?;
+    let content = bytes.get(HEAD..HEAD + length).ok_or("a frame that ends too early")?;
+    let (events, chain_at) = if bytes.starts_with(SEALED_MARK) {
+        let (crc, record) = content.split_at_checked(4).ok_or("a frame that ends too early")?;
+        if crc32fast::hash(record).to_le_bytes() != *crc {
+            return Err(BadFrame::Torn("a frame whose checksum does not fit"));
+        }
+        read_lines(&seal.open(first, record).map_err(BadFrame::Unopened)?, chain_at)?
+    } else {
+        let read = read_lines(content, chain_at)?;
+        seal.check_plain().map_err(BadFrame::Unopened)?;
+        read
+    };
+    Ok((events, chain_at, HEAD + length))
+}
+
+fn read_lines(mut lines: &[u8], mut chain_at: Chain) -> Result<Lines, &'static str> {
     let mut events = Vec::new();
     while !lines.is_empty() {
         let (size, rest) = lines.split_at_checked(4).ok_or("a line that ends too early")?;
@@ -164,24 +232,28 @@ fn read_frame(bytes: &[u8], mut chain_at: Chain) -> Result<Frame, &'static str> 
         events.push((event, expected));
         lines = rest;
     }
-    Ok((events, chain_at, HEAD + length))
+    Ok((events, chain_at))
 }
 
 /// Length of lines and number of the first, if these bytes begin with a sound frame head.
 fn read_head(bytes: &[u8]) -> Option<(usize, u64)> {
     let head = bytes.get(..HEAD)?;
     let (fields, crc) = head.split_at(16);
-    if &fields[..4] != MARK || crc32fast::hash(fields).to_le_bytes() != *crc {
+    if !is_mark(&fields[..4]) || crc32fast::hash(fields).to_le_bytes() != *crc {
         return None;
     }
     let length = u32::from_le_bytes(fields[4..8].try_into().ok()?) as usize;
     let first = u64::from_le_bytes(fields[8..16].try_into().ok()?);
-    (length <= MAX_GROUP).then_some((length, first))
+    (length <= MAX_GROUP + SEALING_ROOM).then_some((length, first))
+}
+
+fn is_mark(bytes: &[u8]) -> bool {
+    bytes == MARK || bytes == SEALED_MARK
 }
 
 /// Whether a frame that comes after line `lines` begins somewhere in these bytes.
 fn has_later_frame(bytes: &[u8], lines: u64) -> bool {
-    let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| window == MARK);
+    let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| is_mark(window));
     marks.filter_map(|(offset, _)| read_head(&bytes[offset..])).any(|(_, first)| first > lines)
 }
 
@@ -203,11 +275,40 @@ pub(super) fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use weft_sealing::{
+        KeyProvider, KeyProviderName, KeySource, Method, MethodName, Passphrase, Pbkdf2, Sealing, Secret, Settings,
+        Target, TargetName,
+    };
+
+    use super::super::sealed::Seals;
     use super::*;
-    use crate::run::{OpIndex, RunStatus};
+    use crate::run::{OpIndex, RunId, RunStatus};
     use crate::step::StoreStep;
 
-    fn journal(groups: usize) -> (Vec<u8>, Vec<usize>) {
+    fn seal_of(sealing: Sealing, run: &str) -> JournalSeal {
+        Seals::new(std::sync::Arc::new(sealing)).journal(&RunId::parse(run).unwrap(), 1)
+    }
+
+    fn encrypting() -> Sealing {
+        let words = Passphrase::Words(Secret::new(b"some words that are long enough".to_vec()));
+        let keys = KeyProviderName::new("pbkdf2", "main");
+        let method = MethodName::new("aes_gcm", "main");
+        let iterations = weft_sealing::key_provider::LEAST_ITERATIONS;
+        let source = KeySource::Pbkdf2(Pbkdf2 { iterations, ..Pbkdf2::with_defaults(words) });
+        let settings = Settings {
+            key_providers: [(keys.clone(), KeyProvider::new(source))].into(),
+            methods: [(method.clone(), Method::AesGcm { keys, aad: Vec::new() })].into(),
+            targets: [(TargetName::State, Target { enforced: true, methods: vec![method] })].into(),
+        };
+        Sealing::new(settings).unwrap()
+    }
+
+    /// A seal of a state that is not encrypted, and of one that is.
+    fn seals() -> [JournalSeal; 2] {
+        [Sealing::default(), encrypting()].map(|sealing| seal_of(sealing, "run-a"))
+    }
+
+    fn journal(groups: usize, seal: &JournalSeal) -> (Vec<u8>, Vec<usize>) {
         let mut chain_at = Chain::default();
         let mut content = Vec::new();
         let mut ends = Vec::new();
@@ -218,7 +319,7 @@ mod tests {
                 lines.push(&mut chain_at, &Event::Step(StoreStep::Reopen { op }));
             }
             lines.push(&mut chain_at, &Event::Ended { status: RunStatus::Stopped, abandoned: false });
-            content.extend(lines.frame());
+            content.extend(lines.frame(seal).unwrap());
             ends.push(content.len());
         }
         (content, ends)
@@ -226,28 +327,44 @@ mod tests {
 
     #[test]
     fn round_trip_and_every_torn_end() {
-        let (content, ends) = journal(4);
-        assert_eq!(parse(&content, Chain::default()).unwrap().events.len(), 16);
-        for length in 0..content.len() {
-            let found = parse(&content[..length], Chain::default()).unwrap();
-            let whole = ends.iter().filter(|end| **end <= length).count();
-            assert_eq!((found.events.len(), found.chain.lines), (whole * 4, whole as u64 * 4), "cut at {length}");
-            assert_eq!(found.length as usize, ends[..whole].last().copied().unwrap_or(0));
+        for seal in &seals() {
+            let (content, ends) = journal(4, seal);
+            assert_eq!(parse(&content, Chain::default(), seal).unwrap().events.len(), 16);
+            for length in 0..content.len() {
+                let found = parse(&content[..length], Chain::default(), seal).unwrap();
+                let whole = ends.iter().filter(|end| **end <= length).count();
+                assert_eq!((found.events.len(), found.chain.lines), (whole * 4, whole as u64 * 4), "cut at {length}");
+                assert_eq!(found.length as usize, ends[..whole].last().copied().unwrap_or(0));
+            }
         }
     }
 
     #[test]
     fn every_flipped_byte_is_seen() {
-        let (content, ends) = journal(3);
-        for at in 0..content.len() {
-            let mut altered = content.clone();
-            altered[at] ^= 0x40;
-            let answer = parse(&altered, Chain::default());
-            if at < ends[1] {
-                assert!(answer.is_err(), "byte {at}");
-            } else {
-                assert_eq!(answer.unwrap().events.len(), 8, "byte {at}");
+        for seal in &seals() {
+            let (content, ends) = journal(3, seal);
+            for at in 0..content.len() {
+                let mut altered = content.clone();
+                altered[at] ^= 0x40;
+                let answer = parse(&altered, Chain::default(), seal);
+                if at < ends[1] {
+                    assert!(answer.is_err(), "byte {at}");
+                } else {
+                    assert_eq!(answer.unwrap().events.len(), 8, "byte {at}");
+                }
             }
+        }
+    }
+
+    /// A key that does not fit is said, never taken for a torn end; nor is anything believed that is not sealed.
+    #[test]
+    fn what_another_key_sealed_is_not_dropped() {
+        let ([plain, sealed], [_, again]) = (seals(), seals());
+        let elsewhere = seal_of(encrypting(), "run-b");
+        let (of_plain, of_sealed) = (journal(1, &plain).0, journal(1, &sealed).0);
+        assert!(parse(&of_sealed, Chain::default(), &again).is_ok(), "the same words, another process");
+        for (content, seal) in [(&of_sealed, &plain), (&of_plain, &sealed), (&of_sealed, &elsewhere)] {
+            assert!(matches!(parse(content, Chain::default(), seal), Err(Bad::Unopened(_))));
         }
     }
 }

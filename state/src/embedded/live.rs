@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lock::{StateHandle, digit_of};
 use super::recovery::{self, LastTerm};
+use super::sealed::Seals;
 use super::writer::{Durable, Writer};
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::run::{Digest, Lease, RunId};
 use crate::step::{Fenced, StoreAnswer, StoreStep};
 use crate::store::StoreError;
-use crate::tfstate::{FORMAT, GUARDED_FORMAT, StateFile, WRITER_VERSION};
+use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
 /// What the process that holds the lock has in memory.
 pub(super) struct Live {
@@ -30,6 +31,7 @@ pub(super) struct Live {
     pub(super) unsaved: Option<Vec<u8>>,
     /// Content of the file that `-state` names, to begin the still empty one of `-state-out` with.
     pub(super) seed: Option<Vec<u8>>,
+    pub(super) seals: Seals,
     pub(super) handle: StateHandle,
 }
 
@@ -42,13 +44,22 @@ pub(super) struct Term {
 
 impl Live {
     /// The new content of the state file, if it differs from what the file holds; the serial goes up.
-    pub(super) fn image(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn image(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         if self.ledger.content_digest() == self.folded_content {
-            return None;
+            return Ok(None);
         }
-        self.ledger.serial += 1;
         self.ledger.terraform_version = WRITER_VERSION.to_owned();
-        Some(self.ledger.to_file().to_bytes())
+        self.next_image().map(Some)
+    }
+
+    /// The content of the state file with the next serial, which counts only once there is such content.
+    pub(super) fn next_image(&mut self) -> Result<Vec<u8>, StoreError> {
+        self.ledger.serial += 1;
+        let image = self.seals.state(&self.ledger.to_file(), self.handle.path());
+        if image.is_err() {
+            self.ledger.serial -= 1;
+        }
+        image
     }
 
     /// Lines into the journal of the running term, and waits for them. Without a term: nothing to wait for.
@@ -67,7 +78,7 @@ impl Live {
         let content = self.handle.read()?;
         if content.is_empty() {
             let empty = StateFile { lineage: self.ledger.lineage.clone(), ..StateFile::create() };
-            let mut bytes = empty.to_bytes();
+            let mut bytes = self.seals.state(&empty, self.handle.path())?;
             let found = digit_of(&bytes, self.handle.path())?;
             bytes[found.offset] = GUARDED_FORMAT;
             self.handle.write(&bytes)?;
@@ -84,12 +95,12 @@ impl Live {
     pub(super) fn unguard(&mut self) -> Result<(), StoreError> {
         let content = self.handle.read()?;
         let found = digit_of(&content, self.handle.path())?;
-        let file = StateFile::parse(&content, &self.handle.path().display().to_string())?;
+        let file = self.seals.parse(&content, self.handle.path())?.file;
         if file.is_empty() && file.serial == 0 && self.unsaved.is_none() {
             self.handle.write(&[])?;
             self.file_digest = recovery::state_digest(&[]);
         } else {
-            self.handle.set_digit(found, FORMAT)?;
+            self.handle.set_digit(found, found.unguarded())?;
         }
         self.guarded = false;
         Ok(())

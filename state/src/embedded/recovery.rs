@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::folder::{RunFolder, RunFolders, epochs};
 use super::journal::{Chain, Found, read, read_sound};
+use super::sealed::Seals;
 use crate::content::content_revision;
 use crate::event::{Base, Event};
 use crate::ledger::steps::writes_of;
@@ -14,7 +15,7 @@ use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunS
 use crate::snapshot::Revision;
 use crate::step::StoreStep;
 use crate::store::StoreError;
-use crate::tfstate::{FORMAT, StateFile, find_format_digit};
+use crate::tfstate::find_format_digit;
 
 /// The end of a run's last journal.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +59,9 @@ pub(super) struct Loaded {
 /// The digest of a state file's content, the format digit taken as 4.
 pub(super) fn state_digest(content: &[u8]) -> Digest {
     match find_format_digit(content, "") {
-        Ok(found) if found.digit != FORMAT => {
+        Ok(found) if found.is_guarded() => {
             let mut plain = content.to_vec();
-            plain[found.offset] = FORMAT;
+            plain[found.offset] = found.unguarded();
             Digest::of(&plain)
         }
         _ => Digest::of(content),
@@ -81,7 +82,7 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
     let all = epochs(&folder.path)?;
     for (position, epoch) in all.iter().enumerate() {
         let path = folder.journal(*epoch);
-        let found = read(&path, chain)?;
+        let found = read(&path, chain, &folder.seals.journal(&folder.id, *epoch))?;
         let damaged = |what: &str| StoreError::Damaged {
             place: path.display().to_string(),
             what: what.to_owned(),
@@ -168,7 +169,7 @@ pub(super) fn load(
         Some((unfolded, position)) => {
             let term = read_runs[*position].as_ref().and_then(|journals| journals.terms.last());
             unfolded.written = term.and_then(base).is_some_and(|base| base.digest != state_digest(content));
-            effective_content(content, unfolded, term, place)?
+            effective_content(content, unfolded, term, place, &folders.seals)?
         }
     };
     let mut loaded = Loaded {
@@ -179,12 +180,16 @@ pub(super) fn load(
         unread: BTreeSet::new(),
         left_behind: BTreeSet::new(),
     };
+    let mut outdated = false;
     if !effective.is_empty() {
-        loaded.ledger.load(StateFile::parse(&effective, &place.display().to_string())?);
+        let opened = folders.seals.parse(&effective, place)?;
+        outdated = opened.outdated;
+        loaded.ledger.load(opened.file);
     } else if let Some(lineage) = lineage {
         loaded.ledger.lineage = lineage;
     }
-    loaded.folded_content = loaded.ledger.content_digest();
+    // What would be written otherwise now, is, as soon as anything is written.
+    loaded.folded_content = if outdated { Digest::default() } else { loaded.ledger.content_digest() };
     for (folder, journals) in runs.iter().zip(read_runs) {
         let replays_state =
             loaded.unfolded.as_ref().is_some_and(|found| found.run == folder.id && found.image.is_none());
@@ -199,6 +204,7 @@ fn effective_content(
     unfolded: &Unfolded,
     term: Option<&Found>,
     place: &Path,
+    seals: &Seals,
 ) -> Result<(Vec<u8>, Option<String>), StoreError> {
     let Some(base) = term.and_then(base) else { return Ok((content.to_vec(), None)) };
     let found = state_digest(content);
@@ -209,30 +215,33 @@ fn effective_content(
         if found == base.digest || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
         }
-    } else if found == base.digest || is_skeleton(content, base) {
+    } else if found == base.digest || is_skeleton(content, base, seals) {
         return Ok((content.to_vec(), Some(base.lineage.clone())));
     }
     Err(StoreError::StateMismatch {
         path: place.display().to_string(),
         run: unfolded.run.clone(),
-        instances: differing(content, base, place),
+        instances: differing(content, base, place, seals),
     })
 }
 
 /// Whether the term began from no state and there is none yet: an empty file, or the empty state that the guard needs.
-fn is_skeleton(content: &[u8], base: &Base) -> bool {
+fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
     let nothing = base.serial == 0 && base.instances.is_empty();
     nothing
         && (content.is_empty()
-            || StateFile::parse(content, "")
-                .is_ok_and(|file| file.is_empty() && file.serial == 0 && file.lineage == base.lineage))
+            || seals.parse(content, Path::new("")).is_ok_and(|opened| {
+                let file = opened.file;
+                file.is_empty() && file.serial == 0 && file.lineage == base.lineage
+            }))
 }
 
 /// Each instance that is not as the term found it.
-fn differing(content: &[u8], base: &Base, place: &Path) -> Vec<String> {
+fn differing(content: &[u8], base: &Base, place: &Path, seals: &Seals) -> Vec<String> {
     let mut now: BTreeMap<String, Revision> = BTreeMap::new();
-    if let Ok(file) = StateFile::parse(content, &place.display().to_string()) {
-        now = file.instances.iter().map(|(address, record)| (address.clone(), content_revision(record))).collect();
+    if let Ok(opened) = seals.parse(content, place) {
+        now =
+            opened.file.instances.iter().map(|(address, record)| (address.clone(), content_revision(record))).collect();
     }
     let before: BTreeMap<String, Revision> = base.instances.iter().cloned().collect();
     let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
@@ -343,7 +352,7 @@ pub(super) fn touched(folder: &RunFolder) -> Result<Vec<String>, StoreError> {
     let mut names = BTreeSet::new();
     let mut chain = Chain::default();
     for epoch in epochs(&folder.path)? {
-        let found = read_sound(&folder.journal(epoch), chain)?;
+        let found = read_sound(&folder.journal(epoch), chain, &folder.seals.journal(&folder.id, epoch))?;
         chain = found.chain;
         for (event, _) in &found.events {
             let Event::Step(step) = event else { continue };

@@ -19,7 +19,7 @@ use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, RunHeader, RunId, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer};
 use crate::store::StoreError;
-use crate::tfstate::{FORMAT, GUARDED_FORMAT};
+use crate::tfstate::GUARDED_FORMAT;
 
 /// The store behind its handle.
 pub(super) struct Core {
@@ -68,7 +68,7 @@ impl Core {
                     }
                     Some(image.0)
                 }
-                None => live.image(),
+                None => live.image()?,
             };
             let first = image.clone().map(|image| Event::Image(Opaque(image)));
             self.begin(live, &found.run, token, first)?;
@@ -153,24 +153,26 @@ impl Core {
             group.push(&mut chain, &event);
         }
         let path = folder::journal_path(&folder, token.epoch);
+        let seal = live.seals.journal(run, token.epoch);
+        let frame =
+            group.frame(&seal).map_err(|error| StoreError::Unsealed { place: path.display().to_string(), error })?;
         let create = || {
             use std::os::unix::fs::OpenOptionsExt as _;
             let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            let frame = group.frame();
             journal::append(&file, 0, &frame)?;
             file.sync_all()?;
-            Ok((file, frame.len() as u64))
+            Ok(file)
         };
-        let (file, length) = create().map_err(failed(format!("writing {}", path.display())))?;
+        let file = create().map_err(failed(format!("writing {}", path.display())))?;
         folder::sync_folder(&folder)?;
-        let writer = Writer::start(file, &path, token.epoch, length, chain)?;
+        let writer = Writer::start(file, &path, token.epoch, seal, frame.len() as u64, chain)?;
         live.term = Some(Term { run: run.clone(), epoch: token.epoch, writer });
         Ok(())
     }
 
     /// Brings the state file up to date with the ledger, if it is not.
     pub(super) fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
-        if let Some(image) = live.image() {
+        if let Some(image) = live.image()? {
             live.append_now(&[Event::Image(Opaque(image.clone()))])?;
             self.write_image(live, &image)?;
         }
@@ -210,7 +212,7 @@ impl Core {
         };
         let mut plain = old;
         if let Ok(found) = digit_of(&plain, &path) {
-            plain[found.offset] = FORMAT;
+            plain[found.offset] = found.unguarded();
         }
         std::fs::write(&path, plain).map_err(failed(format!("writing {}", path.display())))
     }
@@ -227,15 +229,16 @@ impl Core {
         if answer != EditAnswer::Edited {
             return Ok(answer);
         }
-        let image = match live.image() {
-            Some(image) => image,
-            None if edit.identity.is_none() => return Ok(answer),
-            None => {
-                live.ledger.serial += 1;
-                live.ledger.to_file().to_bytes()
-            }
+        let written = match live.image() {
+            Ok(None) if edit.identity.is_none() => return Ok(answer),
+            Ok(None) => live.next_image(),
+            Ok(Some(image)) => Ok(image),
+            Err(error) => Err(error),
         };
-        let written = self.back_up(live).and_then(|()| self.put(live, &image));
+        let written = written.and_then(|image| {
+            self.back_up(live)?;
+            self.put(live, &image)
+        });
         if written.is_err() {
             live.ledger = before;
         }
@@ -421,7 +424,7 @@ pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<St
         && found.is_guarded()
         && all.iter().all(|folder| folder.id == *run || folder.summary.is_some())
     {
-        handle.set_digit(found, FORMAT)?;
+        handle.set_digit(found, found.unguarded())?;
     }
     Ok(touched)
 }

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::folder::epochs;
 use super::journal::{Chain, Group, MAX_GROUP, append};
 use super::lock::failed;
+use super::sealed::JournalSeal;
 use crate::event::Event;
 use crate::store::StoreError;
 
@@ -41,6 +42,7 @@ struct Shared {
     file: File,
     path: PathBuf,
     epoch: u64,
+    seal: JournalSeal,
 }
 
 /// The writer of one term's journal.
@@ -74,10 +76,17 @@ impl Durable {
 
 impl Writer {
     /// Takes over a journal file that holds `written` sound bytes up to `chain`.
-    pub(super) fn start(file: File, path: &Path, epoch: u64, written: u64, chain: Chain) -> Result<Writer, StoreError> {
+    pub(super) fn start(
+        file: File,
+        path: &Path,
+        epoch: u64,
+        seal: JournalSeal,
+        written: u64,
+        chain: Chain,
+    ) -> Result<Writer, StoreError> {
         let queue = Queue { chain, written, ..Queue::default() };
-        let shared =
-            Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new(), file, path: path.to_owned(), epoch });
+        let (queue, changed, path) = (Mutex::new(queue), Condvar::new(), path.to_owned());
+        let shared = Arc::new(Shared { queue, changed, file, path, epoch, seal });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("weft-journal".to_owned()).spawn(move || run(&of_thread));
         let thread = thread.map_err(failed("starting the journal's thread"))?;
@@ -211,7 +220,7 @@ fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, Strin
     if group.is_empty() {
         return Ok(0);
     }
-    let frame = group.frame();
+    let frame = group.frame(&shared.seal).map_err(|error| format!("{path}: {error}"))?;
     append(&shared.file, offset, &frame).map_err(|error| format!("{path}: {error}"))?;
     let folder = shared.path.parent().unwrap_or(Path::new("."));
     match epochs(folder) {

@@ -24,11 +24,11 @@ pub(super) fn record<Record: serde::de::DeserializeOwned>(bytes: &[u8]) -> Optio
     (*version == RECORD_FORMAT).then(|| postcard::from_bytes(rest).ok()).flatten()
 }
 
-/// A revision and the record behind it.
-pub(super) fn stored<Record: serde::de::DeserializeOwned>(value: &[u8]) -> Option<(Revision, Record)> {
+/// A revision and the bytes of the record behind it, as they are kept.
+pub(super) fn stored(value: &[u8]) -> Option<(Revision, &[u8])> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let revision = std::str::from_utf8(&value[..end]).ok()?.parse().ok()?;
-    Some((Revision(revision), record(&value[end + 1..])?))
+    Some((Revision(revision), &value[end + 1..]))
 }
 
 /// A subject as text: its kind, a colon, its name.
@@ -134,8 +134,11 @@ pub(super) const RESULT: u8 = b'R';
 /// Marks a payload as a failure.
 pub(super) const FAILURE: u8 = b'F';
 
-/// An operation from its value.
-pub(super) fn op(value: &[u8]) -> Option<OpRecord> {
+/// The mark of an outcome, and its bytes as they are kept.
+pub(super) type KeptOutcome<'a> = (u8, &'a [u8]);
+
+/// An operation from its value, and its outcome beside it.
+pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let mut words = std::str::from_utf8(&value[..end]).ok()?.split(' ');
     let mut op = OpRecord {
@@ -154,9 +157,14 @@ pub(super) fn op(value: &[u8]) -> Option<OpRecord> {
         text => Some(target(text)?),
     };
     op.action = unword(words.next()?)?;
-    match value[end + 1..].split_first() {
-        Some((&RESULT, result)) => op.result = Some(Opaque(result.to_vec())),
-        Some((&FAILURE, failure)) => op.failure = Some(record(failure)?),
+    Some((op, value[end + 1..].split_first().map(|(mark, outcome)| (*mark, outcome))))
+}
+
+/// Adds the outcome behind a mark; none where it cannot be read.
+pub(super) fn with_outcome(mut op: OpRecord, mark: u8, outcome: Vec<u8>) -> Option<OpRecord> {
+    match mark {
+        RESULT => op.result = Some(Opaque(outcome)),
+        FAILURE => op.failure = Some(record(&outcome)?),
         _ => {}
     }
     Some(op)

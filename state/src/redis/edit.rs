@@ -27,7 +27,7 @@ impl Core {
             .arg(edit.seen)
             .arg(lineage)
             .arg(serial);
-        steps::add_writes(&mut command, &edit.writes)?;
+        steps::add_writes(&mut command, &edit.writes, &self.seal)?;
         let words = self.connection.script(command).await?;
         match words.text(0).as_str() {
             "EDITED" => Ok(EditAnswer::Edited),

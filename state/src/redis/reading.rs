@@ -7,6 +7,7 @@ use redis::Value;
 use super::codec;
 use super::keys::RunField;
 use super::scripts::sha1_hex;
+use super::sealed::outcome_name;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, holder};
 use crate::content::subjects;
@@ -69,7 +70,8 @@ impl Core {
         let key = self.keys.doubts();
         let found = self.texts(&key).await?;
         let doubts = found.iter().map(|(name, value)| codec::doubt(name, value)).collect::<Option<Vec<_>>>();
-        doubts.ok_or_else(|| self.damaged(&key, "a doubt cannot be read"))
+        let doubts = doubts.ok_or_else(|| self.damaged(&key, "a doubt cannot be read"))?;
+        doubts.into_iter().map(|doubt| self.seal.open_doubt(doubt)).collect()
     }
 
     /// The header of a run from its hash; `None` if there is no such run.
@@ -158,9 +160,18 @@ impl Core {
     }
 
     fn ops_of(&self, id: &RunId, found: Fields) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
-        let read = |(name, value): (String, Vec<u8>)| Some((OpIndex(name.parse().ok()?), codec::op(&value)?));
-        let ops = found.into_iter().map(read).collect::<Option<_>>();
-        ops.ok_or_else(|| self.damaged(&self.keys.run(id), "an operation cannot be read"))
+        let bad = || self.damaged(&self.keys.run(id), "an operation cannot be read");
+        let mut ops = BTreeMap::new();
+        for (name, value) in found {
+            let index = name.parse().map_err(|_| bad())?;
+            let (mut op, outcome) = codec::op(&value).ok_or_else(bad)?;
+            if let Some((mark, outcome)) = outcome {
+                let outcome = self.seal.open(&outcome_name(id.as_str(), index), outcome)?;
+                op = codec::with_outcome(op, mark, outcome).ok_or_else(bad)?;
+            }
+            ops.insert(OpIndex(index), op);
+        }
+        Ok(ops)
     }
 
     /// The fields of a kind of a run, by the rest of their names.
@@ -222,6 +233,19 @@ impl Core {
         Ok(headers)
     }
 
+    /// A revision and the record behind it; `key` is where they stand.
+    fn stored<Record: serde::de::DeserializeOwned>(
+        &self,
+        subject: &Subject,
+        value: &[u8],
+        key: &str,
+    ) -> Result<(Revision, Record), StoreError> {
+        let bad = || self.damaged(key, &format!("the record of {subject}"));
+        let (revision, kept) = codec::stored(value).ok_or_else(bad)?;
+        let record = self.seal.open(&codec::subject_text(subject), kept)?;
+        Ok((revision, codec::record(&record).ok_or_else(bad)?))
+    }
+
     pub(super) async fn state(&self) -> Result<Snapshot, StoreError> {
         let meta = self.hash(&self.keys.meta()).await?;
         let text = |name: &str| meta.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
@@ -232,21 +256,18 @@ impl Core {
             ..Snapshot::default()
         };
         if let Some(value) = meta.get("checks") {
-            let found = codec::stored(value);
-            let (revision, checks) = found.ok_or_else(|| self.damaged(&self.keys.meta(), "the check results"))?;
+            let (revision, checks) = self.stored(&Subject::Checks, value, &self.keys.meta())?;
             snapshot.checks = checks;
             snapshot.checks_revision = revision;
         }
         for (address, value) in self.hash(&self.keys.records()).await? {
-            let found = codec::stored(&value);
-            let (revision, record) =
-                found.ok_or_else(|| self.damaged(&self.keys.records(), &format!("the record of {address}")))?;
+            let subject = Subject::Instance(address.clone());
+            let (revision, record) = self.stored(&subject, &value, &self.keys.records())?;
             snapshot.instances.insert(address, StoredInstance { record, revision });
         }
         for (name, value) in self.hash(&self.keys.outputs()).await? {
-            let found = codec::stored(&value);
-            let (revision, record) =
-                found.ok_or_else(|| self.damaged(&self.keys.outputs(), &format!("output {name}")))?;
+            let subject = Subject::Output(name.clone());
+            let (revision, record) = self.stored(&subject, &value, &self.keys.outputs())?;
             snapshot.outputs.insert(name, StoredOutput { record, revision });
         }
         for (name, number) in self.texts(&self.keys.revisions()).await? {

@@ -8,6 +8,7 @@ use super::codec::{
 };
 use super::keys::Keys;
 use super::scripts::{Script, Scripts};
+use super::sealed::{RecordSeal, doubt_name, outcome_name};
 use crate::content::{bytes_of, digest_of};
 use crate::event::step_words;
 use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
@@ -31,6 +32,7 @@ pub(super) struct Calls<'a> {
     pub(super) scripts: &'a Scripts,
     pub(super) keys: &'a Keys,
     pub(super) lease: &'a Lease,
+    pub(super) seal: &'a RecordSeal,
 }
 
 impl Calls<'_> {
@@ -44,7 +46,7 @@ impl Calls<'_> {
     /// The call of a step.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`].
+    /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
     pub(super) fn step(&self, step: &StoreStep) -> Result<Cmd, StoreError> {
         let (event, attempt, worker) = step_words(step);
         let line = line(event, step.op(), attempt, worker.as_ref());
@@ -58,7 +60,8 @@ impl Calls<'_> {
             StoreStep::Resolve(resolution) => self.resolution(resolution, &line, &digest)?,
             StoreStep::Doubt { op, attempt, reason } => {
                 let mut command = self.begin(Script::Doubt, &[&base[..], &[self.keys.doubts()]].concat());
-                command.arg(run.as_str()).arg(op.0).arg(attempt.0).arg(word(reason)).arg(line).arg(digest);
+                let reason = self.seal.seal_text(&doubt_name(run.as_str(), op.0), reason)?;
+                command.arg(run.as_str()).arg(op.0).arg(attempt.0).arg(word(&reason)).arg(line).arg(digest);
                 command
             }
             StoreStep::Skip { op, .. } => self.mark(&base, *op, OpStatus::Skipped, "PF", &line, &digest),
@@ -66,13 +69,15 @@ impl Calls<'_> {
             StoreStep::Checks(writes) => {
                 let mut command = self.writing(Script::Checks);
                 command.arg(line).arg(digest);
-                add_writes(&mut command, writes)?;
+                add_writes(&mut command, writes, self.seal)?;
                 command
             }
             StoreStep::Stray(stray) => {
                 let keys = [self.keys.meta(), self.keys.run(run), self.keys.strays(run), self.keys.journal(run)];
                 let mut command = self.begin(Script::Stray, &keys);
-                command.arg(digest_of(stray).hex()).arg(bounded("a stray", record_bytes(stray))?).arg(line);
+                let name = digest_of(stray).hex();
+                let record = self.seal.seal(&name, record_bytes(stray))?;
+                command.arg(name).arg(bounded("a stray", record)?).arg(line);
                 command
             }
         })
@@ -130,9 +135,9 @@ impl Calls<'_> {
             .arg(digest_of(commit).hex())
             .arg(status_letter(OpStatus::Done))
             .arg(u8::from(commit.intended))
-            .arg(result_payload(commit)?)
+            .arg(self.result(commit)?)
             .arg(line);
-        add_writes(&mut command, &commit.writes)?;
+        add_writes(&mut command, &commit.writes, self.seal)?;
         Ok(command)
     }
 
@@ -145,9 +150,9 @@ impl Calls<'_> {
             .arg(digest_of(failure).hex())
             .arg(status_letter(OpStatus::Failed))
             .arg(u8::from(failure.intended))
-            .arg(failure_payload(failure)?)
+            .arg(self.failed(failure)?)
             .arg(line);
-        add_writes(&mut command, &failure.writes)?;
+        add_writes(&mut command, &failure.writes, self.seal)?;
         Ok(command)
     }
 
@@ -155,10 +160,10 @@ impl Calls<'_> {
         let nothing = Writes::default();
         let (becomes, settled, worker, payload, writes) = match &resolution.outcome {
             Outcome::Done(commit) => {
-                (OpStatus::Done, digest_of(commit), &commit.worker.0, result_payload(commit)?, &commit.writes)
+                (OpStatus::Done, digest_of(commit), &commit.worker.0, self.result(commit)?, &commit.writes)
             }
             Outcome::Failed(failure) => {
-                (OpStatus::Failed, digest_of(failure), &failure.worker.0, failure_payload(failure)?, &failure.writes)
+                (OpStatus::Failed, digest_of(failure), &failure.worker.0, self.failed(failure)?, &failure.writes)
             }
             Outcome::Pending => (OpStatus::Pending, digest_of(resolution), &String::new(), Vec::new(), &nothing),
         };
@@ -172,21 +177,25 @@ impl Calls<'_> {
             .arg(digest)
             .arg(payload)
             .arg(line);
-        add_writes(&mut command, writes)?;
+        add_writes(&mut command, writes, self.seal)?;
         Ok(command)
     }
-}
 
-fn result_payload(commit: &CommitRecord) -> Result<Vec<u8>, StoreError> {
-    let mut payload = vec![RESULT];
-    payload.extend_from_slice(&commit.result.0);
-    bounded(&format!("the result of operation {}", commit.op), payload)
-}
+    fn result(&self, commit: &CommitRecord) -> Result<Vec<u8>, StoreError> {
+        let payload = self.outcome(RESULT, commit.op, commit.result.0.clone())?;
+        bounded(&format!("the result of operation {}", commit.op), payload)
+    }
 
-fn failure_payload(failure: &Failure) -> Result<Vec<u8>, StoreError> {
-    let mut payload = vec![FAILURE];
-    payload.extend(record_bytes(failure));
-    bounded(&format!("the failure of operation {}", failure.op), payload)
+    fn failed(&self, failure: &Failure) -> Result<Vec<u8>, StoreError> {
+        let payload = self.outcome(FAILURE, failure.op, record_bytes(failure))?;
+        bounded(&format!("the failure of operation {}", failure.op), payload)
+    }
+
+    fn outcome(&self, mark: u8, op: OpIndex, outcome: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        let mut payload = vec![mark];
+        payload.extend(self.seal.seal(&outcome_name(self.lease.run.as_str(), op.0), outcome)?);
+        Ok(payload)
+    }
 }
 
 fn bounded(what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
@@ -199,8 +208,9 @@ fn bounded(what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
 /// The writes as arguments, as `writes.lua` reads them.
 ///
 /// # Errors
-/// [`StoreError::TooLarge`].
-pub(super) fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), StoreError> {
+/// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
+pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) -> Result<(), StoreError> {
+    let sealed = |subject: &Subject, record: Vec<u8>| seal.seal(&subject_text(subject), record);
     command.arg(writes.instances.len());
     for write in &writes.instances {
         command.arg(&write.address).arg(u8::from(write.record.is_some()));
@@ -208,9 +218,8 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), Store
             None => command.arg("").arg(""),
             Some(record) => {
                 let names: Vec<&str> = record.dependencies().into_iter().collect();
-                command
-                    .arg(bounded(&format!("the record of {}", write.address), record_bytes(record))?)
-                    .arg(names.join("\n"))
+                let bytes = sealed(&Subject::Instance(write.address.clone()), record_bytes(record))?;
+                command.arg(bounded(&format!("the record of {}", write.address), bytes)?).arg(names.join("\n"))
             }
         };
     }
@@ -219,12 +228,18 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes) -> Result<(), Store
         command.arg(&write.name).arg(u8::from(write.record.is_some()));
         match &write.record {
             None => command.arg(""),
-            Some(record) => command.arg(bounded(&format!("output {}", write.name), record_bytes(record))?),
+            Some(record) => {
+                let bytes = sealed(&Subject::Output(write.name.clone()), record_bytes(record))?;
+                command.arg(bounded(&format!("output {}", write.name), bytes)?)
+            }
         };
     }
     match &writes.checks {
         None => command.arg(0),
-        Some(checks) => command.arg(1).arg(bounded("the check results", record_bytes(checks))?),
+        Some(checks) => {
+            let bytes = sealed(&Subject::Checks, record_bytes(checks))?;
+            command.arg(1).arg(bounded("the check results", bytes)?)
+        }
     };
     Ok(())
 }

@@ -10,6 +10,9 @@ pub const FORMAT: u8 = b'4';
 /// `-lock=false`, and to leave the file alone.
 pub const GUARDED_FORMAT: u8 = b'9';
 
+/// The format version of an encrypted state file that any tool may use: that of OpenTofu's envelope, "v0".
+const SEALED_FORMAT: u8 = b'0';
+
 /// Where the digit is and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatDigit {
@@ -17,6 +20,8 @@ pub struct FormatDigit {
     pub offset: usize,
     /// The digit as it stands.
     pub digit: u8,
+    /// The file is encrypted, and the digit that of its envelope.
+    pub sealed: bool,
 }
 
 impl FormatDigit {
@@ -24,9 +29,14 @@ impl FormatDigit {
     pub fn is_guarded(self) -> bool {
         self.digit == GUARDED_FORMAT
     }
+
+    /// The digit with which any tool may use the file.
+    pub fn unguarded(self) -> u8 {
+        if self.sealed { SEALED_FORMAT } else { FORMAT }
+    }
 }
 
-/// Finds the value of the top-level `version` key.
+/// Finds the value of the top-level `version` key, or the digit in that of `encryption_version` of an encrypted state.
 ///
 /// # Errors
 /// If the text is not a JSON object, has no `version` of one digit, or more than one (readers would disagree on which
@@ -40,6 +50,8 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
     let mut version_next = false;
     let mut found: Option<FormatDigit> = None;
     let mut encrypted = false;
+    let mut envelope_next = false;
+    let mut envelope: Option<FormatDigit> = None;
     while let Some((offset, token)) = tokens.next().map_err(|error| malformed(error.to_string()))? {
         match token {
             Token::ObjectStart | Token::ListStart => {
@@ -57,6 +69,7 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
                 // Go's decoder ignores case in names, so any spelling counts.
                 let name = decode(name).unwrap_or_default();
                 version_next = name.eq_ignore_ascii_case("version");
+                envelope_next = name == "encryption_version";
                 encrypted |= name == "encrypted_data";
                 continue;
             }
@@ -68,13 +81,22 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
                     let version = word.parse().map_err(|_| malformed(format!("`version` is {word}")))?;
                     return Err(StateFileError::Version { place: place.to_owned(), version });
                 };
-                found = Some(FormatDigit { offset, digit: *digit });
+                found = Some(FormatDigit { offset, digit: *digit, sealed: false });
+            }
+            Token::String(text) if envelope_next && depth == 1 => {
+                // Behind the quote and the letter.
+                if let [b'"', b'v', digit @ (SEALED_FORMAT | GUARDED_FORMAT), b'"'] = text.as_bytes() {
+                    envelope = Some(FormatDigit { offset: offset + 2, digit: *digit, sealed: true });
+                }
             }
             Token::String(_) | Token::Word(_) => {}
         }
         if token != Token::Colon {
-            version_next = false;
+            (version_next, envelope_next) = (false, false);
         }
+    }
+    if let (None, Some(envelope), true) = (found, envelope, encrypted) {
+        return Ok(envelope);
     }
     match found {
         Some(found) if matches!(found.digit, FORMAT | GUARDED_FORMAT) => Ok(found),

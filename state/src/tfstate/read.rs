@@ -114,7 +114,9 @@ struct KeyForm(serde_json::Value);
 
 /// See [`StateFile::parse`].
 pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
-    find_format_digit(text, place)?;
+    if find_format_digit(text, place)?.sealed {
+        return Err(StateFileError::Encrypted { place: place.to_owned() });
+    }
     let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
     let form: FileForm = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
     let mut file = StateFile {

@@ -81,8 +81,14 @@ fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBa
 }
 
 fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &str) -> Result<Snapshot, Exit> {
-    let place = Place::local(backend, &workspace.into(), &invocation.arguments);
+    let place = local(invocation, backend, workspace)?;
     block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))
+}
+
+fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &str) -> Result<Place, Exit> {
+    let sealing = invocation.context.sealing(&invocation.arguments, None);
+    let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
+    Ok(Place::local(backend, &workspace.into(), &invocation.arguments, sealing))
 }
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
@@ -110,9 +116,8 @@ fn copy(
     workspace: &str,
     file: StateFile,
 ) -> Result<(), Exit> {
-    let place = |backend: &LocalBackend| Place::local(backend, &workspace.into(), &invocation.arguments);
     let forced = invocation.arguments.switch("force-copy", false);
-    change(invocation, &place(now), |there| {
+    change(invocation, &local(invocation, now, workspace)?, |there| {
         if !there.is_empty() && there.lineage != file.lineage && !forced {
             return Err(vec![Diagnostic::error(
                 "Both the existing state and the new one have content",
@@ -129,5 +134,5 @@ fn copy(
         return Ok(());
     }
     // What nothing names any more would only be mistaken for the state; its backup stays.
-    change(invocation, &place(before), |_| Ok((Change::Content(Box::default()), ())))
+    change(invocation, &local(invocation, before, workspace)?, |_| Ok((Change::Content(Box::default()), ())))
 }

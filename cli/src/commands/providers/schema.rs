@@ -61,7 +61,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (packages, said) = Installed::find(context, &requirements, false).map_err(fail)?;
     view.diagnostics(&said);
     let read = block_on(async {
-        let pool = ProviderPool::new(pool_options(&context.data_directory));
+        let pool = ProviderPool::new(pool_options(context));
         let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
         let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
         let mut problems = Vec::new();

@@ -63,7 +63,9 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let target = arguments
         .value("state-out")
         .filter(|out| Some(*out) != arguments.value("state"))
-        .map(|path| Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out")));
+        .map(|path| Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out")))
+        .transpose()
+        .map_err(|problems| invocation.fail(&problems))?;
     let moves = match target {
         None => change(invocation, &source, |snapshot| {
             super::present(snapshot)?;

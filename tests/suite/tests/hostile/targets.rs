@@ -122,7 +122,7 @@ pub fn configuration(random: &mut Random) {
         std::fs::write(folder.path().join("more.tf.json"), mutated(&SEEDS.json, random)).expect("written");
     }
     let given = |_: &weft_evaluator::config::CompiledModule| weft_evaluator::glue::GivenVariables::default();
-    let inputs = weft_evaluator::config::StaticInputs { given: &given, workspace: "default".into() };
+    let inputs = weft_evaluator::config::StaticInputs { given: &given, workspace: "default".into(), encryption: None };
     let (root, _, problems) = weft_evaluator::config::load_tree_with(folder.path(), &BTreeMap::new(), &inputs);
     if problems.is_empty() {
         weft_evaluator::config::link_problems(&root);

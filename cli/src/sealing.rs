@@ -1,0 +1,436 @@
+//! How states and plans are sealed: what configuration and environment say, made into keys and methods.
+//!
+//! There is one [`Sealing`] for a command ([`Context::sealing`]), since it remembers the keys that it has made. Whatever
+//! opens a state or a plan asks for it, so that nothing is ever written open that was to be sealed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::{
+    CompiledModule, Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName,
+};
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{PlanFileError, PlanReader};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_sealing::key_provider::{DEFAULT_ITERATIONS, DEFAULT_KEY_LENGTH, DEFAULT_SALT_LENGTH};
+use weft_sealing::{
+    Declared, HashFunction, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Passphrase, Pbkdf2,
+    Sealing, Secret, Settings, SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
+};
+
+use crate::context::{Context, environment};
+use crate::options::Arguments;
+use crate::project::root_alone;
+
+/// What the environment says beside the configuration.
+const VARIABLE: &str = "TF_ENCRYPTION";
+
+/// Key providers that OpenTofu has and that need a service.
+const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
+
+/// What `TF_ENCRYPTION` says.
+pub fn from_environment() -> Option<String> {
+    environment(VARIABLE)
+}
+
+impl Context {
+    /// How this command seals; `root` is the configuration of the current directory, where it was loaded.
+    ///
+    /// # Errors
+    /// What is wrong with the settings, warnings about them included.
+    pub fn sealing(
+        &self,
+        arguments: &Arguments,
+        root: Option<&CompiledModule>,
+    ) -> Result<Arc<Sealing>, Vec<Diagnostic>> {
+        if let Some(known) = self.sealed_by.get() {
+            return Ok(known.clone());
+        }
+        let (sealing, _) = match root {
+            Some(root) => made(root)?,
+            None if from_environment().is_none() && !mentions_encryption(Path::new(".")) => Default::default(),
+            None => {
+                let (root, _, problems) = root_alone(self, arguments);
+                // With errors in it, it may ask for encryption in a way that was not understood.
+                if has_errors(&problems) {
+                    return Err(problems);
+                }
+                made(&root)?
+            }
+        };
+        Ok(self.sealed_by.get_or_init(|| sealing).clone())
+    }
+
+    /// The same, at the beginning of a command: warnings are to be told.
+    ///
+    /// # Errors
+    /// What is wrong with the settings, warnings about them included.
+    pub fn settle_sealing(&self, root: &CompiledModule) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let (sealing, warnings) = made(root)?;
+        self.sealed_by.get_or_init(|| sealing);
+        Ok(warnings)
+    }
+}
+
+/// Whether a configuration file in a directory has the word in it.
+fn mentions_encryption(directory: &Path) -> bool {
+    let word = "encryption";
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|end| name.ends_with(end))
+        })
+        .any(|entry| std::fs::read(entry.path()).is_ok_and(|text| String::from_utf8_lossy(&text).contains(word)))
+}
+
+/// What a command seals with, and warnings about it.
+type Made = (Arc<Sealing>, Vec<Diagnostic>);
+
+fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
+    let Some(encryption) = &root.encryption else { return Ok(Default::default()) };
+    let mut making = Making { encryption, problems: encryption.problems.clone() };
+    let settings = making.settings();
+    let mut problems = making.problems;
+    if settings.methods.values().any(|method| *method == Method::Unencrypted) {
+        let detail = "A method unencrypted is among the settings: what it applies to may lie open. It is meant for the \
+                      time in which a project moves to encryption or away from it.";
+        let warning = Diagnostic::warning("Unencrypted method configured", detail);
+        problems.push(placed(warning, &encryption.range));
+    }
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    match Sealing::new(settings) {
+        Ok(sealing) => Ok((Arc::new(sealing), problems)),
+        Err(found) => {
+            problems.extend(found.iter().map(|problem| described(problem, encryption)));
+            Err(problems)
+        }
+    }
+}
+
+/// What the environment says has no place that could be shown.
+fn placed(problem: Diagnostic, range: &SourceRange) -> Diagnostic {
+    if range.file.is_empty() { problem } else { problem.at(range.clone()) }
+}
+
+fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
+    match problem {
+        SettingsProblem::UnencryptedForbidden { .. } => {
+            let detail = format!("{problem}.");
+            placed(Diagnostic::error("Unencrypted method is forbidden", detail), &encryption.range)
+        }
+        SettingsProblem::Pbkdf2 { .. } => {
+            Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
+        }
+        other => {
+            let part = |parts: &std::collections::BTreeMap<PartName, EncryptionPart>, kind: &str, name: &str| {
+                parts.get(&(SmolStr::from(kind), SmolStr::from(name))).map(|part| part.range.clone())
+            };
+            let range = match other.about() {
+                Declared::KeyProvider(name) => part(&encryption.key_providers, &name.kind, &name.name),
+                Declared::Method(name) => part(&encryption.methods, &name.kind, &name.name),
+                Declared::Target(_) => None,
+            };
+            let problem = Diagnostic::error("Invalid encryption settings", format!("{other}."));
+            placed(problem, &range.unwrap_or_else(|| encryption.range.clone()))
+        }
+    }
+}
+
+/// Makes settings of what is written, as far as it goes.
+struct Making<'a> {
+    encryption: &'a Encryption,
+    problems: Vec<Diagnostic>,
+}
+
+impl Making<'_> {
+    fn settings(&mut self) -> Settings {
+        let mut settings = Settings::default();
+        let encryption = self.encryption;
+        for (name, part) in &encryption.key_providers {
+            if let Some(provider) = self.key_provider(name, part) {
+                settings.key_providers.insert(KeyProviderName::new(&*name.0, &*name.1), provider);
+            }
+        }
+        for (name, part) in &encryption.methods {
+            if let Some(method) = self.method(name, part) {
+                settings.methods.insert(method_name(name), method);
+            }
+        }
+        let targets = [
+            (TargetName::State, &encryption.state),
+            (TargetName::Plan, &encryption.plan),
+            (TargetName::DefaultRemoteState, &encryption.remote_default),
+        ];
+        let named = targets.into_iter().filter_map(|(name, target)| Some((name, target.as_ref()?)));
+        settings.targets.extend(named.map(|(name, target)| (name, target_of(target))));
+        let remotes = encryption.remotes.iter();
+        settings.targets.extend(remotes.map(|(name, t)| (TargetName::RemoteState(name.to_string()), target_of(t))));
+        settings
+    }
+
+    fn key_provider(&mut self, name: &PartName, part: &EncryptionPart) -> Option<KeyProvider> {
+        let kind = name.0.as_str();
+        let what = format!("key_provider.{kind}.{}", name.1);
+        let mut reading = Reading { what: &what, part, read: BTreeSet::new(), problems: &mut self.problems };
+        let source = match kind {
+            "pbkdf2" => reading.pbkdf2().map(KeySource::Pbkdf2),
+            "external" => reading.required("command", Reading::words).map(|command| KeySource::External { command }),
+            service if SERVICES.contains(&service) => {
+                let detail = format!(
+                    "Keys from {service} are part of OpenTofu, but this version of Weft has no client for that service. \
+                     Use pbkdf2, or external with a command that asks the service."
+                );
+                self.problems.push(Diagnostic::error("Key provider not supported yet", detail).at(part.range.clone()));
+                return None;
+            }
+            other => {
+                let detail = format!("There is no key provider of the type {other:?}. There are pbkdf2 and external.");
+                self.problems.push(Diagnostic::error(format!("Error fetching key_provider \"{other}\""), detail));
+                return None;
+            }
+        };
+        let encrypted_metadata_alias = reading.text("encrypted_metadata_alias");
+        reading.finish();
+        Some(KeyProvider { source: source?, encrypted_metadata_alias })
+    }
+
+    fn method(&mut self, name: &PartName, part: &EncryptionPart) -> Option<Method> {
+        let kind = name.0.as_str();
+        let what = format!("method.{kind}.{}", name.1);
+        let mut reading = Reading { what: &what, part, read: BTreeSet::new(), problems: &mut self.problems };
+        let method = match kind {
+            "unencrypted" => Some(Method::Unencrypted),
+            "aes_gcm" => {
+                let aad = reading.bytes("aad").unwrap_or_default();
+                reading.required("keys", Reading::keys).map(|keys| Method::AesGcm { keys, aad })
+            }
+            "external" => {
+                let keys = reading.keys("keys");
+                let encrypt_command = reading.required("encrypt_command", Reading::words);
+                let decrypt_command = reading.required("decrypt_command", Reading::words);
+                encrypt_command.zip(decrypt_command).map(|(encrypt_command, decrypt_command)| Method::External {
+                    keys,
+                    encrypt_command,
+                    decrypt_command,
+                })
+            }
+            other => {
+                let detail = format!(
+                    "There is no encryption method of the type {other:?}. There are aes_gcm, external and unencrypted."
+                );
+                self.problems.push(Diagnostic::error(format!("Error fetching encryption method \"{other}\""), detail));
+                return None;
+            }
+        };
+        reading.finish();
+        method
+    }
+}
+
+fn method_name(name: &PartName) -> MethodName {
+    MethodName::new(&*name.0, &*name.1)
+}
+
+fn target_of(target: &EncryptionTarget) -> Target {
+    Target { enforced: target.enforced, methods: target.methods.iter().map(method_name).collect() }
+}
+
+/// Reads the arguments of a block.
+struct Reading<'a> {
+    what: &'a str,
+    part: &'a EncryptionPart,
+    read: BTreeSet<&'static str>,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl Reading<'_> {
+    fn pbkdf2(&mut self) -> Option<Pbkdf2> {
+        let before = self.problems.len();
+        let passphrase = match (self.text("passphrase"), self.keys("chain")) {
+            (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
+            (None, Some(keys)) => Some(Passphrase::Chain(keys)),
+            (Some(_), Some(_)) => {
+                self.refuse("It has both a passphrase and a chain; one of them is enough.", &self.part.range.clone());
+                None
+            }
+            (None, None) => {
+                if self.problems.len() == before {
+                    self.refuse("It needs a passphrase, or a chain that it comes from.", &self.part.range.clone());
+                }
+                None
+            }
+        };
+        let hash_function = match self.text("hash_function") {
+            None => Some(HashFunction::default()),
+            Some(word) => match word.parse() {
+                Ok(found) => Some(found),
+                Err(error) => {
+                    let error: weft_sealing::UnknownHashFunction = error;
+                    self.refuse(&format!("{error}."), &self.range_of("hash_function"));
+                    None
+                }
+            },
+        };
+        let key_length = self.whole("key_length").unwrap_or(DEFAULT_KEY_LENGTH);
+        let iterations = self.whole("iterations").unwrap_or(DEFAULT_ITERATIONS);
+        let salt_length = self.whole("salt_length").unwrap_or(DEFAULT_SALT_LENGTH);
+        Some(Pbkdf2 { passphrase: passphrase?, key_length, iterations, hash_function: hash_function?, salt_length })
+    }
+
+    fn range_of(&self, name: &str) -> SourceRange {
+        self.part.settings.get(name).map_or_else(|| self.part.range.clone(), |(_, range)| range.clone())
+    }
+
+    fn refuse(&mut self, detail: &str, at: &SourceRange) {
+        let problem = Diagnostic::error("Invalid encryption settings", format!("{}: {detail}", self.what));
+        self.problems.push(placed(problem, at));
+    }
+
+    /// The value of an argument, converted; none when it is null or not there.
+    fn value(&mut self, name: &'static str, ty: &Type) -> Option<Value> {
+        self.read.insert(name);
+        let (setting, range) = self.part.settings.get(name)?;
+        let wanted = |this: &mut Self| this.refuse(&format!("{name} must be a {}.", ty.friendly_name()), range);
+        let EncryptionSetting::Value(value) = setting else {
+            wanted(self);
+            return None;
+        };
+        match convert(&value.unmark_deep().0, ty) {
+            Ok(value) if value.is_null() => None,
+            Ok(value) => Some(value),
+            Err(_) => {
+                wanted(self);
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, name: &'static str) -> Option<String> {
+        self.value(name, &Type::String).and_then(|value| value.as_str().map(str::to_owned))
+    }
+
+    fn whole(&mut self, name: &'static str) -> Option<u64> {
+        let value = self.value(name, &Type::Number)?;
+        let found = value.as_number().and_then(weft_graph_format::number::Number::to_u64);
+        if found.is_none() {
+            self.refuse(&format!("{name} must be a whole number that is not negative."), &self.range_of(name));
+        }
+        found
+    }
+
+    fn words(&mut self, name: &'static str) -> Option<Vec<String>> {
+        let value = self.value(name, &Type::list(Type::String))?;
+        let words = value.as_items()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+        if words.is_none() {
+            self.refuse(&format!("{name} must be a list of strings, none of them null."), &self.range_of(name));
+        }
+        words
+    }
+
+    fn bytes(&mut self, name: &'static str) -> Option<Vec<u8>> {
+        let value = self.value(name, &Type::list(Type::Number))?;
+        let byte = |value: &Value| value.as_number()?.to_u64().and_then(|number| u8::try_from(number).ok());
+        let bytes = value.as_items()?.iter().map(byte).collect::<Option<Vec<_>>>();
+        if bytes.is_none() {
+            self.refuse(&format!("{name} must be a list of bytes, numbers from 0 to 255."), &self.range_of(name));
+        }
+        bytes
+    }
+
+    fn keys(&mut self, name: &'static str) -> Option<KeyProviderName> {
+        self.read.insert(name);
+        let (setting, range) = self.part.settings.get(name)?;
+        match setting {
+            EncryptionSetting::Keys((kind, name)) => Some(KeyProviderName::new(kind.as_str(), name.as_str())),
+            EncryptionSetting::Value(_) => {
+                let detail = format!("{name} must name a key provider, as key_provider.pbkdf2.main.");
+                self.refuse(&detail, range);
+                None
+            }
+        }
+    }
+
+    /// An argument that has to be there.
+    fn required<Found>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Self, &'static str) -> Option<Found>,
+    ) -> Option<Found> {
+        if !self.part.settings.contains_key(name) {
+            let detail = format!("The argument {name:?} of {} is required, but it is not there.", self.what);
+            self.problems.push(placed(Diagnostic::error("Missing required argument", detail), &self.part.range));
+        }
+        read(self, name)
+    }
+
+    /// Whatever nobody asked for does not belong there.
+    fn finish(self) {
+        for (name, (_, range)) in &self.part.settings {
+            if !self.read.contains(name.as_str()) {
+                let detail = format!("{} has no argument named {:?}.", self.what, name.as_str());
+                self.problems.push(placed(Diagnostic::error("Unsupported argument", detail), range));
+            }
+        }
+    }
+}
+
+/// Why a plan file cannot be read.
+pub enum PlanUnread {
+    /// It is no plan, or damaged.
+    File(PlanFileError),
+    /// It cannot be opened, or should have been sealed.
+    Sealed(OpenError),
+}
+
+impl fmt::Display for PlanUnread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanUnread::File(error) => error.fmt(out),
+            PlanUnread::Sealed(error) => error.fmt(out),
+        }
+    }
+}
+
+impl From<PlanFileError> for PlanUnread {
+    fn from(error: PlanFileError) -> PlanUnread {
+        PlanUnread::File(error)
+    }
+}
+
+/// A plan file, opened where it is sealed.
+///
+/// # Errors
+/// Why it cannot be read. A state that is sealed is no plan.
+pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnread> {
+    match PlanReader::open(path) {
+        Err(PlanFileError::NotAPlan) => {}
+        Err(error) => return Err(error.into()),
+        Ok(reader) if !sealing.covers(&TargetName::Plan) => return Ok(reader),
+        Ok(_) => {}
+    }
+    Ok(PlanReader::from_bytes(plan_bytes(sealing, path)?)?)
+}
+
+/// The bytes of a plan file as they are before they are sealed.
+///
+/// # Errors
+/// Why it cannot be read. What is no plan and is not sealed comes back as it is.
+pub fn plan_bytes(sealing: &Sealing, path: &str) -> Result<Vec<u8>, PlanUnread> {
+    let bytes = std::fs::read(path).map_err(PlanFileError::from)?;
+    if is_sealed_state(&bytes) {
+        return Err(PlanFileError::NotAPlan.into());
+    }
+    if !is_sealed(&bytes) && (!sealing.covers(&TargetName::Plan) || PlanReader::from_bytes(&*bytes).is_err()) {
+        return Ok(bytes);
+    }
+    Ok(sealing.open_plan(&bytes).map_err(PlanUnread::Sealed)?.plain.to_vec())
+}

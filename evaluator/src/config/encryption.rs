@@ -1,0 +1,453 @@
+//! `encryption` blocks: with what states and plans are sealed.
+//!
+//! What the environment says is laid over what is written, each argument for itself. Settings are static values; only
+//! those that some target needs are computed, so whatever nobody uses may be incomplete.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::Module;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Tree, parse_file, parse_json_file};
+
+use super::compile::Compiling;
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, read_content};
+use super::literal::optional;
+use super::static_values::{Needing, StaticValues};
+
+/// The name that messages give to what the environment says; its text is shown nowhere, for it holds secrets.
+const ENVIRONMENT: &str = "TF_ENCRYPTION";
+
+const RULES: ContentRules = ContentRules {
+    attributes: &[],
+    blocks: &[
+        BlockRule { name: "key_provider", labels: &["type", "name"] },
+        BlockRule { name: "method", labels: &["type", "name"] },
+        BlockRule { name: "state", labels: &[] },
+        BlockRule { name: "plan", labels: &[] },
+        BlockRule { name: "remote_state_data_sources", labels: &[] },
+    ],
+    open: false,
+};
+
+const TARGET: ContentRules = ContentRules {
+    attributes: &[optional("method"), optional("enforced")],
+    blocks: &[BlockRule { name: "fallback", labels: &[] }],
+    open: false,
+};
+
+const FALLBACK: ContentRules = ContentRules { attributes: &[optional("method")], ..TARGET };
+
+const REMOTE: ContentRules = ContentRules {
+    attributes: &[],
+    blocks: &[
+        BlockRule { name: "default", labels: &[] },
+        BlockRule { name: "remote_state_data_source", labels: &["name"] },
+    ],
+    open: false,
+};
+
+/// The type and the name of a `key_provider` or `method` block.
+pub type PartName = (SmolStr, SmolStr);
+
+/// What is sealed, and with what.
+#[derive(Clone, Debug, Default)]
+pub struct Encryption {
+    /// Header of the block; empty where only the environment has one.
+    pub range: SourceRange,
+    /// How states are sealed.
+    pub state: Option<EncryptionTarget>,
+    /// How plans are sealed.
+    pub plan: Option<EncryptionTarget>,
+    /// How states that are read by data sources are sealed, when nothing is said of one by name.
+    pub remote_default: Option<EncryptionTarget>,
+    /// The same by the name of the data source.
+    pub remotes: BTreeMap<SmolStr, EncryptionTarget>,
+    /// The methods that the targets name.
+    pub methods: BTreeMap<PartName, EncryptionPart>,
+    /// The key providers that those name.
+    pub key_providers: BTreeMap<PartName, EncryptionPart>,
+    /// What is wrong with all that.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// What is sealed in one way.
+#[derive(Clone, Debug)]
+pub struct EncryptionTarget {
+    /// Nothing may be left open.
+    pub enforced: bool,
+    /// The method, and those that only open, in the order in which they are tried.
+    pub methods: Vec<PartName>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// A `key_provider` or `method` block.
+#[derive(Clone, Debug)]
+pub struct EncryptionPart {
+    /// Its arguments, with where their values stand.
+    pub settings: BTreeMap<SmolStr, (EncryptionSetting, SourceRange)>,
+    /// Header of the block.
+    pub range: SourceRange,
+}
+
+/// What an argument of a [`EncryptionPart`] says.
+#[derive(Clone, Debug)]
+pub enum EncryptionSetting {
+    /// A value, marked sensitive whatever it came from.
+    Value(Value),
+    /// The keys of a provider.
+    Keys(PartName),
+}
+
+/// What one text says, before anything is computed.
+#[derive(Default)]
+struct Layer {
+    range: SourceRange,
+    key_providers: BTreeMap<PartName, WrittenPart>,
+    methods: BTreeMap<PartName, WrittenPart>,
+    state: Option<WrittenTarget>,
+    plan: Option<WrittenTarget>,
+    remote_default: Option<WrittenTarget>,
+    remotes: BTreeMap<SmolStr, WrittenTarget>,
+}
+
+struct WrittenPart {
+    arguments: BTreeMap<SmolStr, Expression>,
+    range: SourceRange,
+}
+
+struct WrittenTarget {
+    enforced: Option<Expression>,
+    method: Option<Expression>,
+    /// Of the blocks within each other the header and the method.
+    fallbacks: Vec<(SourceRange, Option<Expression>)>,
+    range: SourceRange,
+}
+
+/// An `encryption` block.
+pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    if !compiling.module.path.is_root() {
+        return;
+    }
+    if let Some(first) = &compiling.module.encryption_block {
+        let place = format!("{}:{}", first.range.file, first.range.start.line);
+        compiling.error(
+            "Duplicate encryption configuration",
+            format!("A module may have one encryption block only; the first is at {place}."),
+            &block.range,
+        );
+        return;
+    }
+    // What does not belong there is said with everything else that is wrong with the module.
+    layer(&block.tree, block.body, &block.range, compiling.diagnostics);
+    compiling.module.encryption_block = Some(Arc::new(block.clone()));
+}
+
+impl Encryption {
+    /// What a block and the environment say together; none when neither says anything.
+    pub(super) fn computed(
+        block: Option<&FoundBlock>,
+        environment: Option<&str>,
+        statics: &mut StaticValues,
+    ) -> Option<Arc<Encryption>> {
+        if block.is_none() && environment.is_none() {
+            return None;
+        }
+        let mut problems = Vec::new();
+        // What is wrong with the block was said when the module was read.
+        let mut all = block.map_or_else(Layer::default, |b| layer(&b.tree, b.body, &b.range, &mut Vec::new()));
+        if let Some(text) = environment {
+            all = all.under(in_environment(text, &mut problems));
+        }
+        let mut computing = Computing { statics, found: Encryption::default(), all, pending: Vec::new() };
+        computing.found.range = computing.all.range.clone();
+        computing.targets();
+        computing.parts();
+        let mut found = computing.found;
+        problems.append(&mut found.problems);
+        Some(Arc::new(Encryption { problems, ..found }))
+    }
+}
+
+/// What the environment says, in either syntax.
+fn in_environment(text: &str, problems: &mut Vec<Diagnostic>) -> Layer {
+    let (tree, mut found) = match text.trim_start().starts_with('{') {
+        true => parse_json_file(ENVIRONMENT, Arc::from(text)),
+        false => parse_file(ENVIRONMENT, Arc::from(text)),
+    };
+    let said = layer(&tree, tree.root_id(), &SourceRange::default(), &mut found);
+    problems.extend(found);
+    said
+}
+
+/// Reads the body of an `encryption` block.
+fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec<Diagnostic>) -> Layer {
+    let content = read_content(tree, body, &RULES, range, problems);
+    let mut found = Layer { range: range.clone(), ..Layer::default() };
+    for block in &content.blocks {
+        match block.block_type {
+            "state" => once(&mut found.state, block, problems),
+            "plan" => once(&mut found.plan, block, problems),
+            "remote_state_data_sources" => remote(&mut found, block, problems),
+            kind => {
+                let name: PartName = (block.labels[0].0.clone(), block.labels[1].0.clone());
+                let parts = if kind == "method" { &mut found.methods } else { &mut found.key_providers };
+                if parts.contains_key(&name) {
+                    let what = format!("{kind} {:?} {:?}", name.0.as_str(), name.1.as_str());
+                    problems.push(duplicate(&what, block));
+                    continue;
+                }
+                let arguments = block.tree.arguments(block.body, &|_| false);
+                problems.extend(arguments.problems);
+                let arguments = arguments
+                    .body
+                    .attributes
+                    .iter()
+                    .map(|attribute| (attribute.name.text.clone(), block.tree.expression(attribute.expression)));
+                parts.insert(name, WrittenPart { arguments: arguments.collect(), range: block.range.clone() });
+            }
+        }
+    }
+    found
+}
+
+fn duplicate(what: &str, block: &FoundBlock) -> Diagnostic {
+    let detail = format!("The encryption settings have a block {what} already.");
+    Diagnostic::error("Duplicate encryption block", detail).at(block.range.clone())
+}
+
+fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
+    if place.is_some() {
+        problems.push(duplicate(block.block_type, block));
+        return;
+    }
+    *place = Some(target(block, problems));
+}
+
+fn remote(found: &mut Layer, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
+    let content = read_content(&block.tree, block.body, &REMOTE, &block.range, problems);
+    for inner in &content.blocks {
+        match inner.labels.first() {
+            None => once(&mut found.remote_default, inner, problems),
+            Some((name, _)) if found.remotes.contains_key(name) => problems.push(duplicate(name, inner)),
+            Some((name, _)) => drop(found.remotes.insert(name.clone(), target(inner, problems))),
+        }
+    }
+}
+
+fn target(block: &FoundBlock, problems: &mut Vec<Diagnostic>) -> WrittenTarget {
+    let content = read_content(&block.tree, block.body, &TARGET, &block.range, problems);
+    let mut found = WrittenTarget {
+        enforced: content.get("enforced").cloned(),
+        method: content.get("method").cloned(),
+        fallbacks: Vec::new(),
+        range: block.range.clone(),
+    };
+    let mut next = only_fallback(content, problems);
+    while let Some(block) = next {
+        let content = read_content(&block.tree, block.body, &FALLBACK, &block.range, problems);
+        found.fallbacks.push((block.range.clone(), content.get("method").cloned()));
+        next = only_fallback(content, problems);
+    }
+    found
+}
+
+fn only_fallback(content: Content, problems: &mut Vec<Diagnostic>) -> Option<FoundBlock> {
+    let mut blocks = content.blocks.into_iter();
+    let first = blocks.next();
+    problems.extend(blocks.map(|second| duplicate("fallback", &second)));
+    first
+}
+
+impl Layer {
+    /// With another one laid over it.
+    fn under(mut self, over: Layer) -> Layer {
+        for (own, over) in [(&mut self.key_providers, over.key_providers), (&mut self.methods, over.methods)] {
+            for (name, part) in over {
+                match own.get_mut(&name) {
+                    Some(below) => below.arguments.extend(part.arguments),
+                    None => drop(own.insert(name, part)),
+                }
+            }
+        }
+        lay(&mut self.state, over.state);
+        lay(&mut self.plan, over.plan);
+        lay(&mut self.remote_default, over.remote_default);
+        for (name, target) in over.remotes {
+            let mut below = self.remotes.remove(&name);
+            lay(&mut below, Some(target));
+            self.remotes.extend(below.map(|below| (name, below)));
+        }
+        self
+    }
+}
+
+fn lay(own: &mut Option<WrittenTarget>, over: Option<WrittenTarget>) {
+    let Some(over) = over else { return };
+    let Some(below) = own else {
+        *own = Some(over);
+        return;
+    };
+    if over.enforced.is_some() {
+        below.enforced = over.enforced;
+    }
+    if over.method.is_some() {
+        below.method = over.method;
+    }
+    if !over.fallbacks.is_empty() {
+        below.fallbacks = over.fallbacks;
+    }
+}
+
+struct Computing<'a> {
+    statics: &'a mut StaticValues,
+    found: Encryption,
+    all: Layer,
+    /// Key providers that something names and that were not looked at yet.
+    pending: Vec<PartName>,
+}
+
+impl Computing<'_> {
+    fn targets(&mut self) {
+        let state = self.all.state.take().and_then(|written| self.target("state", &written));
+        let plan = self.all.plan.take().and_then(|written| self.target("plan", &written));
+        let default = self.all.remote_default.take();
+        let default = default.and_then(|written| self.target("remote_state_data_sources.default", &written));
+        (self.found.state, self.found.plan, self.found.remote_default) = (state, plan, default);
+        for (name, written) in std::mem::take(&mut self.all.remotes) {
+            let text = format!("remote_state_data_sources.{name}");
+            let target = self.target(&text, &written);
+            self.found.remotes.extend(target.map(|target| (name, target)));
+        }
+    }
+
+    /// A target with the methods that it names; why there is none is reported.
+    fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
+        let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
+        if let Some(expression) = &written.enforced {
+            let value = self.value(&format!("{text}.enforced"), expression)?;
+            match convert(&value, &Type::Bool).ok().and_then(|value| value.as_bool()) {
+                Some(enforced) => target.enforced = enforced,
+                None => {
+                    self.refuse("Unsuitable value type", "enforced must be true or false.", expression);
+                    return None;
+                }
+            }
+        }
+        let own = (&written.range, &written.method);
+        for (range, method) in std::iter::once(own).chain(written.fallbacks.iter().map(|(range, m)| (range, m))) {
+            let Some(expression) = method else {
+                let detail = "The argument \"method\" is required, but it is not there.";
+                self.found.problems.push(Diagnostic::error("Missing required argument", detail).at(range.clone()));
+                return None;
+            };
+            let Some(name) = part_name(expression, "method") else {
+                let detail = "This must be the name of a method, as method.aes_gcm.main.";
+                self.refuse("Invalid reference to an encryption method", detail, expression);
+                return None;
+            };
+            if !self.all.methods.contains_key(&name) {
+                let (kind, name) = (name.0.as_str(), name.1.as_str());
+                let detail = format!("The encryption settings have no block method {kind:?} {name:?}.");
+                self.refuse("Reference to undeclared encryption method", &detail, expression);
+                return None;
+            }
+            target.methods.push(name);
+        }
+        Some(target)
+    }
+
+    /// The methods that the targets name and the key providers behind them.
+    fn parts(&mut self) {
+        let (state, plan, rest) = (&self.found.state, &self.found.plan, &self.found.remote_default);
+        let targets = [state, plan, rest].into_iter().flatten().chain(self.found.remotes.values());
+        let named: std::collections::BTreeSet<PartName> = targets.flat_map(|target| target.methods.clone()).collect();
+        for name in named {
+            let Some(written) = self.all.methods.remove(&name) else { continue };
+            if let Some(part) = self.part("method", &name, &written) {
+                self.found.methods.insert(name, part);
+            }
+        }
+        while let Some(name) = self.pending.pop() {
+            let Some(written) = self.all.key_providers.remove(&name) else { continue };
+            if let Some(part) = self.part("key_provider", &name, &written) {
+                self.found.key_providers.insert(name, part);
+            }
+        }
+    }
+
+    fn part(&mut self, kind: &str, name: &PartName, written: &WrittenPart) -> Option<EncryptionPart> {
+        let mut settings = BTreeMap::new();
+        let mut whole = true;
+        for (argument, expression) in &written.arguments {
+            let setting = match part_name(expression, "key_provider") {
+                Some(keys) => self.keys(keys, expression),
+                None => {
+                    let text = format!("{kind}.{}.{}", name.0, name.1);
+                    self.value(&text, expression).map(EncryptionSetting::Value)
+                }
+            };
+            match setting {
+                Some(setting) => drop(settings.insert(argument.clone(), (setting, expression.range()))),
+                None => whole = false,
+            }
+        }
+        whole.then(|| EncryptionPart { settings, range: written.range.clone() })
+    }
+
+    fn keys(&mut self, name: PartName, at: &Expression) -> Option<EncryptionSetting> {
+        if !self.all.key_providers.contains_key(&name) && !self.found.key_providers.contains_key(&name) {
+            let (kind, name) = (name.0.as_str(), name.1.as_str());
+            let detail = format!("The encryption settings have no block key_provider {kind:?} {name:?}.");
+            self.refuse("Reference to undeclared key provider", &detail, at);
+            return None;
+        }
+        self.pending.push(name.clone());
+        Some(EncryptionSetting::Keys(name))
+    }
+
+    /// The value of an argument; why there is none is reported.
+    fn value(&mut self, text: &str, expression: &Expression) -> Option<Value> {
+        let needing = Needing { text: format!("encryption.{text}"), range: self.all.range.clone() };
+        let found = self.statics.evaluate(&Module::root(), expression, &needing, &mut self.found.problems);
+        debug_assert!(found.is_some() || has_errors(&self.found.problems));
+        let value = found?;
+        if !value.is_wholly_known() {
+            self.refuse(
+                "Dynamic value in static context",
+                "Settings of the encryption have to be known before planning.",
+                expression,
+            );
+            return None;
+        }
+        Some(value.unmark_deep().0.mark(&Marks::SENSITIVE))
+    }
+
+    fn refuse(&mut self, summary: &str, detail: &str, at: &Expression) {
+        self.found.problems.push(Diagnostic::error(summary, detail).at(at.range()));
+    }
+}
+
+/// The block that an expression names: `method.aes_gcm.main`.
+fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
+    // In the JSON syntax it is a template of nothing else.
+    let expression = match expression.kind() {
+        ExprKind::TemplateWrap { inner } => expression.child(*inner),
+        _ => expression.clone(),
+    };
+    let traversal = expression.as_traversal().filter(|traversal| traversal.root.text == root)?;
+    match traversal.steps.as_slice() {
+        [kind, name] => match (&kind.kind, &name.kind) {
+            (StepKind::Attribute(kind), StepKind::Attribute(name)) => Some((kind.clone(), name.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}

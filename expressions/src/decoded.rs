@@ -1,0 +1,116 @@
+//! Large documents that were decoded before.
+//!
+//! A configuration is evaluated twice, to see whether it is valid and to plan it. Where it decodes megabytes, that is
+//! most of the work, and both times the outcome is the same.
+
+use std::fmt;
+
+use parking_lot::Mutex;
+use smol_str::SmolStr;
+use weft_graph_format::value::{Kind, Value};
+
+/// Smaller documents are decoded again: that costs as little as looking for them.
+const SMALLEST: usize = 64 << 10;
+/// Most bytes of documents that are kept; what comes later is decoded again.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Documents with what they were decoded to, for as long as a configuration is worked with.
+#[derive(Default)]
+pub struct Decoded(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    documents: Vec<Document>,
+    bytes: usize,
+}
+
+struct Document {
+    /// The function that decodes it.
+    function: &'static str,
+    text: SmolStr,
+    value: Value,
+}
+
+impl Decoded {
+    /// What `decode` makes of a text, which may be known already. Problems are not kept.
+    ///
+    /// # Errors
+    /// Those of `decode`.
+    pub(crate) fn of<E>(
+        &self,
+        function: &'static str,
+        text: &Value,
+        decode: impl FnOnce() -> Result<Value, E>,
+    ) -> Result<Value, E> {
+        let Kind::String(text) = text.open().1 else { return decode() };
+        if text.len() < SMALLEST {
+            return decode();
+        }
+        if let Some(value) = self.known(function, text) {
+            return Ok(value);
+        }
+        let value = decode()?;
+        let mut known = self.0.lock();
+        if known.bytes + text.len() <= MOST_BYTES {
+            known.bytes += text.len();
+            known.documents.push(Document { function, text: text.clone(), value: value.clone() });
+        }
+        Ok(value)
+    }
+
+    fn known(&self, function: &str, text: &SmolStr) -> Option<Value> {
+        let known = self.0.lock();
+        let found = known.documents.iter().find(|document| document.function == function && document.text == *text);
+        found.map(|document| document.value.clone())
+    }
+}
+
+/// Documents may be secret.
+impl fmt::Debug for Decoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = self.0.lock();
+        write!(f, "Decoded({} documents, {} bytes)", known.documents.len(), known.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes to its length and counts how often it was asked.
+    fn ask(decoded: &Decoded, function: &'static str, text: &Value, asked: &mut u32) -> Result<Value, &'static str> {
+        decoded.of(function, text, || {
+            *asked += 1;
+            match text.as_str() {
+                Some(text) if !text.starts_with("bad") => Ok(Value::int(text.len() as i64)),
+                _ => Err("bad"),
+            }
+        })
+    }
+
+    #[test]
+    fn large_documents_are_decoded_once() {
+        let large = |first: &str, more: usize| Value::string(format!("{first}{}", "x".repeat(SMALLEST + more)));
+        let (decoded, mut asked) = (Decoded::default(), 0);
+        for (function, text, times) in [
+            ("json", large("a", 0), 1),
+            ("json", large("a", 0), 1),
+            ("json", large("b", 0), 2),
+            ("yaml", large("a", 0), 3),
+            ("json", large("a", 1), 4),
+            ("json", large("b", 0), 4),
+            ("json", Value::string("small"), 5),
+            ("json", Value::string("small"), 6),
+            ("json", large("bad", 0), 7),
+            ("json", large("bad", 0), 8),
+            ("json", large("a", MOST_BYTES), 9),
+            ("json", large("a", MOST_BYTES), 10),
+        ] {
+            let expected =
+                text.as_str().filter(|text| !text.starts_with("bad")).map(|text| Value::int(text.len() as i64));
+            assert_eq!(ask(&decoded, function, &text, &mut asked).ok(), expected);
+            assert_eq!(asked, times);
+        }
+        assert_eq!(format!("{decoded:?}"), format!("Decoded(4 documents, {} bytes)", 4 * (SMALLEST + 1) + 1));
+    }
+}

@@ -1,0 +1,159 @@
+//! AES-GCM over whole payloads: a random nonce, then what is encrypted, then the tag.
+//!
+//! Facts: OpenTofu's README of its AES-GCM method for the additional data; the layout is that of a recorded state.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_lc_rs::aead::{AES_128_GCM, AES_192_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::pbkdf2::RandomError;
+
+/// Bytes that a payload has beyond its plain text: nonce and tag.
+pub(crate) const OVERHEAD: usize = NONCE_LEN + TAG_LENGTH;
+
+const TAG_LENGTH: usize = 16;
+
+/// Most seals by one key. Nonces are random, and two that are equal would give the plain texts away: up to 2^32 the
+/// chance is below 2^-32 (NIST SP 800-38D, 8.3). A quarter of it, since other processes may use the key as well.
+const MOST_SEALS: u64 = 1 << 30;
+
+/// Most bytes sealed by one key: the 64 GiB that OpenTofu's README of the method names.
+const MOST_BYTES: u64 = 64 << 30;
+
+/// A key for AES-GCM.
+#[derive(Debug)]
+pub(crate) struct Cipher(LessSafeKey);
+
+/// A payload cannot be made or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CipherError {
+    /// There are no random bytes for a nonce.
+    Random(RandomError),
+    /// It would be longer than AES-GCM can seal at once, 64 GiB.
+    Long,
+    /// It has less than a nonce and a tag.
+    Short,
+    /// The key is another, or a byte was changed.
+    Wrong,
+}
+
+impl Cipher {
+    /// A cipher with a key of 16, 24 or 32 bytes; none for other keys.
+    pub(crate) fn new(key: &[u8]) -> Option<Cipher> {
+        let algorithm = match key.len() {
+            16 => &AES_128_GCM,
+            24 => &AES_192_GCM,
+            32 => &AES_256_GCM,
+            _ => return None,
+        };
+        UnboundKey::new(algorithm, key).ok().map(|key| Cipher(LessSafeKey::new(key)))
+    }
+
+    /// Appends a payload.
+    pub(crate) fn seal_onto(&self, bytes: &mut Vec<u8>, aad: &[u8], plain: &[u8]) -> Result<(), CipherError> {
+        let mut nonce = [0; NONCE_LEN];
+        aws_lc_rs::rand::fill(&mut nonce).map_err(|_| CipherError::Random(RandomError))?;
+        // At once: a buffer that grows would leave plain text where it was before.
+        bytes.reserve_exact(plain.len() + OVERHEAD);
+        bytes.extend_from_slice(&nonce);
+        let start = bytes.len();
+        bytes.extend_from_slice(plain);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        match self.0.seal_in_place_separate_tag(nonce, Aad::from(aad), &mut bytes[start..]) {
+            Ok(tag) => {
+                bytes.extend_from_slice(tag.as_ref());
+                Ok(())
+            }
+            // The plain text must not stay.
+            Err(_) => {
+                bytes[start..].zeroize();
+                bytes.truncate(start - NONCE_LEN);
+                Err(CipherError::Long)
+            }
+        }
+    }
+
+    /// The plain text of a payload.
+    pub(crate) fn open(&self, aad: &[u8], payload: &[u8]) -> Result<Zeroizing<Vec<u8>>, CipherError> {
+        let (nonce, sealed) = payload.split_first_chunk::<NONCE_LEN>().ok_or(CipherError::Short)?;
+        let length = sealed.len().checked_sub(TAG_LENGTH).ok_or(CipherError::Short)?;
+        let (sealed, tag) = sealed.split_at(length);
+        let mut plain = Zeroizing::new(vec![0; length]);
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        self.0.open_separate_gather(nonce, Aad::from(aad), sealed, tag, &mut plain).map_err(|_| CipherError::Wrong)?;
+        Ok(plain)
+    }
+}
+
+/// What may still be sealed by a key.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    seals: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Budget {
+    /// Of a key that is new.
+    pub(crate) fn whole() -> Budget {
+        Budget::of(MOST_SEALS, MOST_BYTES)
+    }
+
+    fn of(seals: u64, bytes: u64) -> Budget {
+        Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
+    }
+
+    /// Takes one seal of so many bytes, if there is as much left. A first seal is always granted: what is larger than
+    /// a whole budget has to be sealed by some key.
+    pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
+        let spend = |left: &AtomicU64, much: u64| {
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {
+                None if first => Some(0),
+                rest => rest,
+            })
+            .is_ok()
+        };
+        spend(&self.seals, 1) && spend(&self.bytes, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_end() {
+        let budget = Budget::of(3, 10);
+        assert!(budget.take(4, false) && budget.take(6, false));
+        assert!(!budget.take(1, false), "no byte is left");
+        assert!(!budget.take(0, false), "no seal is left");
+        let budget = Budget::of(3, 10);
+        assert!(budget.take(20, true) && !budget.take(1, false));
+    }
+
+    #[test]
+    fn keys_have_three_lengths() {
+        for length in 0..70 {
+            assert_eq!(Cipher::new(&vec![1; length]).is_some(), [16, 24, 32].contains(&length), "{length}");
+        }
+    }
+
+    #[test]
+    fn every_length_opens_and_every_bit_counts() {
+        let cipher = Cipher::new(&[7; 24]).unwrap();
+        let mut sealed = vec![1, 2, 3];
+        cipher.seal_onto(&mut sealed, b"aad", b"plain").unwrap();
+        let payload = &sealed[3..];
+        assert_eq!(payload.len(), 5 + OVERHEAD);
+        assert_eq!(cipher.open(b"aad", payload).unwrap().as_slice(), b"plain");
+        assert_eq!(cipher.open(b"aae", payload).unwrap_err(), CipherError::Wrong);
+        for bit in 0..payload.len() * 8 {
+            let mut changed = payload.to_vec();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(cipher.open(b"aad", &changed).unwrap_err(), CipherError::Wrong);
+        }
+        for length in 0..payload.len() {
+            assert!(cipher.open(b"aad", &payload[..length]).is_err());
+        }
+    }
+}

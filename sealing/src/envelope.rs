@@ -1,0 +1,341 @@
+//! The JSON in which OpenTofu keeps an encrypted state or plan: metadata of key providers, the payload, and of a state
+//! also its serial and lineage.
+//!
+//! Nothing outside of the payload is authenticated. Serial and lineage are there for backends that look at them; they
+//! are held against those inside. Metadata only leads to a key, and a wrong key opens nothing.
+//!
+//! Facts: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), whose indentation is kept too.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use zeroize::Zeroizing;
+
+use crate::json::JsonProblem;
+use crate::keyring::Metadata;
+use crate::settings::LONGEST_METADATA_KEY;
+
+/// Largest state, plan or record that is sealed, in bytes: as much as the largest plan file has.
+pub const LARGEST_PLAIN: u64 = 4 << 30;
+
+/// Largest envelope that is opened, in bytes: the base64 of the largest plan, and its metadata.
+pub const LARGEST_ENVELOPE: u64 = 6 << 30;
+
+/// Most entries of metadata in an envelope. There is one for each key provider of a chain, and OpenTofu adds those of
+/// fallbacks.
+pub const MOST_METADATA: usize = 256;
+
+/// Longest metadata of one key provider, in bytes. Those of services keep a wrapped key there, of some hundred bytes.
+pub const LONGEST_METADATA: usize = 32 << 10;
+
+const _: () = assert!(LARGEST_PLAIN / 3 * 4 + 2 * (MOST_METADATA * LONGEST_METADATA) as u64 <= LARGEST_ENVELOPE);
+// Records say how long these are in two bytes.
+const _: () = assert!(LONGEST_METADATA <= u16::MAX as usize);
+const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
+
+/// The only version of envelopes.
+const VERSION: &str = "v0";
+
+/// An envelope cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// It is larger than anything that is sealed.
+    #[error("it has {size} bytes, at most {LARGEST_ENVELOPE} are accepted")]
+    TooLarge {
+        /// Its size.
+        size: u64,
+    },
+    /// Not the JSON of an envelope.
+    #[error("it is {0}")]
+    Json(#[from] JsonProblem),
+    /// Of a version that came later.
+    #[error("its encryption_version is {version:?}, and only \"v0\" is known: it was written by a newer tool")]
+    Version {
+        /// The version, shortened.
+        version: String,
+    },
+    /// More metadata than there are key providers.
+    #[error("it has metadata of {count} key providers, at most {MOST_METADATA} are accepted")]
+    ManyMetadata {
+        /// How many.
+        count: usize,
+    },
+    /// Metadata, or its name, that is too long.
+    #[error("the metadata under {key:?} is too long")]
+    LongMetadata {
+        /// The name, shortened.
+        key: String,
+    },
+    /// Something is not base64.
+    #[error("its {place} is not base64")]
+    Base64 {
+        /// What.
+        place: String,
+    },
+}
+
+/// Which state it is, among the states of its lineage.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Identity {
+    /// Grows with each change.
+    pub(crate) serial: Option<u64>,
+    /// Made with the state.
+    pub(crate) lineage: Option<String>,
+}
+
+/// What is in an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Envelope {
+    /// Of a state; a plan has none, and states of the first versions may have none.
+    pub(crate) identity: Identity,
+    pub(crate) metadata: Metadata,
+    pub(crate) payload: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serial: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lineage: Option<&'a str>,
+    meta: BTreeMap<&'a str, String>,
+    encrypted_data: String,
+    encryption_version: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Read<'a> {
+    serial: Option<u64>,
+    lineage: Option<String>,
+    #[serde(borrow, default)]
+    meta: Meta<'a>,
+    #[serde(borrow)]
+    encrypted_data: Cow<'a, str>,
+    #[serde(borrow)]
+    encryption_version: Cow<'a, str>,
+}
+
+impl Envelope {
+    /// The bytes of the file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let written = Written {
+            serial: self.identity.serial,
+            lineage: self.identity.lineage.as_deref(),
+            meta: self.metadata.iter().map(|(key, own)| (key.as_str(), BASE64_STANDARD.encode(own))).collect(),
+            encrypted_data: BASE64_STANDARD.encode(&self.payload),
+            encryption_version: VERSION,
+        };
+        // Text and numbers always have a JSON form.
+        let mut bytes = serde_json::to_vec_pretty(&written).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Reads a file for which [`is_sealed`] holds.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Envelope, EnvelopeError> {
+        let size = bytes.len() as u64;
+        if size > LARGEST_ENVELOPE {
+            return Err(EnvelopeError::TooLarge { size });
+        }
+        let read: Read<'_> = serde_json::from_slice(bytes).map_err(JsonProblem::from)?;
+        if read.encryption_version != VERSION {
+            return Err(EnvelopeError::Version { version: shortened(&read.encryption_version) });
+        }
+        if read.meta.count > MOST_METADATA {
+            return Err(EnvelopeError::ManyMetadata { count: read.meta.count });
+        }
+        let mut metadata = Metadata::new();
+        for (key, own) in read.meta.entries {
+            if key.len() > LONGEST_METADATA_KEY || own.len() > LONGEST_METADATA.div_ceil(3) * 4 {
+                return Err(EnvelopeError::LongMetadata { key: shortened(&key) });
+            }
+            let decoded = BASE64_STANDARD.decode(own.as_bytes());
+            let own = decoded
+                .map_err(|_| EnvelopeError::Base64 { place: format!("metadata under {:?}", shortened(&key)) })?;
+            if own.len() > LONGEST_METADATA {
+                return Err(EnvelopeError::LongMetadata { key: shortened(&key) });
+            }
+            metadata.insert(key.into_owned(), own);
+        }
+        let payload = BASE64_STANDARD
+            .decode(read.encrypted_data.as_bytes())
+            .map_err(|_| EnvelopeError::Base64 { place: "encrypted_data".to_owned() })?;
+        Ok(Envelope { identity: Identity { serial: read.serial, lineage: read.lineage }, metadata, payload })
+    }
+}
+
+/// The beginning of a text that others wrote, for an error.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    text.chars().take(MOST).collect()
+}
+
+/// Metadata as it stands; what is beyond the bound is counted and dropped.
+#[derive(Default)]
+struct Meta<'a> {
+    entries: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    count: usize,
+}
+
+/// Text that is borrowed where it has no escapes, also inside a map.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Meta<'a>, D::Error> {
+        struct Entries<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Entries<'a> {
+            type Value = Meta<'a>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("metadata")
+            }
+
+            /// What a map without entries is in Go.
+            fn visit_unit<E>(self) -> Result<Meta<'a>, E> {
+                Ok(Meta::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Meta<'a>, A::Error> {
+                let mut meta = Meta::default();
+                while let Some(Text(key)) = map.next_key()? {
+                    meta.count += 1;
+                    if meta.count > MOST_METADATA {
+                        map.next_value::<IgnoredAny>()?;
+                    } else {
+                        let Text(own) = map.next_value()?;
+                        meta.entries.insert(key, own);
+                    }
+                }
+                Ok(meta)
+            }
+        }
+        deserializer.deserialize_any(Entries(std::marker::PhantomData))
+    }
+}
+
+/// Whether a file is an envelope, of any version: one JSON object with `encryption_version` and `encrypted_data` as
+/// text, and without `version`, which every ordinary state has. An ordinary state is read up to that key, which is its
+/// first; a plan file, which does not begin as JSON, not at all.
+pub fn is_sealed(bytes: &[u8]) -> bool {
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return false;
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let marks = json.deserialize_map(Marks::default());
+    marks.is_ok_and(|marks| marks.version && marks.data) && json.end().is_ok()
+}
+
+/// Whether these bytes are an envelope that says, outside of what is encrypted, which state it holds: envelopes of plans
+/// say nothing.
+pub fn is_sealed_state(bytes: &[u8]) -> bool {
+    is_sealed(bytes) && Envelope::parse(bytes).is_ok_and(|envelope| envelope.identity != Identity::default())
+}
+
+#[derive(Default)]
+struct Marks {
+    version: bool,
+    data: bool,
+}
+
+impl<'de> Visitor<'de> for Marks {
+    type Value = Marks;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an envelope")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Marks, A::Error> {
+        while let Some(Text(key)) = map.next_key()? {
+            match &*key {
+                "version" | "terraform_version" | "resources" => return Err(A::Error::custom("an ordinary state")),
+                "encryption_version" => {
+                    map.next_value::<Text<'_>>()?;
+                    self.version = true;
+                }
+                "encrypted_data" => {
+                    map.next_value::<Text<'_>>()?;
+                    self.data = true;
+                }
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Serial and lineage of a state in plain text.
+pub(crate) fn identity_of(state: &[u8]) -> Result<Identity, JsonProblem> {
+    #[derive(Deserialize)]
+    struct State {
+        serial: u64,
+        lineage: String,
+    }
+    let State { serial, lineage } = serde_json::from_slice(state)?;
+    Ok(Identity { serial: Some(serial), lineage: Some(lineage) })
+}
+
+/// A copy of bytes that is wiped.
+pub(crate) fn copied(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(bytes.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_envelopes_are_taken_for_envelopes() {
+        for (text, sealed) in [
+            (r#"{"meta":{},"encrypted_data":"","encryption_version":"v0"}"#, true),
+            (" \n{\"encryption_version\":\"v7\",\"encrypted_data\":\"\",\"more\":[[{}]]}\n", true),
+            (r#"{"encrypted_data":"","encryption_version":"v0"} x"#, false),
+            (r#"{"encrypted_data":"","encryption_version":"v0""#, false),
+            (r#"{"encrypted_data":"","encryption_version":0}"#, false),
+            (r#"{"encrypted_data":{},"encryption_version":"v0"}"#, false),
+            (r#"{"encrypted_data":"","encryption_version":"v0","version":4}"#, false),
+            (r#"{"version":4,"encrypted_data":"","encryption_version":"v0"}"#, false),
+            (r#"{"outputs":{"x":{"encrypted_data":"","encryption_version":"v0"}}}"#, false),
+            (r#"["encrypted_data","encryption_version"]"#, false),
+            ("{}", false),
+            ("", false),
+            ("PK\u{3}\u{4}", false),
+        ] {
+            assert_eq!(is_sealed(text.as_bytes()), sealed, "{text}");
+        }
+        assert!(!is_sealed(b"{\"\xff\":1,\"encrypted_data\":\"\",\"encryption_version\":\"v0\"}"));
+    }
+
+    #[test]
+    fn an_ordinary_state_is_read_up_to_its_version() {
+        let mut state = br#"{"version": 4, "#.to_vec();
+        state.resize(1 << 20, b'x');
+        assert!(!is_sealed(&state));
+    }
+
+    #[test]
+    fn metadata_has_bounds() {
+        let with = |meta: &str| {
+            let text = format!("{{\"meta\":{meta},\"encrypted_data\":\"\",\"encryption_version\":\"v0\"}}");
+            Envelope::parse(text.as_bytes())
+        };
+        assert_eq!(with("null").unwrap().metadata, Metadata::new());
+        let many: Vec<String> = (0..=MOST_METADATA).map(|index| format!("\"{index}\":\"\"")).collect();
+        let error = with(&format!("{{{}}}", many.join(","))).unwrap_err();
+        assert_eq!(error, EnvelopeError::ManyMetadata { count: MOST_METADATA + 1 });
+        let longest = BASE64_STANDARD.encode(vec![0; LONGEST_METADATA]);
+        assert!(with(&format!("{{\"a\":\"{longest}\"}}")).is_ok());
+        let longer = BASE64_STANDARD.encode(vec![0; LONGEST_METADATA + 1]);
+        let error = with(&format!("{{\"a\":\"{longer}\"}}")).unwrap_err();
+        assert!(matches!(error, EnvelopeError::LongMetadata { .. }));
+        let error = with(&format!("{{\"{}\":\"\"}}", "k".repeat(LONGEST_METADATA_KEY + 1))).unwrap_err();
+        assert!(matches!(error, EnvelopeError::LongMetadata { key } if key.len() == 80));
+        assert!(matches!(with("{\"a\":\"?\"}").unwrap_err(), EnvelopeError::Base64 { .. }));
+        assert!(matches!(with("[]").unwrap_err(), EnvelopeError::Json(JsonProblem { shape: true, .. })));
+    }
+}

@@ -1,0 +1,149 @@
+//! External key providers and methods: what is said to their commands, and what they answer.
+//!
+//! Facts: the schemas beside OpenTofu's external key provider and method (`protocol/*.schema.json`). The example of an
+//! answer on its documentation page says `key` where schema, programs and OpenTofu have `keys`.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use crate::command::{self, COMMAND_TIME, CommandError, Input, OutputProblem};
+use crate::envelope::{LARGEST_ENVELOPE, LONGEST_METADATA};
+use crate::json::JsonProblem;
+use crate::secret::Secret;
+
+/// How the command of a key provider introduces itself.
+pub const KEY_PROVIDER_MAGIC: &str = "OpenTofu-External-Key-Provider";
+
+/// How the command of a method introduces itself.
+pub const METHOD_MAGIC: &str = "OpenTofu-External-Encryption-Method";
+
+/// How much the command of a key provider may print: two keys and its metadata, which has a bound of its own.
+pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
+
+/// How much the command of a method may print: the base64 of a sealed payload, as in an envelope.
+pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
+
+/// Metadata as it goes in, comes out and is kept. What the program keeps in it is not touched, not a digit of it.
+#[derive(Serialize, Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    external_data: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct KeysOutput<'a> {
+    #[serde(borrow)]
+    keys: KeyPair<'a>,
+    #[serde(borrow)]
+    meta: Metadata<'a>,
+}
+
+#[derive(Deserialize)]
+struct KeyPair<'a> {
+    #[serde(borrow)]
+    encryption_key: Cow<'a, str>,
+    #[serde(borrow, default)]
+    decryption_key: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct PayloadInput<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    payload: &'a str,
+}
+
+#[derive(Deserialize)]
+struct PayloadOutput<'a> {
+    #[serde(borrow)]
+    payload: Cow<'a, str>,
+}
+
+/// Asks a command for a key to encrypt with, and the metadata to keep with what is encrypted.
+pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandError> {
+    let output = ask_for_keys(command, "null".to_owned())?;
+    let read = read_output::<KeysOutput<'_>>(command, &output)?;
+    let key = key(command, "encryption_key", Some(&read.keys.encryption_key))?;
+    let metadata = written(&read.meta);
+    if metadata.len() > LONGEST_METADATA {
+        return Err(unusable(command, OutputProblem::LongMetadata(metadata.len())));
+    }
+    Ok((key, metadata))
+}
+
+/// Asks a command for the key that belongs to metadata.
+pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
+    let metadata =
+        serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
+    // Valid UTF-8, since it is JSON that was just written.
+    let input = String::from_utf8_lossy(&written(&metadata)).into_owned();
+    let output = ask_for_keys(command, input)?;
+    let read = read_output::<KeysOutput<'_>>(command, &output)?;
+    Ok(key(command, "decryption_key", read.keys.decryption_key.as_deref())?)
+}
+
+fn ask_for_keys(command: &[String], input: String) -> Result<Zeroizing<Vec<u8>>, CommandError> {
+    command::run(command, KEY_PROVIDER_MAGIC, Input::Open(input), MOST_KEYS_OUTPUT, COMMAND_TIME)
+}
+
+fn key(command: &[String], name: &'static str, text: Option<&str>) -> Result<Secret, CommandError> {
+    match BASE64_STANDARD.decode(text.unwrap_or_default()) {
+        Err(_) => Err(unusable(command, OutputProblem::Base64(name))),
+        Ok(key) if key.is_empty() => Err(unusable(command, OutputProblem::NoKey(name))),
+        Ok(key) => Ok(Secret::new(key)),
+    }
+}
+
+fn read_output<'a, T: Deserialize<'a>>(command: &[String], output: &'a [u8]) -> Result<T, CommandError> {
+    serde_json::from_slice(output).map_err(|error| unusable(command, OutputProblem::Json(error.into())))
+}
+
+fn unusable(command: &[String], problem: OutputProblem) -> CommandError {
+    CommandError::Output { program: command.first().cloned().unwrap_or_default(), problem }
+}
+
+/// A key provider's command gives no keys.
+#[derive(Debug)]
+pub(crate) enum KeysError {
+    /// The metadata was not written by a command.
+    Metadata(JsonProblem),
+    /// The command does not do what it should.
+    Command(CommandError),
+}
+
+impl From<CommandError> for KeysError {
+    fn from(error: CommandError) -> KeysError {
+        KeysError::Command(error)
+    }
+}
+
+/// Metadata as it is kept and sent.
+fn written(metadata: &Metadata<'_>) -> Vec<u8> {
+    // The schema has an object here. OpenTofu keeps null for a program that gives nothing.
+    let data = metadata.external_data.map(RawValue::get).filter(|text| text.starts_with('{')).unwrap_or("{}");
+    format!("{{\"external_data\":{data}}}").into_bytes()
+}
+
+/// Has a command encrypt or decrypt a payload.
+pub(crate) fn payload(
+    command: &[String],
+    key: Option<&Secret>,
+    payload: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, CommandError> {
+    let key = key.map(|key| Zeroizing::new(BASE64_STANDARD.encode(key.expose())));
+    let payload = Zeroizing::new(BASE64_STANDARD.encode(payload));
+    let input = PayloadInput { key: key.as_ref().map(|key| key.as_str()), payload: &payload };
+    // Text always has a JSON form.
+    let input = Input::Secret(Zeroizing::new(serde_json::to_string(&input).unwrap_or_default()));
+    let output = command::run(command, METHOD_MAGIC, input, MOST_PAYLOAD_OUTPUT, COMMAND_TIME)?;
+    let read = read_output::<PayloadOutput<'_>>(command, &output)?;
+    match BASE64_STANDARD.decode(read.payload.as_bytes()) {
+        Ok(payload) => Ok(Zeroizing::new(payload)),
+        Err(_) => Err(unusable(command, OutputProblem::Base64("payload"))),
+    }
+}

@@ -1,0 +1,92 @@
+//! Names of what an `encryption` block declares, as they are written in references and in metadata.
+
+use std::fmt;
+
+/// A key provider: `key_provider.TYPE.NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyProviderName {
+    /// The first label, `pbkdf2` or `external`.
+    pub kind: String,
+    /// The second label.
+    pub name: String,
+}
+
+impl KeyProviderName {
+    /// The name of these two labels.
+    pub fn new(kind: impl Into<String>, name: impl Into<String>) -> KeyProviderName {
+        KeyProviderName { kind: kind.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for KeyProviderName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "key_provider.{}.{}", self.kind, self.name)
+    }
+}
+
+/// A method: `method.TYPE.NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MethodName {
+    /// The first label, `aes_gcm`, `external` or `unencrypted`.
+    pub kind: String,
+    /// The second label.
+    pub name: String,
+}
+
+impl MethodName {
+    /// The name of these two labels.
+    pub fn new(kind: impl Into<String>, name: impl Into<String>) -> MethodName {
+        MethodName { kind: kind.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for MethodName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "method.{}.{}", self.kind, self.name)
+    }
+}
+
+/// What a target block says how to encrypt.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetName {
+    /// `state`.
+    State,
+    /// `plan`.
+    Plan,
+    /// `remote_state_data_sources` / `default`: states of others that have no target of their own.
+    DefaultRemoteState,
+    /// `remote_state_data_sources` / `remote_state_data_source "NAME"`.
+    RemoteState(String),
+}
+
+impl fmt::Display for TargetName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TargetName::State => out.write_str("state"),
+            TargetName::Plan => out.write_str("plan"),
+            TargetName::DefaultRemoteState => out.write_str("remote_state_data_sources.default"),
+            TargetName::RemoteState(name) => write!(out, "remote_state_data_source {name:?}"),
+        }
+    }
+}
+
+/// Anything that an `encryption` block declares: what a problem of the settings is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Declared {
+    /// A key provider.
+    KeyProvider(KeyProviderName),
+    /// A method.
+    Method(MethodName),
+    /// A target.
+    Target(TargetName),
+}
+
+impl fmt::Display for Declared {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Declared::KeyProvider(name) => name.fmt(out),
+            Declared::Method(name) => name.fmt(out),
+            Declared::Target(name) => name.fmt(out),
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Sealing and opening by one set of settings.
+//!
+//! - What is sealed, is sealed with the target's main method; what is opened may be so through any of its methods, in
+//!   their order.
+//! - Plain text is accepted in the place of something sealed only if `unencrypted` is among the methods, or nothing is
+//!   configured: whoever can write a file could otherwise have his own state read.
+//! - What is sealed already is never sealed again.
+
+mod error;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use zeroize::Zeroizing;
+
+pub use error::{Attempt, MethodError, OpenError, SealError};
+
+use crate::cipher::Cipher;
+use crate::envelope::{Envelope, Identity, LARGEST_PLAIN, copied, identity_of, is_sealed};
+use crate::external;
+use crate::keyring::{Keyring, Metadata, locked};
+use crate::method::Method;
+use crate::name::{MethodName, TargetName};
+use crate::record::{self, LONGEST_WRAPPED_KEY, Record, RecordError, RecordKey, is_sealed_record};
+use crate::settings::{Settings, SettingsProblem};
+
+/// Most record keys that are kept for opening; see the bound of the keys below them.
+const MOST_KEPT: usize = 1024;
+
+/// What something was opened through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Through {
+    /// The main method.
+    Main,
+    /// A fallback, counted from 0.
+    Fallback(usize),
+    /// Nothing: it was plain text, which the settings allow.
+    Plain,
+}
+
+/// Something opened.
+#[derive(Clone)]
+pub struct Opened {
+    /// The plain text; wiped when it goes away.
+    pub plain: Zeroizing<Vec<u8>>,
+    /// How it was opened.
+    pub through: Through,
+    /// Whether it would now be written otherwise: sealed with another method, or in place of plain text, or as plain
+    /// text. OpenTofu then writes a state also when nothing in it has changed.
+    pub outdated: bool,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "<{} bytes through {:?}, outdated: {}>", self.plain.len(), self.through, self.outdated)
+    }
+}
+
+/// A method of a target, ready for use.
+#[derive(Debug)]
+struct Tool {
+    name: MethodName,
+    method: Method,
+}
+
+/// The methods of a target, and its keys for records.
+#[derive(Debug)]
+struct TargetTools {
+    main: Tool,
+    fallbacks: Vec<Tool>,
+    record_key: Mutex<Option<Arc<RecordKey>>>,
+    /// By header.
+    opened_keys: Mutex<BTreeMap<Vec<u8>, Arc<OpenedKey>>>,
+}
+
+#[derive(Debug)]
+struct OpenedKey {
+    cipher: Cipher,
+    through: Through,
+    outdated: bool,
+}
+
+/// Seals and opens by one set of settings. Shared among threads; lives as long as the process, since it remembers keys.
+/// Without settings (`Default`) it passes plain text and refuses what is sealed.
+#[derive(Debug)]
+pub struct Sealing {
+    targets: BTreeMap<TargetName, TargetTools>,
+    keyring: Keyring,
+}
+
+impl Default for Sealing {
+    fn default() -> Sealing {
+        Sealing { targets: BTreeMap::new(), keyring: Keyring::new(BTreeMap::new()) }
+    }
+}
+
+impl Sealing {
+    /// Takes settings. No key is made and no command is run before the first use.
+    ///
+    /// # Errors
+    /// All that is wrong with what the targets reach; the rest is not looked at.
+    pub fn new(settings: Settings) -> Result<Sealing, Vec<SettingsProblem>> {
+        let Settings { key_providers, methods, targets } = settings.reached()?;
+        let tool =
+            |name: &MethodName| methods.get(name).map(|method| Tool { name: name.clone(), method: method.clone() });
+        let targets = targets
+            .into_iter()
+            .filter_map(|(name, target)| {
+                let mut tools = target.methods.iter().filter_map(tool);
+                // There is one: a target without methods is a problem.
+                let main = tools.next()?;
+                let fallbacks = tools.collect();
+                let (record_key, opened_keys) = (Mutex::default(), Mutex::default());
+                Some((name, TargetTools { main, fallbacks, record_key, opened_keys }))
+            })
+            .collect();
+        Ok(Sealing { targets, keyring: Keyring::new(key_providers) })
+    }
+
+    /// Whether what is written to a target is encrypted.
+    pub fn seals(&self, target: &TargetName) -> bool {
+        self.targets.get(target).is_some_and(|tools| tools.main.method != Method::Unencrypted)
+    }
+
+    /// Whether anything is said of a target.
+    pub fn covers(&self, target: &TargetName) -> bool {
+        self.targets.contains_key(target)
+    }
+
+    /// A state as it is written: an envelope with its serial and lineage, or as it is where nothing encrypts it.
+    ///
+    /// # Errors
+    /// See [`SealError`].
+    pub fn seal_state(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        let identity = if self.seals(&TargetName::State) && !is_sealed(plain) {
+            identity_of(plain).map_err(SealError::NotAState)?
+        } else {
+            Identity::default()
+        };
+        self.seal_envelope(&TargetName::State, identity, plain)
+    }
+
+    /// A plan file as it is written.
+    ///
+    /// # Errors
+    /// See [`SealError`].
+    pub fn seal_plan(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        self.seal_envelope(&TargetName::Plan, Identity::default(), plain)
+    }
+
+    /// The state in a file.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_state(&self, bytes: &[u8]) -> Result<Opened, OpenError> {
+        self.open_state_of(&TargetName::State, bytes)
+    }
+
+    /// The state of somebody else, which the data source of this name reads: by the target of that name, or the default
+    /// one for remote states.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_remote_state(&self, name: &str, bytes: &[u8]) -> Result<Opened, OpenError> {
+        let own = TargetName::RemoteState(name.to_owned());
+        let target = if self.targets.contains_key(&own) { own } else { TargetName::DefaultRemoteState };
+        self.open_state_of(&target, bytes)
+    }
+
+    /// The plan in a file.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_plan(&self, bytes: &[u8]) -> Result<Opened, OpenError> {
+        Ok(self.open_envelope(&TargetName::Plan, bytes)?.0)
+    }
+
+    /// A small record as it is kept (see [`record`]). The same `context`, which is not kept, has to be
+    /// given to open it: whatever says where the record belongs, so that it cannot be put elsewhere.
+    ///
+    /// # Errors
+    /// See [`SealError`].
+    pub fn seal_record(&self, target: &TargetName, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        check_plain(target, plain, is_sealed_record(plain))?;
+        let Some(tools) = self.targets.get(target) else { return Ok(plain.to_vec()) };
+        let failed = |error| SealError::Method { target: target.clone(), method: tools.main.name.clone(), error };
+        match self.record_key(tools, plain.len() as u64).map_err(failed)? {
+            Some(key) => key.seal(context, plain).map_err(|error| failed(error.into())),
+            None => Ok(plain.to_vec()),
+        }
+    }
+
+    /// The plain text of a record.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_record(&self, target: &TargetName, context: &[u8], bytes: &[u8]) -> Result<Opened, OpenError> {
+        if !is_sealed_record(bytes) {
+            return self.plain(target, bytes);
+        }
+        let refused = |error| OpenError::Record { target: target.clone(), error };
+        let record = Record::parse(bytes).map_err(refused)?;
+        let key = self.opened_key(target, &record)?;
+        let plain = record.open(&key.cipher, context).map_err(refused)?;
+        Ok(Opened { plain, through: key.through, outdated: key.outdated })
+    }
+
+    fn seal_envelope(&self, target: &TargetName, identity: Identity, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        check_plain(target, plain, is_sealed(plain))?;
+        let Some(TargetTools { main, .. }) = self.targets.get(target) else { return Ok(plain.to_vec()) };
+        let sealed = self.seal_with(&main.method, plain, Purpose::File);
+        match sealed.map_err(|error| SealError::Method { target: target.clone(), method: main.name.clone(), error })? {
+            Some((metadata, payload)) => Ok(Envelope { identity, metadata, payload }.to_bytes()),
+            None => Ok(plain.to_vec()),
+        }
+    }
+
+    fn open_state_of(&self, target: &TargetName, bytes: &[u8]) -> Result<Opened, OpenError> {
+        let (opened, outer) = self.open_envelope(target, bytes)?;
+        if outer == Identity::default() {
+            return Ok(opened);
+        }
+        let inner =
+            identity_of(&opened.plain).map_err(|problem| OpenError::NotAState { target: target.clone(), problem })?;
+        if let (Some(outer), Some(inner)) = (outer.serial, inner.serial)
+            && outer != inner
+        {
+            return Err(OpenError::Serial { target: target.clone(), outer, inner });
+        }
+        if let (Some(outer), Some(inner)) = (outer.lineage, inner.lineage)
+            && outer != inner
+        {
+            return Err(OpenError::Lineage { target: target.clone(), outer, inner });
+        }
+        Ok(opened)
+    }
+
+    fn open_envelope(&self, target: &TargetName, bytes: &[u8]) -> Result<(Opened, Identity), OpenError> {
+        if !is_sealed(bytes) {
+            return Ok((self.plain(target, bytes)?, Identity::default()));
+        }
+        let refused = |error| OpenError::Envelope { target: target.clone(), error };
+        let envelope = Envelope::parse(bytes).map_err(refused)?;
+        let (plain, through) = self.open_payload(target, &envelope.metadata, &envelope.payload)?;
+        Ok((Opened { plain, through, outdated: through != Through::Main }, envelope.identity))
+    }
+
+    /// Plain text where something sealed may be.
+    fn plain(&self, target: &TargetName, bytes: &[u8]) -> Result<Opened, OpenError> {
+        let outdated = match self.targets.get(target) {
+            None => false,
+            Some(tools) if tools.all().any(|(_, tool)| tool.method == Method::Unencrypted) => {
+                tools.main.method != Method::Unencrypted
+            }
+            Some(_) => return Err(OpenError::PlainText { target: target.clone() }),
+        };
+        Ok(Opened { plain: copied(bytes), through: Through::Plain, outdated })
+    }
+
+    /// Tries each method in turn.
+    fn open_payload(
+        &self,
+        target: &TargetName,
+        metadata: &Metadata,
+        payload: &[u8],
+    ) -> Result<(Zeroizing<Vec<u8>>, Through), OpenError> {
+        let metadata_keys = || metadata.keys().cloned().collect();
+        let Some(tools) = self.targets.get(target) else {
+            return Err(OpenError::NotConfigured { target: target.clone(), metadata_keys: metadata_keys() });
+        };
+        let mut attempts = Vec::new();
+        for (through, tool) in tools.all() {
+            match self.open_with(&tool.method, metadata, payload) {
+                Ok(Some(plain)) => return Ok((plain, through)),
+                Ok(None) => {}
+                Err(error) => attempts.push(Attempt { method: tool.name.clone(), error }),
+            }
+        }
+        Err(OpenError::NoMethodOpens { target: target.clone(), attempts, metadata_keys: metadata_keys() })
+    }
+
+    /// Metadata and payload, if the method is one that encrypts.
+    fn seal_with(
+        &self,
+        method: &Method,
+        plain: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<(Metadata, Vec<u8>)>, MethodError> {
+        let key_of = |name| match purpose {
+            Purpose::File => self.keyring.for_sealing(name, plain.len() as u64),
+            Purpose::RecordKey => self.keyring.for_records(name, plain.len() as u64),
+        };
+        Ok(match method {
+            Method::AesGcm { keys, aad } => {
+                let key = key_of(keys)?;
+                let length = key.key.expose().len();
+                let cipher = Cipher::new(key.key.expose()).ok_or(MethodError::KeyLength { length })?;
+                let mut payload = Vec::new();
+                cipher.seal_onto(&mut payload, aad, plain)?;
+                Some((key.metadata.clone(), payload))
+            }
+            Method::External { keys, encrypt_command, .. } => {
+                let key = keys.as_ref().map(key_of).transpose()?;
+                let mut payload = external::payload(encrypt_command, key.as_ref().map(|key| &key.key), plain)?;
+                // What is encrypted is no secret: it leaves the wrapping that would wipe it.
+                Some((key.map(|key| key.metadata.clone()).unwrap_or_default(), std::mem::take(&mut *payload)))
+            }
+            Method::Unencrypted => None,
+        })
+    }
+
+    /// The plain text, if the method is one that encrypts.
+    fn open_with(
+        &self,
+        method: &Method,
+        metadata: &Metadata,
+        payload: &[u8],
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, MethodError> {
+        Ok(match method {
+            Method::AesGcm { keys, aad } => {
+                let key = self.keyring.for_opening(keys, metadata)?;
+                let length = key.expose().len();
+                let cipher = Cipher::new(key.expose()).ok_or(MethodError::KeyLength { length })?;
+                Some(cipher.open(aad, payload)?)
+            }
+            Method::External { keys, decrypt_command, .. } => {
+                let key = keys.as_ref().map(|name| self.keyring.for_opening(name, metadata)).transpose()?;
+                Some(external::payload(decrypt_command, key.as_deref(), payload)?)
+            }
+            Method::Unencrypted => None,
+        })
+    }
+
+    /// The key that seals records of a target, made if there is none or it has sealed enough; none if they stay plain.
+    fn record_key(&self, tools: &TargetTools, bytes: u64) -> Result<Option<Arc<RecordKey>>, MethodError> {
+        let mut slot = locked(&tools.record_key);
+        if let Some(key) = &*slot
+            && key.may_seal(bytes, false)
+        {
+            return Ok(Some(Arc::clone(key)));
+        }
+        let plain = record::new_key()?;
+        let wrapped = self.seal_with(&tools.main.method, &plain, Purpose::RecordKey)?;
+        let Some((metadata, wrapped)) = wrapped else { return Ok(None) };
+        if wrapped.len() > LONGEST_WRAPPED_KEY {
+            return Err(MethodError::LongWrappedKey { size: wrapped.len() });
+        }
+        let key = Arc::new(RecordKey::new(&plain, &metadata, &wrapped).map_err(MethodError::RecordKey)?);
+        key.may_seal(bytes, true);
+        *slot = Some(Arc::clone(&key));
+        Ok(Some(key))
+    }
+
+    /// The key of a record that is to be opened, kept by the record's header.
+    fn opened_key(&self, target: &TargetName, record: &Record<'_>) -> Result<Arc<OpenedKey>, OpenError> {
+        if let Some(tools) = self.targets.get(target)
+            && let Some(key) = locked(&tools.opened_keys).get(record.header)
+        {
+            return Ok(Arc::clone(key));
+        }
+        let refused = |error: RecordError| OpenError::Record { target: target.clone(), error };
+        let (metadata, wrapped) = record.header().map_err(refused)?;
+        let (plain, through) = self.open_payload(target, &metadata, wrapped)?;
+        let cipher = record::cipher_of(&plain).map_err(refused)?;
+        let key = Arc::new(OpenedKey { cipher, through, outdated: through != Through::Main });
+        if let Some(tools) = self.targets.get(target) {
+            if let (Through::Main, Some(name)) = (through, tools.main.method.keys()) {
+                self.keyring.adopt(name, &metadata);
+            }
+            let mut opened = locked(&tools.opened_keys);
+            if opened.len() >= MOST_KEPT {
+                opened.clear();
+            }
+            opened.insert(record.header.to_vec(), Arc::clone(&key));
+        }
+        Ok(key)
+    }
+}
+
+/// What is sealed by a method.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// A state or a plan.
+    File,
+    /// The key of many records.
+    RecordKey,
+}
+
+impl TargetTools {
+    /// All methods in the order in which they are tried.
+    fn all(&self) -> impl Iterator<Item = (Through, &Tool)> {
+        let fallbacks = self.fallbacks.iter().enumerate().map(|(index, tool)| (Through::Fallback(index), tool));
+        std::iter::once((Through::Main, &self.main)).chain(fallbacks)
+    }
+}
+
+fn check_plain(target: &TargetName, plain: &[u8], sealed: bool) -> Result<(), SealError> {
+    let size = plain.len() as u64;
+    if size > LARGEST_PLAIN {
+        return Err(SealError::TooLarge { target: target.clone(), size });
+    }
+    if sealed { Err(SealError::AlreadySealed { target: target.clone() }) } else { Ok(()) }
+}

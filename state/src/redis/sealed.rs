@@ -1,0 +1,110 @@
+//! What of a store in Redis is encrypted: records of the state, results, failures, plans, reasons of doubts. Each is
+//! bound to where it stands. What scripts work with stays open: addresses, revisions, statuses, names of workers, and
+//! digests.
+
+use std::sync::Arc;
+
+use weft_sealing::{Sealing, TargetName, is_sealed_record};
+
+use crate::snapshot::Doubt;
+use crate::store::StoreError;
+
+/// Begins a text that is sealed, in base64.
+const SEALED_TEXT: &str = "=sealed:";
+
+/// With what the records of a workspace are sealed.
+#[derive(Clone, Debug)]
+pub(super) struct RecordSeal {
+    sealing: Arc<Sealing>,
+    /// The workspace's own part of all keys.
+    workspace: String,
+    /// The store, for messages.
+    place: String,
+}
+
+impl RecordSeal {
+    pub(super) fn new(sealing: Arc<Sealing>, workspace: String, place: String) -> RecordSeal {
+        RecordSeal { sealing, workspace, place }
+    }
+
+    /// Makes the key, which takes some tenths of a second, so that no step waits for it.
+    ///
+    /// # Errors
+    /// When there is none to be had.
+    pub(super) async fn prepare(&self) -> Result<(), StoreError> {
+        let seal = self.clone();
+        match tokio::task::spawn_blocking(move || seal.seal("nothing", Vec::new())).await {
+            Ok(made) => made.map(|_| ()),
+            Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
+        }
+    }
+
+    /// Whether anything is sealed.
+    pub(super) fn seals(&self) -> bool {
+        self.sealing.seals(&TargetName::State)
+    }
+
+    fn context(&self, what: &str) -> Vec<u8> {
+        format!("redis\0{}\0{what}", self.workspace).into_bytes()
+    }
+
+    /// Bytes as they are kept; `what` says which of the workspace's they are.
+    ///
+    /// # Errors
+    /// When they cannot be sealed.
+    pub(super) fn seal(&self, what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        if !self.seals() {
+            return Ok(bytes);
+        }
+        let sealed = self.sealing.seal_record(&TargetName::State, &self.context(what), &bytes);
+        sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
+    }
+
+    /// The bytes behind what is kept.
+    ///
+    /// # Errors
+    /// When they cannot be opened, or should have been sealed.
+    pub(super) fn open(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+        if !is_sealed_record(bytes) && !self.sealing.covers(&TargetName::State) {
+            return Ok(bytes.to_vec());
+        }
+        let opened = self.sealing.open_record(&TargetName::State, &self.context(what), bytes);
+        Ok(opened.map_err(|error| StoreError::Unopened { place: self.place.clone(), error })?.plain.to_vec())
+    }
+
+    /// A text as it is kept.
+    ///
+    /// # Errors
+    /// See [`RecordSeal::seal`].
+    pub(super) fn seal_text(&self, what: &str, text: &str) -> Result<String, StoreError> {
+        if !self.seals() {
+            return Ok(text.to_owned());
+        }
+        let sealed = self.seal(what, text.as_bytes().to_vec())?;
+        Ok(format!("{SEALED_TEXT}{}", data_encoding::BASE64.encode(&sealed)))
+    }
+
+    /// A doubt with its reason opened.
+    ///
+    /// # Errors
+    /// See [`RecordSeal::open`].
+    pub(super) fn open_doubt(&self, mut doubt: Doubt) -> Result<Doubt, StoreError> {
+        if let Some(text) = doubt.reason.strip_prefix(SEALED_TEXT)
+            && let Ok(sealed) = data_encoding::BASE64.decode(text.as_bytes())
+        {
+            let plain = self.open(&doubt_name(&doubt.run.to_string(), doubt.op.0), &sealed)?;
+            doubt.reason = String::from_utf8_lossy(&plain).into_owned();
+        }
+        Ok(doubt)
+    }
+}
+
+/// What the reason of a doubt is sealed as.
+pub(super) fn doubt_name(run: &str, op: u32) -> String {
+    format!("doubt {run} {op}")
+}
+
+/// What result or failure of an operation is sealed as.
+pub(super) fn outcome_name(run: &str, op: u32) -> String {
+    format!("outcome {run} {op}")
+}
