@@ -153,7 +153,7 @@ pub fn pool_options(context: &Context) -> PoolOptions {
     PoolOptions {
         max_open: max_open.unwrap_or(usual.max_open),
         schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
-        // Whoever plans or applies has settled it by now.
+        // Whoever reads data has settled it by now.
         sealing: context.sealed_by.get().cloned().unwrap_or_default(),
         ..usual
     }

@@ -23,6 +23,7 @@ use weft_sealing::{
     Declared, HashFunction, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Passphrase, Pbkdf2,
     Sealing, Secret, Settings, SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
 };
+use weft_syntax::{parse_bytes, parse_json_bytes};
 
 use crate::context::{Context, environment};
 use crate::options::Arguments;
@@ -54,14 +55,13 @@ impl Context {
         }
         let (sealing, _) = match root {
             Some(root) => made(root)?,
-            None if from_environment().is_none() && !mentions_encryption(Path::new(".")) => Default::default(),
             None => {
-                let (root, _, problems) = root_alone(self, arguments);
-                // With errors in it, it may ask for encryption in a way that was not understood.
-                if has_errors(&problems) {
-                    return Err(problems);
+                let mentioned = mentions_encryption(Path::new("."))?;
+                if mentioned || from_environment().is_some() {
+                    made(&root_alone(self, arguments).0)?
+                } else {
+                    Made::default()
                 }
-                made(&root)?
             }
         };
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
@@ -78,16 +78,35 @@ impl Context {
     }
 }
 
-/// Whether a configuration file in a directory has the word in it.
-fn mentions_encryption(directory: &Path) -> bool {
-    let word = "encryption";
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|end| name.ends_with(end))
-        })
-        .any(|entry| std::fs::read(entry.path()).is_ok_and(|text| String::from_utf8_lossy(&text).contains(word)))
+/// Whether a configuration file in a directory has the word in it. What else is wrong with the configuration is not
+/// asked: whoever only looks at a state is not kept from it.
+///
+/// # Errors
+/// A file that cannot be read, and one with the word that cannot be understood: it may ask for encryption.
+fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
+    let mut mentioned = false;
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let parse = match () {
+            () if name.ends_with(".tf") || name.ends_with(".tofu") => parse_bytes,
+            () if name.ends_with(".tf.json") || name.ends_with(".tofu.json") => parse_json_bytes,
+            () => continue,
+        };
+        let bytes = std::fs::read(entry.path()).map_err(|error| {
+            vec![Diagnostic::error(
+                "Failed to read file",
+                format!("The configuration file {name} cannot be read: {error}."),
+            )]
+        })?;
+        if String::from_utf8_lossy(&bytes).contains("encryption") {
+            let (_, problems) = parse(&name, &bytes);
+            if has_errors(&problems) {
+                return Err(problems);
+            }
+            mentioned = true;
+        }
+    }
+    Ok(mentioned)
 }
 
 /// What a command seals with, and warnings about it.

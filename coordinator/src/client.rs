@@ -249,6 +249,7 @@ impl Client {
             placement: submission.placement.into_iter().map(placement_rule).collect(),
             detach: submission.detach,
             sealed: submission.sealed,
+            sealed_plan: submission.sealed_plan,
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;

@@ -144,6 +144,7 @@ impl proto::runs_server::Runs for Edge {
             placement: request.placement.into_iter().map(placement_rule).collect(),
             detach: request.detach,
             sealed: request.sealed,
+            sealed_plan: request.sealed_plan,
         };
         Ok(Response::new(match self.0.submit(submission).await {
             Ok(run) => proto::SubmitRunResponse { run: run.to_string(), refusal: None },

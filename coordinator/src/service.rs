@@ -60,6 +60,8 @@ pub struct Submission {
     pub detach: bool,
     /// State and run must be encrypted where they are kept.
     pub sealed: bool,
+    /// The plan must be encrypted where it is kept.
+    pub sealed_plan: bool,
 }
 
 /// How a run is to be gone on with.
@@ -106,7 +108,7 @@ impl Service {
     /// When the plan cannot be read, wants workers that cannot come, or its claims are refused; when it must not lie open
     /// and would.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
-        if submission.sealed && !self.store.is_sealed() {
+        if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
         }
         let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;

@@ -63,7 +63,7 @@ pub enum RunError {
     Placement(String),
     /// What must be encrypted would lie open.
     #[error(
-        "the configuration asks for an encrypted state, and the coordinator keeps state and runs open, in {0}. Start the \
+        "the configuration asks for encryption, and the coordinator would keep what it applies to open, in {0}. Start the \
          coordinator with the same settings in its environment (TF_ENCRYPTION), or carry the run out without it"
     )]
     NotSealed(String),

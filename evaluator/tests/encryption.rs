@@ -158,6 +158,11 @@ fn the_environment_is_laid_over_it() {
         assert!(encryption.problems.is_empty(), "{:?}", encryption.problems);
         assert_eq!(printed(&encryption), expected);
     }
+    // What one of them enforces, the other does not take back.
+    let (root, _) = load(&MAIN.replace("enforced = false", "enforced = true"), Some("state {\n  enforced = false\n}"));
+    assert!(
+        printed(&root.encryption.unwrap()).contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
+    );
     // Alone, it is all there is.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
     assert_eq!(printed(&root.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
@@ -179,6 +184,10 @@ fn what_is_wrong_is_said_where_it_stands() {
             "Reference to undeclared key provider 4",
         ),
         (format!("{method}{method}"), "Duplicate encryption block 4"),
+        (
+            format!("{method}remote_state_data_sources {{\n  default {{\n    method = method.unencrypted.x\n    enforced = true\n  }}\n}}"),
+            "Unsupported argument 7",
+        ),
         (format!("{method}state {{\n  method = method.unencrypted.x\n  color = 1\n}}"), "Unsupported argument 6"),
         (
             format!("{method}state {{\n  method = method.unencrypted.x\n  enforced = \"perhaps\"\n}}"),

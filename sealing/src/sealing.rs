@@ -206,6 +206,33 @@ impl Sealing {
         Ok(Opened { plain, through: key.through, outdated: key.outdated })
     }
 
+    /// The plan of a run as it is kept beside the state, as a record. It holds values of the state, so it is sealed as a
+    /// state is; where states are not, as a plan.
+    ///
+    /// # Errors
+    /// See [`SealError`].
+    pub fn seal_kept_plan(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        self.seal_record(&self.kept_plan_target(), context, plain)
+    }
+
+    /// The plan of a run from what is kept, also where the settings have gained a target since.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_kept_plan(&self, context: &[u8], bytes: &[u8]) -> Result<Opened, OpenError> {
+        let target = self.kept_plan_target();
+        let other = if target == TargetName::State { TargetName::Plan } else { TargetName::State };
+        match self.open_record(&target, context, bytes) {
+            Err(error) if is_sealed_record(bytes) => self.open_record(&other, context, bytes).map_err(|_| error),
+            answer => answer,
+        }
+    }
+
+    fn kept_plan_target(&self) -> TargetName {
+        let plan = !self.seals(&TargetName::State) && self.covers(&TargetName::Plan);
+        if plan { TargetName::Plan } else { TargetName::State }
+    }
+
     fn seal_envelope(&self, target: &TargetName, identity: Identity, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         check_plain(target, plain, is_sealed(plain))?;
         let Some(TargetTools { main, .. }) = self.targets.get(target) else { return Ok(plain.to_vec()) };

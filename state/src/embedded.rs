@@ -156,14 +156,15 @@ impl EmbeddedStore {
             // Nothing was written to the other file yet: the state comes from where `-state` says.
             let text = read_source(source)?;
             if let Some(text) = text.filter(|text| !text.is_empty()) {
-                loaded.ledger.load(folders.seals.parse(&text, source)?.file);
+                let opened = folders.seals.parse(&text, source)?;
+                seed = Some(if opened.outdated { folders.seals.state(&opened.file, source)? } else { text });
+                loaded.ledger.load(opened.file);
                 loaded.folded_content = loaded.ledger.content_digest();
-                seed = Some(text);
             }
         }
         let guarded = !content.is_empty() && digit_of(&content, handle.path()).is_ok_and(|digit| digit.is_guarded());
         let file_digest = recovery::state_digest(&content);
-        let Loaded { ledger, folded_content, unfolded, terms, unread, left_behind } = loaded;
+        let Loaded { ledger, folded_content, unfolded, terms, unread, left_behind, outdated } = loaded;
         let mut live = Live {
             term: None,
             ledger,
@@ -172,6 +173,7 @@ impl EmbeddedStore {
             ends: terms,
             unread,
             guarded,
+            outdated,
             unsaved,
             seed,
             seals: folders.seals.clone(),
@@ -245,6 +247,10 @@ impl RunStore for EmbeddedStore {
 
     fn is_sealed(&self) -> bool {
         self.core.options.sealing.seals(&TargetName::State)
+    }
+
+    fn seals_plans(&self) -> bool {
+        self.is_sealed() || self.core.options.sealing.seals(&TargetName::Plan)
     }
 
     async fn reseal(&self) -> Result<(), StoreError> {
@@ -383,8 +389,14 @@ impl RunStore for EmbeddedStore {
             core.settle()?;
             let header = core.ask(|ledger| ledger.runs.get(&run).map(|state| state.header(&run)))?;
             let Some(header) = header else { return Ok(None) };
-            let Some((ledger, _)) = recovery::load_run(&core.folders, &run, core.incarnation)? else {
-                return Ok(None);
+            let (ledger, _) = match recovery::load_run(&core.folders, &run, core.incarnation) {
+                Ok(Some(loaded)) => loaded,
+                Ok(None) => return Ok(None),
+                // It ended before the state moved to other keys: what is left of it is its header.
+                Err(StoreError::Unopened { .. }) if header.status.is_final() => {
+                    return Ok(Some(RunView::of(header)));
+                }
+                Err(error) => return Err(error),
             };
             let view = ledger.runs.get(&run).map(|state| state.view(&run));
             Ok(view.map(|view| RunView { header, ..view }))

@@ -187,6 +187,25 @@ impl RunStore for RedisStore {
         self.core.seal.seals()
     }
 
+    fn seals_plans(&self) -> bool {
+        self.core.seal.seals_plans()
+    }
+
+    async fn reseal(&self) -> Result<(), StoreError> {
+        if !self.core.seal.covers() {
+            return Ok(());
+        }
+        loop {
+            let (snapshot, outdated) = self.core.state_with_seals().await?;
+            let Some(writes) = sealed::anew(&snapshot, &outdated) else { return Ok(()) };
+            let edit = Edit { seen: snapshot.serial, writes, identity: None };
+            // While a run holds one of them, or when somebody else was faster, it is left for another time.
+            if self.core.edit(&edit).await? != EditAnswer::Edited {
+                return Ok(());
+            }
+        }
+    }
+
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         self.core.state().await
     }
@@ -227,7 +246,7 @@ impl RunStore for RedisStore {
             .arg(Digest::of(&run.plan.0).hex())
             .arg(run.operations)
             .arg(run.started_unix_ms)
-            .arg(core.seal.seal(&plan_name(id), run.plan.0.clone())?);
+            .arg(core.seal.seal_plan(&plan_name(id), &run.plan.0)?);
         let words = core.connection.script(command).await?;
         match words.text(0).as_str() {
             "CREATED" => Ok(CreateAnswer::Created),
@@ -389,7 +408,7 @@ impl RunStore for RedisStore {
         let mut command = redis::cmd("GET");
         command.arg(core.keys.plan(run));
         let plan = codec::bytes(core.connection.one(command).await?).unwrap_or_default();
-        let plan = core.seal.open(&plan_name(run), &plan)?;
+        let plan = core.seal.open_plan(&plan_name(run), &plan)?;
         if Digest::of(&plan) != header.plan {
             return Err(core.damaged(&core.keys.plan(run), "its digest is not the one in the run's header"));
         }

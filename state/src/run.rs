@@ -369,6 +369,14 @@ pub struct RunView {
     pub strays: Vec<Stray>,
 }
 
+impl RunView {
+    /// A run of which nothing but the header is known.
+    pub fn of(header: RunHeader) -> RunView {
+        let (ops, written, claims, strays) = Default::default();
+        RunView { header, ops, written, claims, strays }
+    }
+}
+
 /// The last line of a run's journal as its writer knows it, checked at each reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainTip {

@@ -151,9 +151,14 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// Where the store is, for people, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
     fn place(&self) -> String;
 
-    /// Whether what it keeps is encrypted.
+    /// Whether the state and what is kept of runs is encrypted.
     fn is_sealed(&self) -> bool {
         false
+    }
+
+    /// Whether the plans of runs are encrypted.
+    fn seals_plans(&self) -> bool {
+        self.is_sealed()
     }
 
     /// Writes the state anew where it is sealed otherwise than it would be now, so that it moves to encryption or away

@@ -3,6 +3,8 @@
 #[path = "support/redis_server.rs"]
 mod redis_server;
 mod support;
+#[path = "support/sealing.rs"]
+mod with_words;
 
 use redis_server::{SAFE, Server};
 use support::*;
@@ -237,4 +239,30 @@ async fn pipelined_steps_of_many_clients_are_all_committed() {
     let run = store.run(&run_id("run-a")).await.unwrap().unwrap();
     let done = run.ops.values().filter(|op| op.status == OpStatus::Done).count();
     assert_eq!(done, OPERATIONS as usize);
+}
+
+#[tokio::test]
+async fn a_state_moves_to_encryption_and_leaves_nothing_open() {
+    let Some(server) = Server::start() else { return };
+    let open = connect(&server).await;
+    open.create_run(new_run("run-a", 2, 1)).await.unwrap();
+    let lease = granted(&open, "run-a", 7).await;
+    let wanted = claims(&open, 0..2).await;
+    assert_eq!(open.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    let steps = vec![intent(0, 1, 0), intent(1, 1, 1), commit(0, 1, 0, Some(5)), commit(1, 1, 1, Some(6))];
+    assert_all_ok(&open.step_batch(&lease, steps).await.unwrap());
+    open.release(&lease, Ending::Finished).await.unwrap();
+    let url = server.url("test");
+    let with = async |sealing| RedisStore::connect(&url, "default", true, sealing).await.unwrap();
+    let error = with(with_words::sealing("words for the server", false)).await.snapshot().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unopened { .. }), "{error}");
+    let migrating = with(with_words::sealing("words for the server", true)).await;
+    migrating.reseal().await.unwrap();
+    let before = open.snapshot().await.unwrap_err();
+    assert!(matches!(before, StoreError::Unopened { .. }), "{before}");
+    let sealed = with(with_words::sealing("words for the server", false)).await;
+    let snapshot = sealed.snapshot().await.unwrap();
+    assert_eq!(snapshot.instances.len(), 2);
+    sealed.reseal().await.unwrap();
+    assert_eq!(sealed.snapshot().await.unwrap().serial, snapshot.serial, "once is enough");
 }

@@ -218,10 +218,47 @@ async fn what_was_open_is_sealed_with_the_next_write() {
     let store = place.open(&migrating).unwrap();
     let before = store.snapshot().await.unwrap().instances.len();
     assert_eq!(place.text(), RECORDED, "reading alone changes nothing");
+    let recorded = StateFile::parse(RECORDED.as_bytes(), "x").unwrap();
+    assert_eq!(StateFile::parse(&store.export().await.unwrap().unwrap(), "x").unwrap().serial, recorded.serial);
     let lease = started(&store, 0).await;
     store.release(&lease, Ending::Finished).await.unwrap();
     drop(store);
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
     let store = place.open(&sealing(WORDS, false)).unwrap();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), before);
+    assert_eq!(place.holding(&["terraform_data"]), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn another_file_begins_sealed() {
+    let (place, migrating) = (Place::new(), sealing(WORDS, true));
+    std::fs::write(place.state(), RECORDED).unwrap();
+    let out = place.0.path().join("out.tfstate");
+    let options = EmbeddedOptions { state_out: Some(out.clone()), ..place.options(&migrating) };
+    let store = EmbeddedStore::open(options).unwrap();
+    let lease = started(&store, 1).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+    assert_eq!(place.copy().holding(&["terraform_data"]).len(), 1, "the file that was read");
+    assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(1))]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    assert!(weft_sealing::is_sealed_state(&std::fs::read(out).unwrap()));
+    assert_eq!(place.holding(&["terraform_data"]), [place.state()]);
+}
+
+/// Whatever lies open of earlier runs goes when the state is encrypted.
+#[tokio::test]
+async fn earlier_runs_leave_nothing_open() {
+    let (place, none) = (Place::new(), Arc::new(Sealing::default()));
+    let store = place.open(&none).unwrap();
+    let lease = started(&store, 1).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    store.release(&lease, Ending::Finished).await.unwrap();
+    drop(store);
+    assert!(place.holding(&OPEN).len() >= 3, "{:?}", place.holding(&OPEN));
+    let store = place.open(&sealing(WORDS, true)).unwrap();
+    store.reseal().await.unwrap();
+    assert_eq!(place.holding(&OPEN), [] as [PathBuf; 0]);
+    assert_eq!(store.run(&run_id("run-a")).await.unwrap().unwrap().header.counts.done, 1);
+    store.reseal().await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);
 }

@@ -55,9 +55,10 @@ pub async fn submit(
     packages: Arc<dyn Packages>,
 ) -> Result<Ending, Vec<Diagnostic>> {
     let mut client = Client::connect(address).await.map_err(client_problem)?;
-    let sealed = context.sealed_by.get().is_some_and(|sealing| sealing.seals(&TargetName::State));
+    let seals = |target| context.sealed_by.get().is_some_and(|sealing| sealing.seals(&target));
+    let (sealed, sealed_plan) = (seals(TargetName::State), seals(TargetName::Plan));
     let (plan, inputs, placement) = (work.bytes, work.inputs, Vec::new());
-    let submission = Submission { plan, inputs, parallelism, placement, detach, sealed };
+    let submission = Submission { plan, inputs, parallelism, placement, detach, sealed, sealed_plan };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} goes on at {address}. See how it stands: weft runs show {run}"));

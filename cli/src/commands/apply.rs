@@ -325,10 +325,14 @@ impl<'a> Site<'a> {
                  is there. Plan again without these options to see what is left.",
             )]);
         }
-        if let (Site::Here(store), false) = (self, applyable) {
-            let stored = apply::checks::store(store.as_ref(), &known).await;
-            stored.map_err(|error| vec![store::problem(&error)])?;
-            store.reseal().await.map_err(|error| vec![store::problem(&error)])?;
+        if let Site::Here(store) = self {
+            let failed = |error| vec![store::problem(&error)];
+            if !applyable {
+                apply::checks::store(store.as_ref(), &known).await.map_err(failed)?;
+            }
+            if ending.code == 0 {
+                store.reseal().await.map_err(failed)?;
+            }
         }
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;

@@ -33,6 +33,7 @@ pub const COORDINATOR: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::VARIABLES,
         command::STORE,
         command::STATE,
         command::LOCK,
@@ -67,6 +68,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| Diagnostic::error("Cannot listen", format!("{error}."));
     let store = place.open(Access::Change).await?;
+    store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
     let service = Service::new(store, Arc::new(Reader), holder());
     let server = Server::bind(Arc::clone(&service), address).await.map_err(failed)?;

@@ -20,6 +20,7 @@ pub const INSPECT: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::VARIABLES,
         &[
             switch("sections", "Print the sections of the file: where they are, and how large."),
             switch("shards", "Print the shards: what each worker would get."),

@@ -34,7 +34,7 @@ pub const LIST: Command = Command {
     operands: "",
     about: "List runs, newest first",
     main: false,
-    flags: &[command::VIEW, command::JSON_DOCUMENT, command::STORE, command::COORDINATOR, PLACE],
+    flags: &[command::VIEW, command::JSON_DOCUMENT, command::VARIABLES, command::STORE, command::COORDINATOR, PLACE],
     mixed: true,
     on_mistake: OnMistake::Usage,
     events: false,
@@ -106,7 +106,7 @@ pub const ABANDON: Command = Command {
     words: &["runs", "abandon"],
     operands: "RUN",
     about: "Give a run up: what is open becomes a doubt, the rest is free again",
-    flags: &[command::VIEW, command::LOCK, command::STORE, PLACE],
+    flags: &[command::VIEW, command::VARIABLES, command::LOCK, command::STORE, PLACE],
     run: |invocation| concluded(invocation, block_on(abandon(invocation))),
     ..LIST
 };
@@ -218,8 +218,15 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
                 Some(text) => run_id(text)?,
                 None => store.runs().await.map_err(said)?.first().ok_or_else(none)?.id.clone(),
             };
-            let (found, plan, _) = load(store.as_ref(), &run).await?;
-            RunDetails::new(&found, &outline(&plan))
+            let view = store.run(&run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
+            match load(store.as_ref(), &run).await {
+                Ok((found, plan, _)) => RunDetails::new(&found, &outline(&plan)),
+                // It ended before the state was encrypted, or under other keys: its header is left.
+                Err(_) if view.header.status.is_final() => {
+                    RunDetails { run: RunListing::new(&view.header), operations: Vec::new() }
+                }
+                Err(problems) => return Err(problems),
+            }
         }
     };
     if arguments.switch("json", false) {
@@ -261,6 +268,8 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
     let parallelism = arguments.count::<u32>("parallelism");
     if let Some(address) = apply::coordinator(arguments) {
+        // The worker here may read encrypted states.
+        invocation.context.sealing(arguments, None)?;
         let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);
         let ending = apply::resume_elsewhere(&address, named, detach, parallelism, invocation).await?;

@@ -33,6 +33,7 @@ pub const WORKER: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::VARIABLES,
         command::COORDINATOR,
         &[
             text("label", "KEY=VALUE", "What placement rules look at. May be given several times."),
@@ -85,6 +86,8 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     view.diagnostics(&said);
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
+    // What it reads of other states may be encrypted.
+    context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
     options.pool = pool_options(context);
     if let Some(most) = arguments.count("max-providers") {
         options.pool.max_open = most;

@@ -42,6 +42,7 @@ const TARGET: ContentRules = ContentRules {
     open: false,
 };
 
+/// A target that only opens may be enforced by nobody.
 const FALLBACK: ContentRules = ContentRules { attributes: &[optional("method")], ..TARGET };
 
 const REMOTE: ContentRules = ContentRules {
@@ -124,7 +125,8 @@ struct WrittenPart {
 }
 
 struct WrittenTarget {
-    enforced: Option<Expression>,
+    /// Each that says so; one of them is enough.
+    enforced: Vec<Expression>,
     method: Option<Expression>,
     /// Of the blocks within each other the header and the method.
     fallbacks: Vec<(SourceRange, Option<Expression>)>,
@@ -193,8 +195,8 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
     let mut found = Layer { range: range.clone(), ..Layer::default() };
     for block in &content.blocks {
         match block.block_type {
-            "state" => once(&mut found.state, block, problems),
-            "plan" => once(&mut found.plan, block, problems),
+            "state" => once(&mut found.state, block, &TARGET, problems),
+            "plan" => once(&mut found.plan, block, &TARGET, problems),
             "remote_state_data_sources" => remote(&mut found, block, problems),
             kind => {
                 let name: PartName = (block.labels[0].0.clone(), block.labels[1].0.clone());
@@ -223,29 +225,29 @@ fn duplicate(what: &str, block: &FoundBlock) -> Diagnostic {
     Diagnostic::error("Duplicate encryption block", detail).at(block.range.clone())
 }
 
-fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
+fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnostic>) {
     if place.is_some() {
         problems.push(duplicate(block.block_type, block));
         return;
     }
-    *place = Some(target(block, problems));
+    *place = Some(target(block, rules, problems));
 }
 
 fn remote(found: &mut Layer, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
     let content = read_content(&block.tree, block.body, &REMOTE, &block.range, problems);
     for inner in &content.blocks {
         match inner.labels.first() {
-            None => once(&mut found.remote_default, inner, problems),
+            None => once(&mut found.remote_default, inner, &FALLBACK, problems),
             Some((name, _)) if found.remotes.contains_key(name) => problems.push(duplicate(name, inner)),
-            Some((name, _)) => drop(found.remotes.insert(name.clone(), target(inner, problems))),
+            Some((name, _)) => drop(found.remotes.insert(name.clone(), target(inner, &FALLBACK, problems))),
         }
     }
 }
 
-fn target(block: &FoundBlock, problems: &mut Vec<Diagnostic>) -> WrittenTarget {
-    let content = read_content(&block.tree, block.body, &TARGET, &block.range, problems);
+fn target(block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnostic>) -> WrittenTarget {
+    let content = read_content(&block.tree, block.body, rules, &block.range, problems);
     let mut found = WrittenTarget {
-        enforced: content.get("enforced").cloned(),
+        enforced: content.get("enforced").cloned().into_iter().collect(),
         method: content.get("method").cloned(),
         fallbacks: Vec::new(),
         range: block.range.clone(),
@@ -295,9 +297,7 @@ fn lay(own: &mut Option<WrittenTarget>, over: Option<WrittenTarget>) {
         *own = Some(over);
         return;
     };
-    if over.enforced.is_some() {
-        below.enforced = over.enforced;
-    }
+    below.enforced.extend(over.enforced);
     if over.method.is_some() {
         below.method = over.method;
     }
@@ -331,10 +331,10 @@ impl Computing<'_> {
     /// A target with the methods that it names; why there is none is reported.
     fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
         let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
-        if let Some(expression) = &written.enforced {
+        for expression in &written.enforced {
             let value = self.value(&format!("{text}.enforced"), expression)?;
             match convert(&value, &Type::Bool).ok().and_then(|value| value.as_bool()) {
-                Some(enforced) => target.enforced = enforced,
+                Some(enforced) => target.enforced |= enforced,
                 None => {
                     self.refuse("Unsuitable value type", "enforced must be true or false.", expression);
                     return None;

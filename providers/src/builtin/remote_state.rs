@@ -15,7 +15,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Kind, Value};
-use weft_sealing::{OpenError, Sealing, Zeroizing, is_sealed};
+use weft_sealing::{OpenError, Sealing, Zeroizing};
 
 use super::part;
 use crate::call::Reply;
@@ -169,23 +169,7 @@ type Plain = Result<Zeroizing<Vec<u8>>, OpenError>;
 fn open(address: &str, text: &[u8], sealing: &Sealing) -> Plain {
     let name = address.replacen(&format!("data.{TYPE}."), "", 1);
     let name = name.strip_prefix("module.").unwrap_or(&name);
-    let opened = match unguarded(text) {
-        Some(text) => sealing.open_remote_state(name, &text),
-        None => sealing.open_remote_state(name, text),
-    };
-    Ok(opened?.plain)
-}
-
-/// An encrypted state without the mark by which a run of Weft keeps others off it; none where there is no such mark.
-fn unguarded(text: &[u8]) -> Option<Vec<u8>> {
-    const KEY: &str = "\"encryption_version\"";
-    if !is_sealed(text) {
-        return None;
-    }
-    let text = std::str::from_utf8(text).ok()?;
-    let (before, value) = text.split_at(text.rfind(KEY)? + KEY.len());
-    let open = value.replacen("\"v9\"", "\"v0\"", 1);
-    Some(format!("{before}{open}").into_bytes())
+    Ok(sealing.open_remote_state(name, text)?.plain)
 }
 
 /// Outputs of a state file by name; what is wrong otherwise.

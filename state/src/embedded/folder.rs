@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weft_sealing::is_sealed_record;
 
 use super::lock::{failed, write_private};
 use super::sealed::Seals;
@@ -179,6 +180,22 @@ impl RunFolders {
         let target = target.join(run.as_str());
         std::fs::rename(self.folder(run), &target).map_err(failed(format!("moving {run} to {}", target.display())))?;
         sync_folder(&self.runs)
+    }
+
+    /// Removes plans and journals of finished runs that lie open: what the state has left behind on its way to encryption.
+    /// Their headers and summaries stay.
+    pub(super) fn drop_open(&self) -> Result<(), StoreError> {
+        for run in self.list()?.into_iter().filter(|run| run.summary.is_some()) {
+            let plan = run.path.join("plan");
+            if !std::fs::read(&plan).is_ok_and(|bytes| !is_sealed_record(&bytes)) {
+                continue;
+            }
+            let journals = epochs(&run.path)?.into_iter().map(|epoch| run.journal(epoch));
+            for path in journals.chain([plan]) {
+                std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the oldest finished runs beyond [`KEPT_RUNS`]; what cannot be removed now goes another time.

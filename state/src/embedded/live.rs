@@ -27,6 +27,8 @@ pub(super) struct Live {
     /// Finished runs known from their summary only.
     pub(super) unread: BTreeSet<RunId>,
     pub(super) guarded: bool,
+    /// The state is sealed otherwise than it would be now, so it is written anew with the next write.
+    pub(super) outdated: bool,
     /// Content of the state file when it was opened, until it is backed up.
     pub(super) unsaved: Option<Vec<u8>>,
     /// Content of the file that `-state` names, to begin the still empty one of `-state-out` with.
@@ -45,7 +47,7 @@ pub(super) struct Term {
 impl Live {
     /// The new content of the state file, if it differs from what the file holds; the serial goes up.
     pub(super) fn image(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
-        if self.ledger.content_digest() == self.folded_content {
+        if !self.outdated && self.ledger.content_digest() == self.folded_content {
             return Ok(None);
         }
         self.ledger.terraform_version = WRITER_VERSION.to_owned();

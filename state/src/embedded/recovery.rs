@@ -54,6 +54,8 @@ pub(super) struct Loaded {
     pub(super) unread: BTreeSet<RunId>,
     /// Digests of the state file that runs left behind.
     pub(super) left_behind: BTreeSet<Digest>,
+    /// The state is sealed otherwise than it would be now.
+    pub(super) outdated: bool,
 }
 
 /// The digest of a state file's content, the format digit taken as 4.
@@ -179,17 +181,16 @@ pub(super) fn load(
         terms: BTreeMap::new(),
         unread: BTreeSet::new(),
         left_behind: BTreeSet::new(),
+        outdated: false,
     };
-    let mut outdated = false;
     if !effective.is_empty() {
         let opened = folders.seals.parse(&effective, place)?;
-        outdated = opened.outdated;
+        loaded.outdated = opened.outdated;
         loaded.ledger.load(opened.file);
     } else if let Some(lineage) = lineage {
         loaded.ledger.lineage = lineage;
     }
-    // What would be written otherwise now, is, as soon as anything is written.
-    loaded.folded_content = if outdated { Digest::default() } else { loaded.ledger.content_digest() };
+    loaded.folded_content = loaded.ledger.content_digest();
     for (folder, journals) in runs.iter().zip(read_runs) {
         let replays_state =
             loaded.unfolded.as_ref().is_some_and(|found| found.run == folder.id && found.image.is_none());

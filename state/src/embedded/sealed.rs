@@ -30,6 +30,11 @@ impl Seals {
         Seals(sealing)
     }
 
+    /// Whether states are encrypted.
+    pub(super) fn seal_states(&self) -> bool {
+        self.0.seals(&TargetName::State)
+    }
+
     /// The state in a file, guarded or not.
     ///
     /// # Errors
@@ -56,13 +61,7 @@ impl Seals {
     }
 
     fn open(&self, content: &[u8], path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool), StoreError> {
-        let mut content = content.to_vec();
-        if let Ok(found) = digit_of(&content, path)
-            && found.sealed
-        {
-            content[found.offset] = found.unguarded();
-        }
-        let opened = self.0.open_state(&content).map_err(|error| unopened(path, error))?;
+        let opened = self.0.open_state(content).map_err(|error| unopened(path, error))?;
         Ok((opened.plain, opened.outdated))
     }
 
@@ -83,7 +82,7 @@ impl Seals {
     /// # Errors
     /// When it cannot be sealed.
     pub(super) fn plan(&self, run: &RunId, plan: &Opaque, path: &Path) -> Result<Vec<u8>, StoreError> {
-        let sealed = self.0.seal_record(&self.plan_target(), &plan_context(run), &plan.0);
+        let sealed = self.0.seal_kept_plan(&plan_context(run), &plan.0);
         sealed.map_err(|error| unsealed(path, error))
     }
 
@@ -92,13 +91,8 @@ impl Seals {
     /// # Errors
     /// When it cannot be opened.
     pub(super) fn open_plan(&self, run: &RunId, bytes: &[u8], path: &Path) -> Result<Vec<u8>, StoreError> {
-        let opened = self.0.open_record(&self.plan_target(), &plan_context(run), bytes);
+        let opened = self.0.open_kept_plan(&plan_context(run), bytes);
         Ok(opened.map_err(|error| unopened(path, error))?.plain.to_vec())
-    }
-
-    /// What the plans of runs are sealed as: they lie beside the state. Where only plans are sealed, as such.
-    fn plan_target(&self) -> TargetName {
-        if self.0.covers(&TargetName::State) { TargetName::State } else { TargetName::Plan }
     }
 
     /// With what the journal of a term is sealed.

@@ -189,7 +189,16 @@ impl Core {
         }
         live.handle.write(&guarded)?;
         live.folded_content = live.ledger.content_digest();
+        self.settled(live)?;
         live.file_digest = recovery::state_digest(image);
+        Ok(())
+    }
+
+    /// The state is sealed as it should be: nothing of it is left open elsewhere.
+    fn settled(&self, live: &mut Live) -> Result<(), StoreError> {
+        if std::mem::take(&mut live.outdated) && live.seals.seal_states() {
+            self.folders.drop_open()?;
+        }
         Ok(())
     }
 
@@ -210,11 +219,15 @@ impl Core {
                 beside(&format!(".{}.backup", now.as_secs()))
             }
         };
-        let mut plain = old;
-        if let Ok(found) = digit_of(&plain, &path) {
-            plain[found.offset] = found.unguarded();
+        let mut copy = old;
+        if live.outdated {
+            // A state that moves to encryption leaves none behind that is not.
+            copy = live.seals.state(&live.seals.parse(&copy, &path)?.file, &path)?;
         }
-        std::fs::write(&path, plain).map_err(failed(format!("writing {}", path.display())))
+        if let Ok(found) = digit_of(&copy, &path) {
+            copy[found.offset] = found.unguarded();
+        }
+        std::fs::write(&path, copy).map_err(failed(format!("writing {}", path.display())))
     }
 
     /// EDIT: the new content goes into the file at once, the old one into the backup before that.
@@ -254,6 +267,7 @@ impl Core {
         }
         live.handle.write(&bytes)?;
         live.folded_content = live.ledger.content_digest();
+        self.settled(live)?;
         live.file_digest = recovery::state_digest(&bytes);
         Ok(())
     }

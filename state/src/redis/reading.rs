@@ -239,14 +239,24 @@ impl Core {
         subject: &Subject,
         value: &[u8],
         key: &str,
+        outdated: &mut Vec<Subject>,
     ) -> Result<(Revision, Record), StoreError> {
         let bad = || self.damaged(key, &format!("the record of {subject}"));
         let (revision, kept) = codec::stored(value).ok_or_else(bad)?;
-        let record = self.seal.open(&codec::subject_text(subject), kept)?;
-        Ok((revision, codec::record(&record).ok_or_else(bad)?))
+        let opened = self.seal.opened(&codec::subject_text(subject), kept)?;
+        if opened.outdated {
+            outdated.push(subject.clone());
+        }
+        Ok((revision, codec::record(&opened.plain).ok_or_else(bad)?))
     }
 
     pub(super) async fn state(&self) -> Result<Snapshot, StoreError> {
+        Ok(self.state_with_seals().await?.0)
+    }
+
+    /// The state, and what of it is sealed otherwise than it would be now.
+    pub(super) async fn state_with_seals(&self) -> Result<(Snapshot, Vec<Subject>), StoreError> {
+        let mut outdated = Vec::new();
         let meta = self.hash(&self.keys.meta()).await?;
         let text = |name: &str| meta.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
         let mut snapshot = Snapshot {
@@ -256,18 +266,18 @@ impl Core {
             ..Snapshot::default()
         };
         if let Some(value) = meta.get("checks") {
-            let (revision, checks) = self.stored(&Subject::Checks, value, &self.keys.meta())?;
+            let (revision, checks) = self.stored(&Subject::Checks, value, &self.keys.meta(), &mut outdated)?;
             snapshot.checks = checks;
             snapshot.checks_revision = revision;
         }
         for (address, value) in self.hash(&self.keys.records()).await? {
             let subject = Subject::Instance(address.clone());
-            let (revision, record) = self.stored(&subject, &value, &self.keys.records())?;
+            let (revision, record) = self.stored(&subject, &value, &self.keys.records(), &mut outdated)?;
             snapshot.instances.insert(address, StoredInstance { record, revision });
         }
         for (name, value) in self.hash(&self.keys.outputs()).await? {
             let subject = Subject::Output(name.clone());
-            let (revision, record) = self.stored(&subject, &value, &self.keys.outputs())?;
+            let (revision, record) = self.stored(&subject, &value, &self.keys.outputs(), &mut outdated)?;
             snapshot.outputs.insert(name, StoredOutput { record, revision });
         }
         for (name, number) in self.texts(&self.keys.revisions()).await? {
@@ -284,7 +294,7 @@ impl Core {
             }
         }
         snapshot.doubts = self.doubts().await?.into_iter().map(|doubt| (doubt.key.clone(), doubt)).collect();
-        Ok(snapshot)
+        Ok((snapshot, outdated))
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use weft_sealing::{Sealing, TargetName, is_sealed_record};
+use weft_sealing::{OpenError, Opened, Sealing, TargetName};
 
-use crate::snapshot::Doubt;
+use crate::snapshot::{Doubt, Snapshot, Subject};
+use crate::step::{InstanceWrite, OutputWrite, Writes};
 use crate::store::StoreError;
 
 /// Begins a text that is sealed, in base64.
@@ -65,11 +66,46 @@ impl RecordSeal {
     /// # Errors
     /// When they cannot be opened, or should have been sealed.
     pub(super) fn open(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-        if !is_sealed_record(bytes) && !self.sealing.covers(&TargetName::State) {
-            return Ok(bytes.to_vec());
-        }
-        let opened = self.sealing.open_record(&TargetName::State, &self.context(what), bytes);
-        Ok(opened.map_err(|error| StoreError::Unopened { place: self.place.clone(), error })?.plain.to_vec())
+        Ok(self.opened(what, bytes)?.plain.to_vec())
+    }
+
+    /// The same, with whether they would be kept otherwise now.
+    ///
+    /// # Errors
+    /// See [`RecordSeal::open`].
+    pub(super) fn opened(&self, what: &str, bytes: &[u8]) -> Result<Opened, StoreError> {
+        self.told(self.sealing.open_record(&TargetName::State, &self.context(what), bytes))
+    }
+
+    /// A plan as it is kept.
+    ///
+    /// # Errors
+    /// See [`RecordSeal::seal`].
+    pub(super) fn seal_plan(&self, what: &str, plan: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let sealed = self.sealing.seal_kept_plan(&self.context(what), plan);
+        sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
+    }
+
+    /// The plan behind what is kept.
+    ///
+    /// # Errors
+    /// See [`RecordSeal::open`].
+    pub(super) fn open_plan(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+        Ok(self.told(self.sealing.open_kept_plan(&self.context(what), bytes))?.plain.to_vec())
+    }
+
+    fn told(&self, opened: Result<Opened, OpenError>) -> Result<Opened, StoreError> {
+        opened.map_err(|error| StoreError::Unopened { place: self.place.clone(), error })
+    }
+
+    /// Whether anything is said of states.
+    pub(super) fn covers(&self) -> bool {
+        self.sealing.covers(&TargetName::State)
+    }
+
+    /// Whether plans are sealed.
+    pub(super) fn seals_plans(&self) -> bool {
+        self.seals() || self.sealing.seals(&TargetName::Plan)
     }
 
     /// A text as it is kept.
@@ -97,6 +133,29 @@ impl RecordSeal {
         }
         Ok(doubt)
     }
+}
+
+/// Records that are written anew at once: the server is held for some milliseconds.
+const RESEALED_AT_ONCE: usize = 500;
+
+/// Writes that change nothing but how these records are sealed, as many as go at once; none when there are none.
+pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
+    let mut writes = Writes::default();
+    for subject in outdated.iter().take(RESEALED_AT_ONCE) {
+        match subject {
+            Subject::Instance(address) => {
+                let record = snapshot.instances.get(address).map(|stored| stored.record.clone());
+                writes.instances.extend(record.map(|r| InstanceWrite { address: address.clone(), record: Some(r) }));
+            }
+            Subject::Output(name) => {
+                let record = snapshot.outputs.get(name).map(|stored| stored.record.clone());
+                writes.outputs.extend(record.map(|r| OutputWrite { name: name.clone(), record: Some(r) }));
+            }
+            Subject::Checks => writes.checks = Some(snapshot.checks.clone()),
+            Subject::Dependents(_) => {}
+        }
+    }
+    (!outdated.is_empty()).then_some(writes)
 }
 
 /// What the reason of a doubt is sealed as.
