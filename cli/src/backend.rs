@@ -77,8 +77,7 @@ impl LocalBackend {
     /// # Errors
     /// What is wrong with the block; settings that `init` has not seen.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
-        let (root, _, _) = root_alone(context, arguments);
-        LocalBackend::in_force(&root, &context.data_directory)
+        LocalBackend::in_force(&root_alone(context, arguments).root, &context.data_directory)
     }
 
     /// As this configuration and `init` say together.

@@ -77,6 +77,9 @@ impl Invocation<'_> {
 
     /// Says what went wrong.
     pub fn fail(&self, problems: &[Diagnostic]) -> Exit {
+        if let Some(found) = self.context.root.get() {
+            self.view.know(&found.sources);
+        }
         if self.arguments.switch("lock", true) {
             self.view.diagnostics(problems);
         } else {

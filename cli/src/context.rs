@@ -11,6 +11,7 @@ use weft_sealing::Sealing;
 use weft_state::Holder;
 
 use crate::options::truth;
+use crate::project::RootAlone;
 
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
@@ -28,6 +29,8 @@ pub struct Context {
     pub automation: bool,
     /// How the command seals, once that is known.
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
+    /// The root module alone, once somebody has asked for it: [`crate::project::root_alone`].
+    pub root: Arc<OnceLock<RootAlone>>,
 }
 
 impl Context {
@@ -40,6 +43,7 @@ impl Context {
             input: environment("TF_INPUT").is_none_or(|text| truth(&text) != Some(false)),
             automation: environment("TF_IN_AUTOMATION").is_some(),
             sealed_by: Arc::default(),
+            root: Arc::default(),
         }
     }
 

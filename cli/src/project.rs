@@ -158,9 +158,21 @@ fn load(
     load_tree_from(Path::new("."), places, &inputs)
 }
 
-/// The root module of the current directory, without what it calls.
-pub fn root_alone(context: &Context, arguments: &Arguments) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    load(context, arguments, &mut Nowhere)
+/// The root module of the current directory, without what it calls. What is wrong with it is told by who plans.
+#[derive(Debug)]
+pub struct RootAlone {
+    /// The module, as far as it can be understood.
+    pub root: Arc<CompiledModule>,
+    /// Its files, for messages about it.
+    pub sources: Sources,
+}
+
+/// The root module alone, loaded at the first time.
+pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
+    context.root.get_or_init(|| {
+        let (root, sources, _) = load(context, arguments, &mut Nowhere);
+        RootAlone { root, sources }
+    })
 }
 
 /// Where no called module is looked for.

@@ -23,6 +23,8 @@ use weft_sealing::{
     Declared, HashFunction, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Passphrase, Pbkdf2,
     Sealing, Secret, Settings, SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
 };
+use weft_state::StoreError;
+use weft_state::tfstate::StateFile;
 use weft_syntax::{parse_bytes, parse_json_bytes};
 
 use crate::context::{Context, environment};
@@ -58,7 +60,7 @@ impl Context {
             None => {
                 let mentioned = mentions_encryption(Path::new("."))?;
                 if mentioned || from_environment().is_some() {
-                    made(&root_alone(self, arguments).0)?
+                    made(&root_alone(self, arguments).root)?
                 } else {
                     Made::default()
                 }
@@ -400,6 +402,21 @@ impl Reading<'_> {
             }
         }
     }
+}
+
+/// The state in a file of anybody's, opened where it is sealed; none in an empty file.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read_state(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, StoreError> {
+    let io = |error: std::io::Error| StoreError::Io { doing: format!("reading {path}"), error: error.to_string() };
+    let bytes = std::fs::read(path).map_err(io)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let opened = sealing.open_state(&bytes);
+    let opened = opened.map_err(|error| StoreError::Unopened { place: path.to_owned(), error })?;
+    Ok(Some(StateFile::parse(&opened.plain, path)?))
 }
 
 /// Why a plan file cannot be read.

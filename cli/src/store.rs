@@ -302,9 +302,12 @@ pub fn problem(error: &StoreError) -> Diagnostic {
     }
     let (summary, hint) = match error {
         StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
-        StoreError::StateFile(_) | StoreError::Unopened { .. } => {
-            ("Error acquiring the state lock", " Nothing was changed.")
-        }
+        StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
+        StoreError::Unopened { .. } => (
+            "Error acquiring the state lock",
+            " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
+             TF_ENCRYPTION; those that come in their place make them a fallback.",
+        ),
         StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written open."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),

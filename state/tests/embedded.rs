@@ -1,80 +1,18 @@
 //! The embedded store: takeover of files, crashes at every point, locks, guard.
 
+#[path = "support/place.rs"]
+mod place;
 mod support;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use place::Place;
 use support::*;
 use weft_state::tfstate::StateFile;
 use weft_state::*;
 
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
-
-struct Place {
-    folder: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn with(state: &str) -> Place {
-        let place = Place::new();
-        std::fs::write(place.state(), state).unwrap();
-        place
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn state(&self) -> PathBuf {
-        self.path().join("terraform.tfstate")
-    }
-
-    fn text(&self) -> String {
-        std::fs::read_to_string(self.state()).unwrap()
-    }
-
-    fn options(&self) -> EmbeddedOptions {
-        EmbeddedOptions::new(self.state(), holder())
-    }
-
-    fn open(&self) -> EmbeddedStore {
-        EmbeddedStore::open(self.options()).unwrap()
-    }
-
-    fn read(&self) -> EmbeddedStore {
-        EmbeddedStore::open_read_only(self.options()).unwrap()
-    }
-
-    /// What a crash at this moment would leave, as a place of its own.
-    fn copy(&self) -> Place {
-        let other = Place::new();
-        copy_folder(self.path(), other.path());
-        other
-    }
-
-    fn journal(&self, run: &str, epoch: u64) -> PathBuf {
-        self.path().join(".weft/runs").join(run).join(format!("journal.{epoch}"))
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            std::fs::create_dir_all(&target).unwrap();
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
 
 async fn started(store: &EmbeddedStore, id: &str, operations: u32, indexes: &[u32]) -> Lease {
     store.create_run(new_run(id, operations, 1)).await.unwrap();

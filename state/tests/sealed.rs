@@ -1,13 +1,16 @@
 //! The embedded store of an encrypted state: no file holds anything in the open at any moment, a crash loses nothing,
 //! and nothing is believed, dropped or overwritten without the key.
 
+#[path = "support/place.rs"]
+mod place;
 mod support;
 #[path = "support/sealing.rs"]
 mod with_words;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use place::Place;
 use support::*;
 use weft_sealing::Sealing;
 use weft_state::tfstate::StateFile;
@@ -17,74 +20,27 @@ use with_words::sealing;
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
 const WORDS: &str = "words that are long enough";
 
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
-    }
-
-    fn state(&self) -> PathBuf {
-        self.0.path().join("terraform.tfstate")
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        std::fs::read(self.state()).unwrap()
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.bytes()).unwrap()
-    }
-
-    fn options(&self, sealing: &Arc<Sealing>) -> EmbeddedOptions {
-        EmbeddedOptions { sealing: sealing.clone(), ..EmbeddedOptions::new(self.state(), holder()) }
-    }
-
-    fn open(&self, sealing: &Arc<Sealing>) -> Result<EmbeddedStore, StoreError> {
-        EmbeddedStore::open(self.options(sealing))
-    }
-
-    fn copy(&self) -> Place {
-        let other = Place::new();
-        copy_folder(self.0.path(), other.0.path());
-        other
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.0.path().join(".weft/runs/run-a/journal.1")
-    }
-
-    /// Files below it that hold one of these texts.
-    fn holding(&self, texts: &[&str]) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        let mut pending = vec![self.0.path().to_owned()];
-        while let Some(folder) = pending.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    pending.push(path);
-                } else {
-                    let content = std::fs::read(&path).unwrap();
-                    let has = |text: &&str| content.windows(text.len()).any(|part| part == text.as_bytes());
-                    found.extend(texts.iter().any(has).then_some(path));
-                }
-            }
-        }
-        found
-    }
+fn open(place: &Place, sealing: &Arc<Sealing>) -> Result<EmbeddedStore, StoreError> {
+    EmbeddedStore::open(place.sealed(sealing))
 }
 
-fn copy_folder(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            std::fs::create_dir_all(&target).unwrap();
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
+/// Files below a place that hold one of these texts.
+fn holding(place: &Place, texts: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![place.path().to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let content = std::fs::read(&path).unwrap();
+                let has = |text: &&str| content.windows(text.len()).any(|part| part == text.as_bytes());
+                found.extend(texts.iter().any(has).then_some(path));
+            }
         }
     }
+    found
 }
 
 async fn started(store: &EmbeddedStore, operations: u32) -> Lease {
@@ -101,20 +57,20 @@ const OPEN: [&str; 3] = ["thing-", "sim_thing", "plan of run-a"];
 #[tokio::test]
 async fn nothing_lies_open_at_any_moment() {
     let (place, sealing) = (Place::new(), sealing(WORDS, false));
-    let store = place.open(&sealing).unwrap();
+    let store = open(&place, &sealing).unwrap();
     let lease = started(&store, 2).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), intent(1, 1, 1)]).await.unwrap());
     assert!(
         place.text().contains("\"encryption_version\":\"v9\"")
             || place.text().contains("\"encryption_version\": \"v9\"")
     );
-    assert_eq!(place.holding(&OPEN), [] as [PathBuf; 0]);
+    assert_eq!(holding(&place, &OPEN), [] as [PathBuf; 0]);
     assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(5)), commit(1, 1, 1, Some(6))]).await.unwrap());
-    assert_eq!(place.copy().holding(&OPEN), [] as [PathBuf; 0]);
+    assert_eq!(holding(&place.copy(), &OPEN), [] as [PathBuf; 0]);
     assert_eq!(store.plan(&run_id("run-a")).await.unwrap(), Opaque(b"plan of run-a".to_vec()));
     let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Done);
-    assert_eq!(place.holding(&OPEN), [] as [PathBuf; 0]);
+    assert_eq!(holding(&place, &OPEN), [] as [PathBuf; 0]);
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
     let opened = sealing.open_state(&place.bytes()).unwrap();
     assert_eq!(StateFile::parse(&opened.plain, "x").unwrap().instances.len(), 2);
@@ -122,36 +78,36 @@ async fn nothing_lies_open_at_any_moment() {
     let exported = StateFile::parse(&store.export().await.unwrap().unwrap(), "x").unwrap();
     assert_eq!((exported.instances.len(), exported.serial), (2, 1));
     drop(store);
-    let view = place.open(&sealing).unwrap().run(&run_id("run-a")).await.unwrap().unwrap();
+    let view = open(&place, &sealing).unwrap().run(&run_id("run-a")).await.unwrap().unwrap();
     assert_eq!(view.header.counts.done, 2);
 }
 
 #[tokio::test]
 async fn a_crash_loses_no_acknowledged_commit() {
     let (place, sealing) = (Place::new(), sealing(WORDS, false));
-    let store = place.open(&sealing).unwrap();
+    let store = open(&place, &sealing).unwrap();
     let lease = started(&store, 3).await;
-    let begun = std::fs::metadata(place.journal()).unwrap().len();
+    let begun = std::fs::metadata(place.journal("run-a", 1)).unwrap().len();
     let mut acknowledged = Vec::new();
     for op in 0..3 {
         assert_all_ok(&store.step_batch(&lease, vec![intent(op, 1, op)]).await.unwrap());
         assert_all_ok(&store.step_batch(&lease, vec![commit(op, 1, op, Some(1))]).await.unwrap());
-        acknowledged.push(std::fs::metadata(place.journal()).unwrap().len());
+        acknowledged.push(std::fs::metadata(place.journal("run-a", 1)).unwrap().len());
     }
-    let length = std::fs::metadata(place.journal()).unwrap().len();
+    let length = std::fs::metadata(place.journal("run-a", 1)).unwrap().len();
     for cut in (begun..=length).rev().step_by(101) {
         let crashed = place.copy();
-        let file = std::fs::OpenOptions::new().write(true).open(crashed.journal()).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(crashed.journal("run-a", 1)).unwrap();
         file.set_len(cut).unwrap();
         let kept = acknowledged.iter().filter(|end| **end <= cut).count();
-        let again = crashed.open(&sealing).unwrap();
+        let again = open(&crashed, &sealing).unwrap();
         let seen = again.snapshot().await.unwrap().instances.len();
         assert!(seen >= kept, "cut at {cut}: {seen} of {kept}");
         drop(again);
         // What was recovered is in the file.
-        let again = crashed.open(&sealing).unwrap();
+        let again = open(&crashed, &sealing).unwrap();
         assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
-        assert_eq!(crashed.holding(&OPEN), [] as [PathBuf; 0]);
+        assert_eq!(holding(&crashed, &OPEN), [] as [PathBuf; 0]);
     }
 }
 
@@ -159,25 +115,25 @@ async fn a_crash_loses_no_acknowledged_commit() {
 async fn a_torn_write_of_the_state_file_is_redone() {
     let (place, sealing) = (Place::new(), sealing(WORDS, true));
     std::fs::write(place.state(), RECORDED).unwrap();
-    let store = place.open(&sealing).unwrap();
+    let store = open(&place, &sealing).unwrap();
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     let guarded = place.bytes();
     store.release(&lease, Ending::Finished).await.unwrap();
     let whole = place.text();
     drop(store);
-    let journal = std::fs::read(place.journal()).unwrap();
+    let journal = std::fs::read(place.journal("run-a", 1)).unwrap();
     let marks: Vec<usize> = journal.windows(4).enumerate().filter(|(_, w)| w == b"WFJ2").map(|(at, _)| at).collect();
     let upto = marks[marks.len() - 2];
     let new = whole.replacen("\"v0\"", "\"v9\"", 1).into_bytes();
     for torn_at in (0..new.len()).step_by(811) {
         let crashed = place.copy();
-        std::fs::remove_file(crashed.0.path().join(".weft/runs/run-a/summary")).unwrap();
-        std::fs::write(crashed.journal(), &journal[..upto]).unwrap();
+        std::fs::remove_file(crashed.path().join(".weft/runs/run-a/summary")).unwrap();
+        std::fs::write(crashed.journal("run-a", 1), &journal[..upto]).unwrap();
         let mut torn = new[..torn_at].to_vec();
         torn.extend_from_slice(guarded.get(torn_at..).unwrap_or_default());
         std::fs::write(crashed.state(), torn).unwrap();
-        let store = crashed.open(&sealing).unwrap();
+        let store = open(&crashed, &sealing).unwrap();
         assert_eq!(store.snapshot().await.unwrap().instances.len(), 5, "torn at {torn_at}");
     }
 }
@@ -185,7 +141,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
 #[tokio::test]
 async fn without_the_key_nothing_is_touched() {
     let (place, ours) = (Place::new(), sealing(WORDS, false));
-    let store = place.open(&ours).unwrap();
+    let store = open(&place, &ours).unwrap();
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     let crashed = place.copy();
@@ -193,17 +149,20 @@ async fn without_the_key_nothing_is_touched() {
     drop(store);
     let none = Arc::new(Sealing::default());
     for place in [&place, &crashed] {
-        let (state, journal) = (place.bytes(), std::fs::read(place.journal()).unwrap());
+        let (state, journal) = (place.bytes(), std::fs::read(place.journal("run-a", 1)).unwrap());
         for other in [&none, &sealing("other words, as long as those", true)] {
-            for error in [place.open(other).unwrap_err(), {
-                let reading = EmbeddedStore::open_read_only(place.options(other)).unwrap();
+            for error in [open(place, other).unwrap_err(), {
+                let reading = EmbeddedStore::open_read_only(place.sealed(other)).unwrap();
                 reading.snapshot().await.unwrap_err()
             }] {
                 assert!(matches!(error, StoreError::Unopened { .. }), "{error}");
             }
-            assert_eq!((place.bytes(), std::fs::read(place.journal()).unwrap()), (state.clone(), journal.clone()));
+            assert_eq!(
+                (place.bytes(), std::fs::read(place.journal("run-a", 1)).unwrap()),
+                (state.clone(), journal.clone())
+            );
         }
-        assert_eq!(place.open(&ours).unwrap().snapshot().await.unwrap().instances.len(), 1);
+        assert_eq!(open(place, &ours).unwrap().snapshot().await.unwrap().instances.len(), 1);
     }
 }
 
@@ -211,11 +170,11 @@ async fn without_the_key_nothing_is_touched() {
 async fn what_was_open_is_sealed_with_the_next_write() {
     let place = Place::new();
     std::fs::write(place.state(), RECORDED).unwrap();
-    let error = place.open(&sealing(WORDS, false)).unwrap_err();
+    let error = open(&place, &sealing(WORDS, false)).unwrap_err();
     assert!(error.to_string().contains("unencrypted"), "{error}");
     assert_eq!(place.text(), RECORDED);
     let migrating = sealing(WORDS, true);
-    let store = place.open(&migrating).unwrap();
+    let store = open(&place, &migrating).unwrap();
     let before = store.snapshot().await.unwrap().instances.len();
     assert_eq!(place.text(), RECORDED, "reading alone changes nothing");
     let recorded = StateFile::parse(RECORDED.as_bytes(), "x").unwrap();
@@ -224,40 +183,40 @@ async fn what_was_open_is_sealed_with_the_next_write() {
     store.release(&lease, Ending::Finished).await.unwrap();
     drop(store);
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
-    let store = place.open(&sealing(WORDS, false)).unwrap();
+    let store = open(&place, &sealing(WORDS, false)).unwrap();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), before);
-    assert_eq!(place.holding(&["terraform_data"]), [] as [PathBuf; 0]);
+    assert_eq!(holding(&place, &["terraform_data"]), [] as [PathBuf; 0]);
 }
 
 #[tokio::test]
 async fn another_file_begins_sealed() {
     let (place, migrating) = (Place::new(), sealing(WORDS, true));
     std::fs::write(place.state(), RECORDED).unwrap();
-    let out = place.0.path().join("out.tfstate");
-    let options = EmbeddedOptions { state_out: Some(out.clone()), ..place.options(&migrating) };
+    let out = place.path().join("out.tfstate");
+    let options = EmbeddedOptions { state_out: Some(out.clone()), ..place.sealed(&migrating) };
     let store = EmbeddedStore::open(options).unwrap();
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
-    assert_eq!(place.copy().holding(&["terraform_data"]).len(), 1, "the file that was read");
+    assert_eq!(holding(&place.copy(), &["terraform_data"]).len(), 1, "the file that was read");
     assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(1))]).await.unwrap());
     store.release(&lease, Ending::Finished).await.unwrap();
     assert!(weft_sealing::is_sealed_state(&std::fs::read(out).unwrap()));
-    assert_eq!(place.holding(&["terraform_data"]), [place.state()]);
+    assert_eq!(holding(&place, &["terraform_data"]), [place.state()]);
 }
 
 /// Whatever lies open of earlier runs goes when the state is encrypted.
 #[tokio::test]
 async fn earlier_runs_leave_nothing_open() {
     let (place, none) = (Place::new(), Arc::new(Sealing::default()));
-    let store = place.open(&none).unwrap();
+    let store = open(&place, &none).unwrap();
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     store.release(&lease, Ending::Finished).await.unwrap();
     drop(store);
-    assert!(place.holding(&OPEN).len() >= 3, "{:?}", place.holding(&OPEN));
-    let store = place.open(&sealing(WORDS, true)).unwrap();
+    assert!(holding(&place, &OPEN).len() >= 3, "{:?}", holding(&place, &OPEN));
+    let store = open(&place, &sealing(WORDS, true)).unwrap();
     store.reseal().await.unwrap();
-    assert_eq!(place.holding(&OPEN), [] as [PathBuf; 0]);
+    assert_eq!(holding(&place, &OPEN), [] as [PathBuf; 0]);
     assert_eq!(store.run(&run_id("run-a")).await.unwrap().unwrap().header.counts.done, 1);
     store.reseal().await.unwrap();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 1);

@@ -1,6 +1,5 @@
 //! `weft show`: a plan file or the state, for people or as JSON.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
@@ -13,7 +12,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
 use crate::render::{plan, show_json, state};
-use crate::sealing::{PlanUnread, plan_reader};
+use crate::sealing::{PlanUnread, plan_reader, read_state};
 
 /// The command.
 pub const SHOW: Command = Command {
@@ -115,13 +114,7 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<Content, Exit> {
 }
 
 fn state_file(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, Diagnostic> {
-    let failed = |why: String| {
-        Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {why}."))
-    };
-    let bytes = std::fs::read(Path::new(path)).map_err(|error| failed(error.to_string()))?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    let opened = sealing.open_state(&bytes).map_err(|error| failed(error.to_string()))?;
-    StateFile::parse(&opened.plain, path).map(Some).map_err(|error| failed(error.to_string()))
+    read_state(sealing, path).map_err(|error| {
+        Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {error}."))
+    })
 }

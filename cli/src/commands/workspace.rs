@@ -10,6 +10,7 @@ use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::sealing::read_state;
 use crate::store::Place;
 
 /// The command.
@@ -195,9 +196,7 @@ fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exi
     };
     let sealing = invocation.context.sealing(&invocation.arguments, None);
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
-    let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
-    let opened = sealing.open_state(&bytes).map_err(|error| failed(&error))?;
-    StateFile::parse(&opened.plain, path).map_err(|error| failed(&error))
+    read_state(&sealing, path).map_err(|error| failed(&error))?.ok_or_else(|| failed(&"it is empty"))
 }
 
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

@@ -17,7 +17,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Tree, parse_file, parse_json_file};
 
 use super::compile::Compiling;
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
 use super::literal::optional;
 use super::static_values::{Needing, StaticValues};
 
@@ -354,8 +354,7 @@ impl Computing<'_> {
                 return None;
             };
             if !self.all.methods.contains_key(&name) {
-                let (kind, name) = (name.0.as_str(), name.1.as_str());
-                let detail = format!("The encryption settings have no block method {kind:?} {name:?}.");
+                let detail = undeclared("method", &name, &self.all.methods);
                 self.refuse("Reference to undeclared encryption method", &detail, expression);
                 return None;
             }
@@ -404,8 +403,7 @@ impl Computing<'_> {
 
     fn keys(&mut self, name: PartName, at: &Expression) -> Option<EncryptionSetting> {
         if !self.all.key_providers.contains_key(&name) && !self.found.key_providers.contains_key(&name) {
-            let (kind, name) = (name.0.as_str(), name.1.as_str());
-            let detail = format!("The encryption settings have no block key_provider {kind:?} {name:?}.");
+            let detail = undeclared("key_provider", &name, &self.all.key_providers);
             self.refuse("Reference to undeclared key provider", &detail, at);
             return None;
         }
@@ -433,6 +431,14 @@ impl Computing<'_> {
     fn refuse(&mut self, summary: &str, detail: &str, at: &Expression) {
         self.found.problems.push(Diagnostic::error(summary, detail).at(at.range()));
     }
+}
+
+/// That a block is not there, with the one that was perhaps meant.
+fn undeclared(kind: &str, name: &PartName, there: &BTreeMap<PartName, WrittenPart>) -> String {
+    let whole = |name: &PartName| format!("{kind}.{}.{}", name.0, name.1);
+    let all: Vec<String> = there.keys().map(whole).collect();
+    let hint = did_you_mean(&whole(name), all.iter().map(String::as_str));
+    format!("The encryption settings have no block {kind} {:?} {:?}.{hint}", name.0.as_str(), name.1.as_str())
 }
 
 /// The block that an expression names: `method.aes_gcm.main`.

@@ -78,15 +78,10 @@ pub(super) struct Draft {
     pub(super) after: Vec<OperationId>,
 }
 
-/// Each by itself: drafts are large, and a vector of them would be copied as it grows, and stay whole until the last of
-/// them is finished.
-#[allow(clippy::vec_box, reason = "see above")]
-pub(super) type Drafts = Vec<Box<Draft>>;
-
 /// Collects operations; may be shared by everything that plans at the same time.
 #[derive(Debug, Default)]
 pub struct Builder {
-    drafts: Mutex<Drafts>,
+    drafts: Mutex<Vec<Draft>>,
 }
 
 impl Builder {
@@ -98,17 +93,16 @@ impl Builder {
     fn add(&self, operation: Operation<Formula>, shard: Shard, waits: Option<Origin>) -> OperationId {
         self.with(|drafts| {
             let id = OperationId(u32::try_from(drafts.len()).unwrap_or(u32::MAX));
-            let (waits, after) = (waits.into_iter().collect(), Vec::new());
-            drafts.push(Box::new(Draft { operation, shard, waits, after }));
+            drafts.push(Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new() });
             id
         })
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Drafts) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut Vec<Draft>) -> T) -> T {
         change(&mut self.drafts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn into_drafts(self) -> Drafts {
+    pub(super) fn into_drafts(self) -> Vec<Draft> {
         self.drafts.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

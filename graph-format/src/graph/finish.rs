@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
 
-use super::builder::{Builder, Draft, Drafts};
+use super::builder::{Builder, Draft};
 use super::opcode::Operation;
 use super::{ExecutionGraph, OperationId, PriorObject, Shard};
 use crate::formula::Formula;
@@ -95,7 +95,7 @@ struct Finish {
 }
 
 impl Finish {
-    fn of(drafts: Drafts) -> Result<Finish, FinishError> {
+    fn of(drafts: Vec<Draft>) -> Result<Finish, FinishError> {
         let count = drafts.len() as u32;
         let priors: FxHashMap<u32, Value> = drafts
             .iter()
@@ -114,7 +114,7 @@ impl Finish {
             live: Live::default(),
         };
         for (draft, id) in drafts.into_iter().zip(0..) {
-            finish.take(*draft, id, count)?;
+            finish.take(draft, id, count)?;
         }
         Ok(finish)
     }
