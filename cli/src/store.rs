@@ -306,7 +306,7 @@ pub fn problem(error: &StoreError) -> Diagnostic {
         StoreError::Unopened { .. } => (
             "Error acquiring the state lock",
             " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
-             TF_ENCRYPTION; those that come in their place make them a fallback.",
+             TF_ENCRYPTION; after a change of keys, the former ones belong into a fallback.",
         ),
         StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written open."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),

@@ -114,8 +114,23 @@ def chain(n):
     return {"main.tf": text + f'output "last" {{\n  value = local.a{max(n - 1, 0)}\n}}\n'}
 
 
+def lines(n):
+    """n lines of configuration over files of 20,000: objects of 44 attributes, with comments."""
+    files = {"empty.tf": "# nothing\n"}
+    for at in range(0, n, 20_000):
+        text = []
+        for local in range(at, min(at + 20_000, n), 50):
+            text.append(f"# what stands at line {local}\nlocals {{\n  l{local} = {{")
+            for i in range(local, local + 44, 4):
+                text.append(f'    text{i} = "words of line {i}"\n    size{i} = {i} * 2 + 1\n'
+                            f'    list{i} = ["a", "b-{i}", true]\n    name{i} = "thing-${{path.module}}-{i}"')
+            text.append("  }\n}\n")
+        files[f"file{at:08}.tf"] = "\n".join(text)
+    return files
+
+
 SUBJECTS = {"resources": (resources, 10_000), "modules": (modules, 1_000), "loop": (loop, 1_000_000),
-            "jsondecode": (decoded, 10_000_000), "yamldecode": (yaml, 10_000_000), "chain": (chain, 100_000)}
+            "jsondecode": (decoded, 10_000_000), "yamldecode": (yaml, 10_000_000), "chain": (chain, 100_000), "lines": (lines, 1_000_000)}
 
 
 def planned(binary, subject, size, work, env, runs):
