@@ -1,0 +1,237 @@
+"""The one list of deliberate differences between Weft and OpenTofu 1.12.6.
+
+Each has a name, a reason, and a rule that takes exactly this difference out of both results of a step. What the rule
+leaves is compared as always, so that a deliberate difference never hides another one in the same step. A rule gets the
+context ({"case", "index", "names": the deliberate differences seen before in this case}) and copies of both results.
+It changes the copies and returns true, or returns false and changes nothing.
+
+`ends` says that OpenTofu goes no further there: nothing after that step can be compared.
+
+Every rule has an example, and results that are near it and must stay different, in `deliberate_examples.py`.
+"""
+import collections
+import copy
+import json
+import re
+from typing import Callable, NamedTuple
+
+QUIET = ("configure", "read", "plan", "data")  # calls that change nothing; in the ledger only with LAB_LEDGER=all
+
+
+class Deliberate(NamedTuple):
+    """One deliberate difference."""
+    name: str
+    reason: str
+    rule: Callable
+    ends: bool = False
+
+
+class Taken(NamedTuple):
+    """Both results without the deliberate differences, the names of these, and whether the comparison ends here."""
+    want: dict
+    got: dict
+    names: list
+    ends: bool
+
+
+def problems(result):
+    """The list of diagnostics of a result, to be changed in place."""
+    if isinstance(result.get("diagnostics"), list):
+        return result["diagnostics"]
+    return (result.get("events") or {}).get("diagnostics") or []
+
+
+def errors(result):
+    """The errors among them."""
+    return [d for d in problems(result) if d.get("severity") == "error"]
+
+
+def words(context):
+    """The command line of the step."""
+    return context["case"]["steps"][context["index"]].get("run") or [""]
+
+
+def key(v):
+    """A value as a key."""
+    return json.dumps(v, sort_keys=True)
+
+
+def beyond(longer, shorter):
+    """What the first list has and the second has not, counted; None when the second has more of something."""
+    a, b = collections.Counter(map(key, longer)), collections.Counter(map(key, shorter))
+    return None if b - a else a - b
+
+
+def without(items, taken):
+    """The items without those of a counter."""
+    taken, keep = collections.Counter(taken), []
+    for i in items:
+        if taken[key(i)] > 0:
+            taken[key(i)] -= 1
+        else:
+            keep.append(i)
+    return keep
+
+
+def is_ephemeral(event):
+    """Whether an event is about an ephemeral object."""
+    return bool(re.search(r"(^|\.)ephemeral\.", event.get("address") or ""))
+
+
+def removes_everything(steps):
+    """Whether one of the steps destroys."""
+    return any(s.get("run", [""])[0] == "destroy" or "-destroy" in s.get("run", []) for s in steps)
+
+
+def ephemeral_at_destroy(context, want, got):
+    """Events of ephemeral objects that only OpenTofu opens in a step that destroys."""
+    steps = context["case"]["steps"]
+    command = words(context)
+    saved = command[0] == "apply" and removes_everything(steps[:context["index"]])
+    if not (removes_everything([{"run": command}]) or saved):
+        return False
+    done, had = (r.get("events", {}).get("done") or [] for r in (want, got))
+    more = beyond([e for e in done if is_ephemeral(e)], [e for e in had if is_ephemeral(e)])
+    if not more:
+        return False
+    want["events"]["done"] = without(done, more)
+    if not want["events"]["done"]:
+        del want["events"]["done"]
+    return True
+
+
+def ephemeral_calls_at_destroy(context, want, got):
+    """Pairs of open and close in the ledger that belong to it."""
+    if not removes_everything(context["case"]["steps"][:context["index"]]):
+        return False
+    a, b = want.get("ledger"), got.get("ledger")
+    if not isinstance(a, dict) or not isinstance(b, dict):
+        return False
+    found = False
+    for name in [n for n in a if n.startswith("lab_token ")]:
+        more = beyond(a[name], b.get(name, []))
+        if more and set(more) == {'"open"', '"close"'} and more['"open"'] == more['"close"']:
+            found = True
+            if name in b:
+                a[name] = b[name]
+            else:
+                del a[name]
+    return found
+
+
+def fewer_quiet_calls(context, want, got):
+    """Calls that change nothing and that only OpenTofu makes: it asks again at apply, and configures what nothing uses."""
+    a, b = want.get("ledger"), got.get("ledger")
+    if not isinstance(a, dict) or not isinstance(b, dict):
+        return False
+    found = False
+    for name in list(a):
+        have = b.get(name, [])
+        left = iter(a[name])
+        if a[name] == have or not all(call in left for call in have):
+            continue
+        if [c for c in a[name] if c not in QUIET] == [c for c in have if c not in QUIET]:
+            found = True
+            if name in b:
+                a[name] = have
+            else:
+                del a[name]
+    return found
+
+
+def planned_beside_failed_configure(context, want, got):
+    """Changes that Weft still plans when one instance of a provider cannot be configured."""
+    failed = [d for d in errors(want) if re.search(r'(^|\.)provider\["', d.get("address") or "")]
+    if not failed or want.get("exit") != 1 or got.get("exit") != 1 or beyond(errors(want), errors(got)) or beyond(errors(got), errors(want)):
+        return False
+    a, b = want.get("events", {}), got.get("events", {})
+    more = beyond(b.get("planned") or [], a.get("planned") or [])
+    if not more:
+        return False
+    counts = {"create": "add", "update": "change", "delete": "remove"}
+    for text, n in more.items():
+        count = counts.get(json.loads(text).get("action"))
+        if count is None or (b.get("summary") or {}).get(count, 0) < n:
+            return False
+        b["summary"][count] -= n
+    b["planned"] = without(b["planned"], more)
+    if not b["planned"]:
+        del b["planned"]
+    return True
+
+
+def provider_lost(context, want, got):
+    """OpenTofu ends with an internal error about a provider instance that the configuration has."""
+    lost = [d for d in errors(want) if re.fullmatch(r'missing provider (module\..*\.)?provider\[".*"\].*', d.get("summary") or "")]
+    return bool(lost) and len(lost) == len(errors(want)) and not errors(got) and want.get("exit") == 1 and got.get("exit") in (0, 2)
+
+
+def crash(context, want, got):
+    """OpenTofu crashes and Weft does not."""
+    return bool(want.get("crash")) and want["crash"] != "timeout" and not got.get("crash")
+
+
+def key_provider_circle(context, want, got):
+    """A circle of key providers, which OpenTofu reports as a wrong type."""
+    a, b = errors(want), errors(got)
+    if [d.get("summary") for d in a] != ["Expected key_provider value"] or [d.get("summary") for d in b] != ["Invalid encryption settings"]:
+        return False
+    text = "".join(x for f in context["case"]["trees"]["files"].values() if isinstance(f, str) for x in [f])
+    if len(re.findall(r"chain\s*=\s*key_provider\.", text)) < 2 or a[0].get("file") != b[0].get("file"):
+        return False
+    problems(want).remove(a[0])
+    problems(got).remove(b[0])
+    return True
+
+
+def deleted_through_its_owner(context, want, got):
+    """A replaced object is deleted through the provider instance that owns it, not through the new one."""
+    a, b = want.get("ledger"), got.get("ledger")
+    if not isinstance(a, dict) or not isinstance(b, dict):
+        return False
+    def objects(ledger):
+        out = collections.defaultdict(dict)
+        for name, calls in ledger.items():
+            kind, _, region = name.rpartition(" ")
+            out[kind][region] = calls
+        return out
+    found, old, new = False, objects(a), objects(b)
+    for kind in set(old) & set(new):
+        x, y = old[kind], new[kind]
+        if x == y or set(x) != set(y) or len(x) != 2:
+            continue
+        one, two = sorted(x)
+        for of, at in ((one, two), (two, one)):
+            # `of` owns the object: only Weft deletes there; OpenTofu deletes at the other
+            if y[of] == [*x[of], "delete"] and x[at].count("delete") == y[at].count("delete") + 1 \
+                    and [c for c in x[at] if c != "delete"] == [c for c in y[at] if c != "delete"]:
+                a[f"{kind} {of}"], a[f"{kind} {at}"] = y[of], y[at]
+                found = True
+    return found
+
+
+DELIBERATE = [
+    Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
+    Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
+    Deliberate("fewer-quiet-calls", "Weft configures only provider instances that something uses, and plans a delete once.", fewer_quiet_calls),
+    Deliberate("planned-beside-failed-configure",
+               "When one instance of a provider cannot be configured, Weft still plans what the other instances look after.", planned_beside_failed_configure),
+    Deliberate("provider-lost", "OpenTofu loses a provider instance that the configuration has; Weft goes on.", provider_lost, ends=True),
+    Deliberate("crash", "OpenTofu crashes; Weft gives a result or a plain error.", crash, ends=True),
+    Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
+    Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),
+]
+
+
+def take_out(context, want, got, rules=DELIBERATE):
+    """Takes the deliberate differences out of two results of a step."""
+    names, ends = [], False
+    if want is None or got is None or want == got:
+        return Taken(want, got, names, ends)
+    want, got = copy.deepcopy(want), copy.deepcopy(got)
+    for d in rules:
+        if d.rule(context, want, got):
+            names.append(d.name)
+            if d.ends:
+                return Taken(got, got, names, True)
+    return Taken(want, got, names, ends)

@@ -1,0 +1,97 @@
+"""For each deliberate difference: what it takes out, and what is near it and has to stay.
+
+An example is {"steps", "want", "got"} and optional "files". The rule has to make want and got equal (or end the
+comparison there); each of "near" has to stay different.
+"""
+import json
+
+
+def changed(example, edit):
+    """A copy of an example, edited."""
+    out = json.loads(json.dumps({k: v for k, v in example.items() if k != "near"}))  # nothing is shared
+    edit(out)
+    return out
+
+
+def events(exit_code, diagnostics=(), **parts):
+    """The result of a command with events."""
+    return {"run": ["plan"], "exit": exit_code, "events": {"diagnostics": list(diagnostics), **parts}}
+
+
+TOKEN = {"address": "ephemeral.lab_token.t"}
+DELETED = {"address": "lab_thing.a", "action": "delete"}
+DESTROY = [{"run": ["init"]}, {"run": ["destroy"]}]
+AT_DESTROY = {"steps": DESTROY, "want": events(0, done=[DELETED, TOKEN, TOKEN]), "got": events(0, done=[DELETED])}
+
+AFTER_DESTROY = [{"run": ["destroy"]}, {"ledger": True}]
+CALLS_AT_DESTROY = {"steps": AFTER_DESTROY, "want": {"ledger": {"lab_token t default": ["open", "close", "open", "close"], "lab_thing a default": ["create", "delete"]}},
+                    "got": {"ledger": {"lab_token t default": ["open", "close"], "lab_thing a default": ["create", "delete"]}}}
+
+QUIET = {"steps": [{"ledger": True}], "want": {"ledger": {"lab  us": ["configure"], "lab_thing a us": ["plan", "create", "plan", "plan", "delete"]}},
+         "got": {"ledger": {"lab_thing a us": ["plan", "create", "plan", "delete"]}}}
+
+REFUSED = {"severity": "error", "summary": "quota exceeded", "address": 'provider["weft.test/lab/lab"].r["us"]', "file": "main.tf", "line": 9}
+DATA = {"address": "terraform_data.x", "action": "create"}
+THING = {"address": 'lab_thing.a["eu"]', "action": "create"}
+CONFIGURE = {"steps": [{"run": ["plan"]}], "want": events(1, [REFUSED], planned=[DATA], summary={"add": 1, "change": 0, "remove": 0}),
+             "got": events(1, [REFUSED], planned=[DATA, THING], summary={"add": 2, "change": 0, "remove": 0})}
+
+LOST = {"steps": [{"run": ["plan"]}], "want": events(1, [{"severity": "error", "summary": 'missing provider module.a.provider["weft.test/lab/lab"]'}]),
+        "got": events(0, planned=[DATA])}
+
+CRASH = {"steps": [{"run": ["validate"]}], "want": {"run": ["validate"], "exit": 11, "crash": "OPENTOFU CRASH"}, "got": {"run": ["validate"], "exit": 1}}
+
+CIRCLE = {"steps": [{"run": ["plan"]}],
+          "files": 'key_provider "pbkdf2" "a" {\n  chain = key_provider.pbkdf2.b\n}\nkey_provider "pbkdf2" "b" {\n  chain = key_provider.pbkdf2.a\n}\n',
+          "want": events(1, [{"severity": "error", "summary": "Expected key_provider value", "file": "main.tf", "line": 2}]),
+          "got": events(1, [{"severity": "error", "summary": "Invalid encryption settings", "file": "main.tf", "line": 1}])}
+
+OWNER = {"steps": [{"ledger": True}], "want": {"ledger": {"lab_thing a east": ["create"], "lab_thing a west": ["create", "delete"]}},
+         "got": {"ledger": {"lab_thing a east": ["create", "delete"], "lab_thing a west": ["create"]}}}
+
+
+def near(example, *edits):
+    """An example with results near it."""
+    return example | {"near": [changed(example, e) for e in edits]}
+
+
+EXAMPLES = {
+    "ephemeral-at-destroy": near(
+        AT_DESTROY,
+        lambda x: x.update(steps=[{"run": ["init"]}, {"run": ["apply"]}]),
+        lambda x: x["got"]["events"]["done"].clear(),
+        lambda x: x["got"]["events"]["done"].append({"address": "ephemeral.lab_token.other"}),
+        lambda x: x["want"]["events"]["done"].append({"address": "lab_thing.ephemeral", "action": "delete"})),
+    "ephemeral-calls-at-destroy": near(
+        CALLS_AT_DESTROY,
+        lambda x: x.update(steps=[{"run": ["apply"]}, {"ledger": True}]),
+        lambda x: x["want"]["ledger"]["lab_token t default"].append("open"),
+        lambda x: x["got"]["ledger"]["lab_thing a default"].pop()),
+    "fewer-quiet-calls": near(
+        QUIET,
+        lambda x: x["got"]["ledger"]["lab_thing a us"].append("plan"),
+        lambda x: x["got"]["ledger"]["lab_thing a us"].remove("create"),
+        lambda x: x["want"]["ledger"]["lab_thing a us"].append("update")),
+    "planned-beside-failed-configure": near(
+        CONFIGURE,
+        lambda x: x["got"]["events"]["summary"].update(add=3),
+        lambda x: x["got"]["events"]["planned"].remove(DATA),
+        lambda x: x["got"]["events"]["diagnostics"].clear(),
+        lambda x: [r["events"]["diagnostics"][0].pop("address") for r in (x["want"], x["got"])]),
+    "provider-lost": near(
+        LOST,
+        lambda x: x["want"]["events"]["diagnostics"].append({"severity": "error", "summary": "Invalid index"}),
+        lambda x: x["got"].update(exit=1),
+        lambda x: x["want"]["events"]["diagnostics"][0].update(summary="missing provider of a module")),
+    "crash": near(CRASH, lambda x: x["want"].update(crash="timeout"), lambda x: x["got"].update(crash="panicked at")),
+    "key-provider-circle": near(
+        CIRCLE,
+        lambda x: x.update(files='key_provider "pbkdf2" "a" {\n  chain = key_provider.pbkdf2.b\n}\n'),
+        lambda x: x["got"]["events"]["diagnostics"][0].update(summary="Invalid reference"),
+        lambda x: x["got"].update(exit=0)),
+    "deleted-through-its-owner": near(
+        OWNER,
+        lambda x: x["got"]["ledger"]["lab_thing a west"].append("delete"),
+        lambda x: x["got"]["ledger"]["lab_thing a east"].pop(),
+        lambda x: x["want"]["ledger"].update({"lab_thing a north": []})),
+}
