@@ -29,6 +29,10 @@ RECORDS = re.compile(r"plan\.(drift|checks|prior_|relevant|errored|changes\.(rea
                      r"|state\.(checks|sensitive|dependencies|create_before_destroy|schema_version|identity|provider|skip_destroy)"
                      r"|plan\.planned_values")
 
+PROGRESS = re.compile(r"\S+(?: \(deposed object \w+\))?: (Refreshing state|Reading|Read complete|Creating|Creation complete|Modifying|Modifications complete|Destroying"
+                      r"|Destruction complete|Opening|Open complete|Closing|Close complete|Provisioning with|Preparing import|Importing|Import complete)"
+                      r"|\S+ \(local-exec\):")
+
 
 def unnumbered(v):
     """Without the numbers of placeholders: they shift after a difference."""
@@ -121,9 +125,21 @@ def step_items(w, g):
     return items
 
 
+def in_order(text):
+    """A text for people with the lines about progress sorted and without durations: objects go side by side."""
+    lines = [re.sub(r"after \d+(m\d+)?s", "after 0s", line) for line in text.splitlines(keepends=True)]
+    progress = iter(sorted(line for line in lines if PROGRESS.match(line)))
+    return "".join(next(progress) if PROGRESS.match(line) else line for line in lines if not line.count(": Still "))
+
+
 def comparable(r):
     """A result without what is recorded for people only."""
-    return difftest.comparable(r) if r is not None else None
+    if r is None:
+        return None
+    r = difftest.comparable(r)
+    if isinstance(r.get("text"), str) and r.get("run", [""])[0] in ("plan", "apply", "destroy", "refresh"):
+        r["text"] = in_order(r["text"])
+    return r
 
 
 class Comparison:
