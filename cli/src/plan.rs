@@ -1,5 +1,6 @@
 //! Making a plan: configuration, variables and state become a plan file.
 
+mod configuration;
 mod prior_state;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +55,8 @@ pub struct Wishes {
     /// Put the state that the plan was made from into it: for whoever shows the plan later, and for commands that want
     /// nothing else. It is as large as the state.
     pub prior_state: bool,
+    /// Put a document of the configuration into it, for tools that read plans.
+    pub configuration: bool,
 }
 
 impl Wishes {
@@ -125,8 +128,8 @@ impl Wishes {
             (false, true) => UiMode::RefreshOnly,
             (false, false) => UiMode::Normal,
         };
-        let (parallelism, prior_state) = (parallelism.unwrap_or(PARALLELISM), arguments.has("out"));
-        Ok(Wishes { mode, refresh, replace, selected, parallelism, prior_state })
+        let (parallelism, kept) = (parallelism.unwrap_or(PARALLELISM), arguments.has("out"));
+        Ok(Wishes { mode, refresh, replace, selected, parallelism, prior_state: kept, configuration: kept })
     }
 }
 
@@ -261,6 +264,10 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             }
         }
     };
+    let configuration = match wishes.configuration {
+        true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
+        false => None,
+    };
     providers.close().await;
     let PlanOutcome { planned, diagnostics } = outcome;
     let errored = has_errors(&diagnostics);
@@ -274,7 +281,11 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             Err(problems) => diagnostics.extend(problems),
         }
     }
-    let file = planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
+    let file = planned.map(|planned| {
+        let mut file = assemble(basis, wishes, planned, errored, timestamp);
+        file.manifest.configuration = configuration;
+        file
+    });
     Made { file, diagnostics, inputs }
 }
 

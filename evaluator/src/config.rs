@@ -57,7 +57,7 @@ pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTa
 pub use experiments::Experiments;
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_from, load_tree_with};
-pub(crate) use meta::references_of;
+pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub(crate) use provider_links::{missing_providers, unsuitable};
@@ -117,10 +117,21 @@ pub struct CompiledModule {
     pub encryption: Option<Arc<Encryption>>,
     /// Expressions name these although nothing can be called so: reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
-    /// Sources of its calls, by the name of the call.
-    pub sources: BTreeMap<SmolStr, SmolStr>,
+    /// Where its calls lead, by the name of the call.
+    pub sources: BTreeMap<SmolStr, CallSource>,
     /// What its calls lead to.
     pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
+}
+
+/// Where a call leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSource {
+    /// `source`, as given.
+    pub text: SmolStr,
+    /// The same in its usual form.
+    pub address: SmolStr,
+    /// `version`, as given.
+    pub version: Option<SmolStr>,
 }
 
 /// A `variable` block.

@@ -3,11 +3,12 @@
 //! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name; [`glue`] is what
 //! evaluation asks of whoever uses it, [`selection`] which part of it all; [`evaluate_configuration`] evaluates
 //! everything, a [`Session`] stays open for questions; [`decode`] reads bodies by the schemas of providers; a
-//! [`drawing`] shows people what waits for what.
+//! [`drawing`] shows people what waits for what, a [`document`] tells tools what is declared.
 
 mod attribute_blocks;
 pub mod config;
 pub mod decode;
+pub mod document;
 pub mod drawing;
 mod dynamic;
 mod evaluation;

@@ -163,7 +163,7 @@ fn sources_are_computed_before_anything_else() {
     let child = ("sizes/small/main.tf", "output \"o\" {\n value = 1\n}");
     let (root, problems) = loaded(&[("main.tf", main), child], &[("size", "small")]);
     assert_eq!(problems, Vec::<String>::new());
-    assert_eq!(root.sources.get("m").map(|source| source.as_str()), Some("./sizes/small"));
+    assert_eq!(root.sources.get("m").map(|source| source.address.as_str()), Some("./sizes/small"));
     let (_, problems) = loaded(&[("main.tf", main), child], &[]);
     assert_eq!(
         problems,

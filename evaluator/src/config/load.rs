@@ -21,7 +21,7 @@ use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, check_references, check_wholes, unsuitable, warn_of_same};
 use super::required_version::unmet;
 use super::static_values::{Needing, StaticInputs, StaticValues, static_text};
-use super::{CompiledModule, ModuleCall};
+use super::{CallSource, CompiledModule, ModuleCall};
 use crate::glue::GivenVariables;
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
@@ -171,12 +171,17 @@ impl Loader<'_> {
         let calls: Vec<_> = module.calls.values().cloned().collect();
         let calls: Vec<_> = calls.into_iter().filter_map(|call| self.called(&module, call)).collect();
         for called in &calls {
-            module.sources.insert(called.call.name.clone(), called.source.to_string().into());
+            let source = CallSource {
+                text: called.text.clone(),
+                address: called.source.to_string().into(),
+                version: called.version.as_ref().map(|(text, _)| text.clone()),
+            };
+            module.sources.insert(called.call.name.clone(), source);
         }
         if caller.is_none() && has_errors(&self.diagnostics[before..]) {
             return module;
         }
-        for Called { call, source, version } in calls {
+        for Called { call, source, version, .. } in calls {
             let child_path = module.path.child(&call.name);
             if child_path.0.len() > DEEPEST_MODULES {
                 self.diagnostics.push(
@@ -231,7 +236,7 @@ impl Loader<'_> {
             }
         };
         // Such a name was reported where the call was read; it is no name of a folder.
-        is_identifier(&call.name).then_some(Called { call, source, version })
+        is_identifier(&call.name).then_some(Called { call, text, source, version })
     }
 
     /// Where a call leads, as text; why it cannot be known is reported.
@@ -380,6 +385,7 @@ impl Loader<'_> {
 /// A call that leads somewhere.
 struct Called {
     call: Arc<ModuleCall>,
+    text: SmolStr,
     source: ModuleSource,
     /// As text, and where it stands.
     version: Option<(SmolStr, SourceRange)>,

@@ -47,7 +47,7 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
 }
 
 /// Calls of providers' functions in an expression.
-pub(super) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
+pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
     // Most files have none.
     if !expression.text().contains("provider::") {
         return;

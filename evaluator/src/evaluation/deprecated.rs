@@ -90,6 +90,7 @@ impl ModuleNode {
     fn is_remote(&self) -> bool {
         let Some(caller) = &self.caller else { return false };
         let source = caller.parent.config.sources.get(&caller.call.name);
-        source.is_some_and(|source| !source.starts_with("./") && !source.starts_with("../"))
+        let elsewhere = |address: &str| !address.starts_with("./") && !address.starts_with("../");
+        source.is_some_and(|source| elsewhere(&source.address))
     }
 }

@@ -77,7 +77,7 @@ fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
 fn leading_up(text: &str) -> Vec<Diagnostic> {
     let inputs = StaticInputs { given: &|_| Default::default(), workspace: DEFAULT_WORKSPACE.into(), encryption: None };
     let (root, _, _) = load_tree_with(Path::new("."), &Installed::new(), &inputs);
-    let up = root.sources.values().filter(|source| source.starts_with("../"));
+    let up = root.sources.values().map(|source| &source.address).filter(|source| source.starts_with("../"));
     let (package, subdir) = split_subdir(text);
     up.map(|source| {
         let whole = format!("{package}//{}", join(&subdir, source));
