@@ -16,6 +16,17 @@ use crate::project::RootAlone;
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
+/// What the CLI configuration says.
+#[derive(Clone, Debug)]
+pub struct CliSettings {
+    /// Its settings.
+    pub config: CliConfig,
+    /// The environment that it was read in.
+    pub environment: cli_config::Environment,
+    /// What is wrong with it.
+    pub problems: Vec<Diagnostic>,
+}
+
 /// Where a command runs.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -29,6 +40,8 @@ pub struct Context {
     pub automation: bool,
     /// How the command seals, once that is known.
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
+    /// The CLI configuration, once it has been read.
+    pub cli: Arc<OnceLock<CliSettings>>,
     /// The root module alone, once somebody has asked for it: [`crate::project::root_alone`].
     pub root: Arc<OnceLock<RootAlone>>,
 }
@@ -43,6 +56,7 @@ impl Context {
             input: environment("TF_INPUT").is_none_or(|text| truth(&text) != Some(false)),
             automation: environment("TF_IN_AUTOMATION").is_some(),
             sealed_by: Arc::default(),
+            cli: Arc::default(),
             root: Arc::default(),
         }
     }
@@ -75,12 +89,22 @@ impl Context {
         Environment { workspace, timestamp, cwd: self.launch_directory.clone(), ..Environment::new(PathBuf::from(".")) }
     }
 
-    /// The CLI configuration file.
+    /// The CLI configuration file, and all that is wrong with it.
+    pub fn cli_settings(&self) -> &CliSettings {
+        self.cli.get_or_init(|| {
+            let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+            let environment = cli_config::Environment::of_process(directory);
+            let (config, problems) = CliConfig::load(&environment);
+            CliSettings { config, environment, problems }
+        })
+    }
+
+    /// The same for commands that cannot do without it, with the errors in it. Every command tells of these, and of
+    /// warnings, before it begins.
     pub fn cli_config(&self) -> (CliConfig, cli_config::Environment, Vec<Diagnostic>) {
-        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        let environment = cli_config::Environment::of_process(directory);
-        let (config, problems) = CliConfig::load(&environment);
-        (config, environment, problems)
+        let CliSettings { config, environment, problems } = self.cli_settings();
+        let errors = problems.iter().filter(|problem| problem.is_error()).cloned().collect();
+        (config.clone(), environment.clone(), errors)
     }
 }
 

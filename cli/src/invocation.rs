@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::command::{Command, Invocation};
 use crate::commands;
@@ -126,13 +126,14 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     const HELP: &[Flag] = &[crate::options::switch("help", ""), crate::options::switch("h", "")];
     let mut flags = command.flags.to_vec();
     flags.push(HELP);
-    let (arguments, mistake) = Arguments::parse(&all, &flags, command.mixed);
+    let (arguments, mistake) = Arguments::of_command(&all, &flags, command.mixed);
     if arguments.switch("help", false) || arguments.switch("h", false) {
         View::plain().line(&command.help());
         return Exit::DONE;
     }
     let (view, problem) = View::new(&arguments, command.events);
     let invocation = Invocation { command, arguments, context: Context::new(launch), view };
+    tell_of_settings(&invocation);
     if let Some(mistake) = mistake {
         return invocation.mistake(&Diagnostic::error("Failed to parse command-line flags", mistake.to_string()));
     }
@@ -140,6 +141,22 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
         return invocation.mistake(&problem);
     }
     (command.run)(&invocation)
+}
+
+/// Says what is wrong with the CLI configuration, whether the command needs it or not.
+fn tell_of_settings(invocation: &Invocation<'_>) {
+    let problems = &invocation.context.cli_settings().problems;
+    if problems.is_empty() {
+        return;
+    }
+    let (view, failed) = (&invocation.view, has_errors(problems));
+    if !view.is_json() {
+        view.aside("There are some problems with the CLI configuration:");
+    }
+    view.diagnostics(problems);
+    if failed && !view.is_json() {
+        view.aside("As a result of the above problems, Weft may not behave as intended.\n");
+    }
 }
 
 fn enter(directory: &Path) -> Result<(), Exit> {

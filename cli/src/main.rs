@@ -20,6 +20,7 @@ mod options;
 mod outline;
 mod packages;
 mod plan;
+mod product;
 mod project;
 mod prompt;
 mod render;

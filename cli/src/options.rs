@@ -81,7 +81,34 @@ pub enum OptionError {
     },
 }
 
+/// Options about what is printed, as they may stand anywhere among the arguments of any command, behind positional
+/// ones too; only in exactly this form.
+const ANYWHERE: &[(&str, &str, &str)] = &[
+    ("-no-color", "no-color", "true"),
+    ("-compact-warnings", "compact-warnings", "true"),
+    ("-consolidate-warnings", "consolidate-warnings", "true"),
+    ("-consolidate-warnings=true", "consolidate-warnings", "true"),
+    ("-consolidate-warnings=false", "consolidate-warnings", "false"),
+    ("-consolidate-errors", "consolidate-errors", "true"),
+    ("-consolidate-errors=true", "consolidate-errors", "true"),
+    ("-consolidate-errors=false", "consolidate-errors", "false"),
+    ("-concise", "concise", "true"),
+    ("-deprecation=module:all", "deprecation", "module:all"),
+    ("-deprecation=module:local", "deprecation", "module:local"),
+    ("-deprecation=module:none", "deprecation", "module:none"),
+];
+
 impl Arguments {
+    /// Takes the arguments of a command apart as far as they are understood; with an error, what came before it.
+    pub fn of_command(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
+        let anywhere = |argument: &String| ANYWHERE.iter().find(|(written, ..)| *written == argument.as_str());
+        let rest: Vec<String> = arguments.iter().filter(|argument| anywhere(argument).is_none()).cloned().collect();
+        let (mut parsed, problem) = Arguments::parse(&rest, flags, mixed);
+        let taken = arguments.iter().filter_map(anywhere);
+        parsed.flags.extend(taken.map(|(_, name, value)| (*name, (*value).to_owned())));
+        (parsed, problem)
+    }
+
     /// Takes arguments apart as far as they are understood; with an error, what came before it.
     ///
     /// Without `mixed` everything behind the first positional argument is positional too.
@@ -242,6 +269,19 @@ mod tests {
         let (a, _) = parse(&["f", "-json", "-", "--", "-x"], true);
         assert!(a.switch("json", false));
         assert_eq!(a.positionals, ["f", "-", "-x"]);
+    }
+
+    #[test]
+    fn what_is_printed_may_be_said_anywhere() {
+        let words = ["p", "-no-color", "-deprecation=module:none", "--", "-concise", "-json"].map(str::to_owned);
+        let (arguments, problem) = Arguments::of_command(&words, &[FLAGS], false);
+        assert_eq!(problem, None);
+        assert!(arguments.switch("no-color", false) && arguments.switch("concise", false));
+        assert_eq!(arguments.value("deprecation"), Some("module:none"));
+        assert_eq!(arguments.positionals, ["p", "--", "-json"]);
+        // Not even as the value of another option.
+        let (_, problem) = Arguments::of_command(&["-out".to_owned(), "-no-color".to_owned()], &[FLAGS], false);
+        assert_eq!(problem, Some(OptionError::NoValue("out".to_owned())));
     }
 
     #[test]

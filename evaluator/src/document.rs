@@ -18,7 +18,6 @@ use weft_graph_format::codec::type_json;
 use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::types::Type;
-use weft_syntax::Expression;
 
 use crate::config::{CompiledModule, ModuleCall, Output, Repetition, ResourceBlock, Sources, Variable};
 use crate::evaluation::provisioner_schema;
@@ -133,7 +132,8 @@ fn variable(variable: &Variable) -> Json {
         Some(default) => {
             let (value, problems) = evaluate_constant(default);
             let converted = convert_with_defaults(&value, &variable.ty, &variable.defaults);
-            if let Some(default) = converted.ok().filter(|_| !has_errors(&problems)).and_then(|v| expressions::json(&v)) {
+            if let Some(default) = converted.ok().filter(|_| !has_errors(&problems)).and_then(|v| expressions::json(&v))
+            {
                 object.insert("default".into(), default);
             }
         }
@@ -199,24 +199,10 @@ fn resource(
         .collect();
     add(&mut object, "provisioners", provisioners);
     add(&mut object, "depends_on", depends_on(&block.depends_on, inputs));
-    if let Some(key) = block.provider.as_ref().and_then(|provider| provider.key.as_ref()).filter(|_| !inputs.alone) {
-        add(&mut object, "provider_instance_expression", instance_key(key));
-    }
     object
 }
 
-/// The expression between the brackets of a `provider` argument. A key that is written out ends the reference itself.
-fn instance_key(key: &Expression) -> Map<String, Json> {
-    let literal = key.as_traversal().and_then(|traversal| expressions::last_key(&traversal));
-    literal.map_or_else(|| described(key), |value| Map::from_iter([("constant_value".to_owned(), value)]))
-}
-
-fn call(
-    module: &CompiledModule,
-    call: &ModuleCall,
-    inputs: &DocumentInputs<'_>,
-    configs: &ProviderConfigs,
-) -> Json {
+fn call(module: &CompiledModule, call: &ModuleCall, inputs: &DocumentInputs<'_>, configs: &ProviderConfigs) -> Json {
     let mut object = Map::new();
     if let Some(source) = module.sources.get(&call.name) {
         add(&mut object, "source", source.text.as_str());

@@ -42,9 +42,9 @@ use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 use crate::selection::{Selected, Selection};
 
 pub(crate) use calls::ModuleNode;
-pub(crate) use provisioners::provisioner_schema;
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
+pub(crate) use provisioners::provisioner_schema;
 pub use scope::Environment;
 pub use session::{Answer, Said, Session};
 

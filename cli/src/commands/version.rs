@@ -8,6 +8,7 @@ use weft_providers::platform::Platform;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
+use crate::product::{Product, WEFT_VERSION};
 
 /// The command.
 pub const VERSION: Command = Command {
@@ -26,20 +27,24 @@ pub const VERSION: Command = Command {
 fn run(invocation: &Invocation<'_>) -> Exit {
     let platform = Platform::current();
     let (lock, _) = LockFile::load(Path::new(lock_file::FILE_NAME));
-    let version = env!("CARGO_PKG_VERSION");
+    let product = Product::of_process();
     if invocation.arguments.switch("json", false) {
         let selections: Map<String, serde_json::Value> =
             lock.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string().into())).collect();
-        let document = json!({
-            "terraform_version": version,
+        let mut document = json!({
+            "terraform_version": product.version(),
             "platform": platform.to_string(),
-            "fips140": false,
             "provider_selections": selections,
         });
+        match product {
+            Product::Weft => document["weft_version"] = WEFT_VERSION.into(),
+            Product::Terraform => document["terraform_outdated"] = false.into(),
+            Product::OpenTofu => {}
+        }
         invocation.view.document(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"));
         return Exit::DONE;
     }
-    invocation.view.line(&format!("Weft v{version}\non {platform}"));
+    invocation.view.line(&format!("{}\non {platform}", product.version_line()));
     for (source, lock) in &lock.providers {
         invocation.view.line(&format!("+ provider {source} v{}", lock.version));
     }

@@ -234,15 +234,6 @@ fn step_text(step: Option<&Step>) -> String {
     }
 }
 
-/// The key that a traversal ends with, where that is written out.
-pub(super) fn last_key(traversal: &Traversal) -> Option<Json> {
-    match &traversal.steps.last()?.kind {
-        StepKind::Index(Key::String(key)) => Some(key.as_str().into()),
-        StepKind::Index(Key::Number(digits)) => serde_json::from_str(digits).ok(),
-        _ => None,
-    }
-}
-
 /// The name of what an entry of `depends_on` means. What has a key is read again where it is written.
 pub(super) fn subject_of(reference: &Reference, sources: &Sources) -> String {
     let plain = || subject(reference, &[]).0;

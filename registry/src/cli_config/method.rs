@@ -52,7 +52,24 @@ impl Method {
     }
 }
 
-/// A source address in which any part may be `*`.
+/// Why a text is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Too few parts, or too many.
+    #[error("the pattern {0:?} must have two or three parts, as in \"hashicorp/*\" or \"example.com/*/*\"")]
+    Parts(String),
+    /// A host that may be any, before something that may not.
+    #[error("in the pattern {0:?} the host can be * only if both other parts are")]
+    Host(String),
+    /// A namespace that may be any, before a type that may not.
+    #[error("in the pattern {0:?} the namespace can be * only if the type is")]
+    Namespace(String),
+    /// One of its parts cannot be part of an address.
+    #[error(transparent)]
+    Source(#[from] source::SourceError),
+}
+
+/// A source address of which the last parts may be `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     host: Option<String>,
@@ -61,21 +78,24 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `HOST/NAMESPACE/TYPE`, `NAMESPACE/TYPE` or `TYPE`; what is left out is the default.
+    /// Reads `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`; a host that is left out is the default.
     ///
     /// # Errors
-    /// When it is none of these.
-    pub fn parse(text: &str) -> Result<Pattern, source::SourceError> {
+    /// When it is neither, or when something more special follows a star.
+    pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, type_name) = match parts.as_slice() {
-            // On its own the star means everything.
-            ["*"] => ("*", "*", "*"),
-            [type_name] => (DEFAULT_REGISTRY, source::DEFAULT_NAMESPACE, *type_name),
             [namespace, type_name] => (DEFAULT_REGISTRY, *namespace, *type_name),
             [host, namespace, type_name] => (*host, *namespace, *type_name),
-            _ => return Err(source::SourceError::Format(text.to_owned())),
+            _ => return Err(PatternError::Parts(text.to_owned())),
         };
         let star = |text: &str| text == "*";
+        if star(host) && !(star(namespace) && star(type_name)) {
+            return Err(PatternError::Host(text.to_owned()));
+        }
+        if star(namespace) && !star(type_name) {
+            return Err(PatternError::Namespace(text.to_owned()));
+        }
         Ok(Pattern {
             host: if star(host) { None } else { Some(source::host(host)?) },
             namespace: if star(namespace) { None } else { Some(source::part("namespace", namespace)?) },

@@ -38,14 +38,16 @@ pub fn plan(plan: &PlanFile) -> Json {
     document.insert("planned_values".into(), planned_values(plan));
     // What only moved is among the changes already, unless the plan is about nothing else.
     let drift = plan.changes.drift.iter();
-    let drift: Vec<Json> = drift
-        .filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op())
-        .map(|change| resource_change(plan, change))
-        .collect();
+    let mut drift: Vec<&ResourceChange> =
+        drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op()).collect();
+    by_depth(&mut drift);
+    let drift: Vec<Json> = drift.into_iter().map(|change| resource_change(plan, change)).collect();
     if !drift.is_empty() {
         document.insert("resource_drift".into(), drift.into());
     }
-    let changes: Vec<Json> = plan.changes.resources.iter().map(|change| resource_change(plan, change)).collect();
+    let mut changes: Vec<&ResourceChange> = plan.changes.resources.iter().collect();
+    by_depth(&mut changes);
+    let changes: Vec<Json> = changes.into_iter().map(|change| resource_change(plan, change)).collect();
     if !changes.is_empty() {
         document.insert("resource_changes".into(), changes.into());
     }
@@ -116,6 +118,7 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
         object.insert("deposed".into(), deposed.0.as_str().into());
     }
     object.insert("provider_name".into(), change.provider.source.to_string().into());
+    object.insert("provider_instance".into(), change.provider.to_string().into());
     let (before, after) = (marked(plan, change, &change.before), marked(plan, change, &change.after));
     let mut inner = Map::new();
     inner.insert("actions".into(), change.action.words().into());
@@ -173,14 +176,22 @@ fn is_sensitive(output: &OutputChange) -> bool {
 
 fn output_change(output: &OutputChange) -> Json {
     let after_unknown = if output.after.is_wholly_known() { false.into() } else { unknown(&output.after) };
-    json!({
+    let mut object = json!({
         "actions": [output.action.word()],
         "before": known(&output.before),
-        "after": known(&output.after),
         "after_unknown": after_unknown,
         "before_sensitive": is_sensitive(output),
         "after_sensitive": is_sensitive(output),
-    })
+    });
+    if output.after.is_known() {
+        object["after"] = known(&output.after);
+    }
+    object
+}
+
+/// Those of outer modules before those of inner ones, else as they come.
+fn by_depth(changes: &mut [&ResourceChange]) {
+    changes.sort_by_key(|change| change.address.module.0.len());
 }
 
 /// What will be there when the plan has been applied, as far as that is known.
@@ -220,6 +231,7 @@ fn planned_values(plan: &PlanFile) -> Json {
         };
         let mut object = objects::named(&change.address, false);
         object.insert("provider_name".into(), change.provider.source.to_string().into());
+        object.insert("provider_instance".into(), change.provider.to_string().into());
         object.insert("schema_version".into(), change.schema_version.into());
         object.insert("values".into(), known(&after));
         object.insert("sensitive_values".into(), sensitive_object(&after));

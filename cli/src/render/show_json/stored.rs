@@ -72,6 +72,7 @@ fn instance(
     let mut object = objects::named(address, false);
     let provider = provider_of(record).map_or_else(|| record.provider.clone(), |source| source.to_string());
     object.insert("provider_name".into(), provider.into());
+    object.insert("provider_instance".into(), record.provider.clone().into());
     object.insert("schema_version".into(), stored.schema_version.into());
     match stored_value(stored, schema) {
         Some(value) => {

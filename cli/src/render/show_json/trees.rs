@@ -52,6 +52,12 @@ fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
         return true.into();
     }
     match value.open().1 {
+        // Of what is not known the shape is known at least.
+        Kind::Unknown(_) => match value.ty() {
+            Type::List(_) | Type::Set(_) | Type::Tuple(_) => Json::Array(Vec::new()),
+            Type::Map(_) | Type::Object(_) => Json::Object(Map::new()),
+            _ => false.into(),
+        },
         Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().map(|part| tree(part, holds)).collect(),
         Kind::Map(f) | Kind::Object(f) => {
             let parts = f.iter().map(|(name, part)| (name.to_string(), tree(part, holds)));
