@@ -355,11 +355,16 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         checks,
         applyable,
     } = planned;
-    let schemas = restricted(&schemas, &changes, &graph, read.iter());
+    let all_schemas = schemas;
+    let mut schemas = restricted(&all_schemas, &changes, &graph, read.iter());
     let places = places(&basis.root, &changes);
     let found: BTreeMap<ResourceInstance, ProviderInstance> =
         read.iter().chain(&imported).map(|(address, provider)| (address.clone(), provider.clone())).collect();
-    let used = |source: &ProviderSource| schemas.contains_key(source);
+    let sources_used: BTreeSet<ProviderSource> = schemas.keys().cloned().collect();
+    let used = |source: &ProviderSource| sources_used.contains(source);
+    if wishes.prior_state {
+        add_stored(&mut schemas, &all_schemas, &snapshot);
+    }
     let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
         .map(|(name, variable)| {
             let default = variable.default.as_ref().and_then(|default| {
@@ -445,6 +450,28 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
         }
     }
     places
+}
+
+/// Adds the schemas of the objects that state has: whoever shows the prior state reads them by these.
+fn add_stored(
+    schemas: &mut BTreeMap<ProviderSource, ProviderSchema>,
+    all: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    snapshot: &Snapshot,
+) {
+    for stored in snapshot.instances.values() {
+        let record = &stored.record;
+        let Ok(provider) = record.provider.parse::<ProviderInstance>() else { continue };
+        let Some(whole) = all.get(&provider.source) else { continue };
+        let name = record.resource_type.as_str();
+        let part = schemas.entry(provider.source).or_default();
+        let (known, kept) = match record.mode {
+            weft_state::ResourceMode::Managed => (&whole.resources, &mut part.resources),
+            weft_state::ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
+        };
+        if let (Some((name, schema)), false) = (known.get_key_value(name), kept.contains_key(name)) {
+            kept.insert(name.clone(), schema.clone());
+        }
+    }
 }
 
 /// The schemas that changes and operations name, and of those only the types that they name.

@@ -25,6 +25,7 @@ mod provider;
 mod provider_links;
 mod provider_value;
 mod provisioner;
+pub mod reach;
 mod relative_address;
 mod removed;
 mod required_version;

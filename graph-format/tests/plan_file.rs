@@ -142,6 +142,7 @@ fn sample() -> PlanFile {
                 kind: CheckedKind::Output,
                 status: CheckStatus::Unknown,
                 messages: vec!["no".into()],
+                again: true,
             }],
             timestamp: "2024-01-02T03:04:05Z".into(),
             prior_state: Some("{\"version\":4}".into()),

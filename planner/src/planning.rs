@@ -293,6 +293,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     };
     changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    let checks = planning.check_results(&changes.resources);
     let recorded = planning.draft_records();
     let applyable = recorded || !changes.is_empty();
     planning.draft_outputs(&changes.outputs);
@@ -334,7 +335,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         read,
         imported: std::mem::take(&mut *planning.imported.lock()),
         warnings,
-        checks: planning.check_results(),
+        checks,
         applyable,
     };
     PlanOutcome { planned: Some(planned), diagnostics }

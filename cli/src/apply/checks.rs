@@ -1,48 +1,33 @@
 //! What a plan knows of conditions, as the state is to keep it. The coordinator adds what a run decides.
 
-use std::collections::BTreeSet;
-
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::changes::ChangeAction;
-use weft_graph_format::graph::Action;
-use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, PlanFile, UiMode};
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, PlanFile};
 use weft_state::{CheckObject, CheckRecord, Edit, EditAnswer, RunStore, StoreError, Writes};
 
-use crate::render::show_json::checks::{by_config, is_unreached, worst};
+use crate::render::show_json::checks::{by_config, has_instances, worst};
 
 /// What a plan knows of conditions.
 #[derive(Clone, Debug)]
 pub struct Known {
-    destroys: bool,
     checks: Vec<CheckResult>,
-    /// Data sources that are read when the plan is carried out.
-    read: BTreeSet<String>,
 }
 
 impl Known {
     /// What this plan knows.
     pub fn of(plan: &PlanFile) -> Known {
-        let read = plan.changes.resources.iter().filter(|c| c.action == ChangeAction::Only(Action::Read));
-        Known {
-            destroys: plan.manifest.ui_mode == UiMode::Destroy,
-            checks: plan.manifest.checks.clone(),
-            read: read.map(|change| change.address.to_string()).collect(),
-        }
+        Known { checks: plan.manifest.checks.clone() }
     }
 }
 
 /// The results that state is to have; none when the configuration has no conditions.
 pub fn records(known: &Known) -> Option<Vec<CheckRecord>> {
-    let destroys = known.destroys;
-    let results: Vec<CheckResult> = known.checks.iter().map(|check| settled(check, known)).collect();
+    let results: Vec<CheckResult> = known.checks.iter().map(settled).collect();
     let mut records: Vec<CheckRecord> = by_config(&results)
         .into_iter()
         .map(|((kind, config_addr), instances)| CheckRecord {
             object_kind: word(kind).to_owned(),
             config_addr,
-            status: if destroys { CheckStatus::Unknown } else { worst(&instances) }.word().to_owned(),
-            objects: (!destroys && !is_unreached(&instances))
-                .then(|| instances.iter().map(|result| object(result)).collect()),
+            status: worst(&instances).word().to_owned(),
+            objects: has_instances(&instances).then(|| instances.iter().map(|result| object(result)).collect()),
         })
         .collect();
     records.sort_by(|a, b| (&a.object_kind, &a.config_addr).cmp(&(&b.object_kind, &b.config_addr)));
@@ -89,15 +74,10 @@ fn object(result: &CheckResult) -> CheckObject {
     }
 }
 
-fn settled(planned: &CheckResult, known: &Known) -> CheckResult {
+/// What apply does not look at again is unknown from then on.
+fn settled(planned: &CheckResult) -> CheckResult {
     let mut result = planned.clone();
-    // A data source that was read when the plan was made is not looked at again, so nothing is known of it now; nor is
-    // an output that nothing needs.
-    let address = result.address.parse::<ResourceInstance>().ok();
-    let data = address.is_some_and(|address| address.resource.mode == ResourceMode::Data);
-    let reached = result.status != CheckStatus::Unreached;
-    let passed_by = data && reached && !known.read.contains(&result.address);
-    if passed_by || result.kind == CheckedKind::UnusedOutput {
+    if !result.again {
         result.status = CheckStatus::Unknown;
         result.messages.clear();
     }

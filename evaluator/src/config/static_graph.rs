@@ -394,7 +394,7 @@ fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>
 }
 
 /// What references of a module lead to.
-fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
+pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
     let here = &module.path;
     references
         .iter()

@@ -17,22 +17,31 @@ use crate::reference::Subject;
 /// What is known so far of the conditions of one object.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    kind: CheckedKind,
+    pub(crate) kind: CheckedKind,
     pub(crate) address: SmolStr,
+    /// How many conditions the object has, and how many were looked at.
+    count: usize,
+    noted: usize,
     worst: Option<CheckStatus>,
     messages: Vec<String>,
 }
 
 impl Tally {
     /// For an object whose conditions were not looked at yet.
-    pub(crate) fn new(kind: CheckedKind, address: SmolStr) -> Tally {
-        Tally { kind, address, worst: None, messages: Vec::new() }
+    pub(crate) fn new(kind: CheckedKind, address: SmolStr, count: usize) -> Tally {
+        Tally { kind, address, count, noted: 0, worst: None, messages: Vec::new() }
     }
 
     /// Notes what came of a condition.
     pub(crate) fn note(&mut self, status: CheckStatus, message: Option<String>) {
+        self.noted += 1;
+        self.raise(status);
+        self.messages.extend(message);
+    }
+
+    fn raise(&mut self, status: CheckStatus) {
         let rank = |status: CheckStatus| match status {
-            CheckStatus::Pass => 0,
+            CheckStatus::Pass | CheckStatus::Absent => 0,
             CheckStatus::Unknown | CheckStatus::Unreached => 1,
             CheckStatus::Fail => 2,
             CheckStatus::Error => 3,
@@ -40,16 +49,21 @@ impl Tally {
         if self.worst.is_none_or(|worst| rank(worst) < rank(status)) {
             self.worst = Some(status);
         }
-        self.messages.extend(message);
     }
 
-    /// The whole, messages in order of their text as OpenTofu has them. An object whose conditions nobody came to is
-    /// unknown.
+    /// The whole, messages in order of their text as OpenTofu has them. What nobody came to is unknown; an output or
+    /// variable none of whose conditions was looked at was not come to at all.
     pub(crate) fn result(mut self) -> CheckResult {
         self.messages.sort();
+        if self.noted < self.count {
+            let named = matches!(self.kind, CheckedKind::Output | CheckedKind::UnusedOutput | CheckedKind::Variable);
+            self.raise(if named && self.noted == 0 { CheckStatus::Unreached } else { CheckStatus::Unknown });
+        }
+        let kind = if self.kind == CheckedKind::UnusedOutput { CheckedKind::Output } else { self.kind };
         CheckResult {
+            again: true,
             address: self.address.to_string(),
-            kind: self.kind,
+            kind,
             status: self.worst.unwrap_or(CheckStatus::Unknown),
             messages: self.messages,
         }
@@ -60,7 +74,7 @@ impl ModuleNode {
     /// Looks at the assertions of a check block. What does not hold is a warning.
     pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
         let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
-        let mut tally = Tally::new(CheckedKind::Check, address.clone());
+        let mut tally = Tally::new(CheckedKind::Check, address.clone(), block.asserts.len());
         let read = match &block.data {
             Some(resource) => self.resource(resource).await.is_ok(),
             None => true,

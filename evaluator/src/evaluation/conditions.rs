@@ -8,7 +8,7 @@ use weft_expressions::evaluate::Scope;
 use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::plan_file::CheckStatus;
+use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -163,6 +163,11 @@ impl ModuleNode {
                 self.fail(Diagnostic { values, ..problem })
             }
             Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
+            // Apply does not come to an output that nothing needs.
+            Ok(Outcome::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
+                tally.note(CheckStatus::Unknown, None);
+                Ok(None)
+            }
             Ok(Outcome::Open { condition, message }) => {
                 tally.note(CheckStatus::Unknown, None);
                 Ok(at_apply(&tally.address, condition, message, false))

@@ -225,7 +225,8 @@ impl ModuleNode {
             let address = SmolStr::from(node.name_of(&format!("output.{key}")));
             let place = (node.config.path.clone(), key.clone());
             let unused = node.evaluation.unused_outputs.contains(&place);
-            let mut tally = Tally::new(if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output }, address);
+            let kind = if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output };
+            let mut tally = Tally::new(kind, address, output.preconditions.len());
             let outcome = node.output_value(&output, &mut tally).await;
             if !output.preconditions.is_empty() && !node.evaluation.is_validation() {
                 node.evaluation.glue.checked(tally.result());
@@ -340,7 +341,7 @@ impl ModuleNode {
         }
         let mut checks = Vec::new();
         let name = SmolStr::from(self.name_of(&format!("var.{}", variable.name)));
-        let mut tally = Tally::new(CheckedKind::Variable, name.clone());
+        let mut tally = Tally::new(CheckedKind::Variable, name.clone(), variable.validations.len());
         let mut failed = false;
         for validation in &variable.validations {
             let own = Some((Subject::Variable(variable.name.clone()), value));

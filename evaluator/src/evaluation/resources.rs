@@ -160,10 +160,10 @@ impl ModuleNode {
         if self.evaluation.selection.leaves_out(&address) {
             return Ok(self.evaluation.glue.left_out(&address, &common.schema));
         }
-        let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()));
+        let conditions = lifecycle.preconditions.len() + lifecycle.postconditions.len();
+        let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
         let outcome = self.planned_instance(common, address, &repeated, &mut tally).await;
-        let has_conditions = !(lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty());
-        if has_conditions && !self.evaluation.is_validation() {
+        if conditions > 0 && !self.evaluation.is_validation() {
             self.evaluation.glue.checked(tally.result());
         }
         outcome

@@ -106,13 +106,15 @@ pub enum CheckStatus {
     /// Nobody came to it: the plan is about another part of the configuration. The address is that of the object as
     /// configured, since not even its instances are known.
     Unreached,
+    /// There is nothing to check: the object as configured, which the address names, has no instances.
+    Absent,
 }
 
 impl CheckStatus {
     /// The word of `status` in JSON output.
     pub fn word(self) -> &'static str {
         match self {
-            CheckStatus::Pass => "pass",
+            CheckStatus::Pass | CheckStatus::Absent => "pass",
             CheckStatus::Fail => "fail",
             CheckStatus::Error => "error",
             CheckStatus::Unknown | CheckStatus::Unreached => "unknown",
@@ -131,6 +133,8 @@ pub struct CheckResult {
     pub status: CheckStatus,
     /// The messages of those that do not hold.
     pub messages: Vec<String>,
+    /// Apply looks at the conditions again. What it does not look at is unknown then.
+    pub again: bool,
 }
 
 /// What a plan is about and where it comes from.

@@ -35,7 +35,7 @@ impl Planning {
         self.plan_unread(&desired);
         let name = format!("check.{check}");
         let address = if module.is_root() { name } else { format!("{module}.{name}") };
-        let result = CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages };
+        let result = CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
         self.checks.lock().insert((result.kind, result.address.clone()), result);
         Err(Failed)
     }

@@ -377,7 +377,8 @@ impl Planning {
         schema_version: u64,
     ) {
         let other_type = |previous: &ResourceInstance| previous.resource.type_name != address.resource.type_name;
-        if prior.stored.same_unmarked(&prior.value) || self.previous(address).is_some_and(other_type) {
+        // A plan to destroy begins with what looking at the objects found.
+        if self.options.destroy || prior.stored.same_unmarked(&prior.value) || self.previous(address).is_some_and(other_type) {
             return;
         }
         let gone = prior.value.is_null();

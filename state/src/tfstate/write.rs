@@ -236,7 +236,7 @@ fn write_object(
                 }
                 PathStep::Index(key) => {
                     page.string("type", "index");
-                    page.json("value", key.as_str());
+                    page.json("value", &typed_key(key.as_str()));
                 }
             }
             page.close('}');
@@ -291,4 +291,16 @@ fn write_check_object(page: &mut Page, object: &CheckObject) {
         page.strings("failure_messages", &object.failure_messages);
     }
     page.close('}');
+}
+
+/// A key of a path with its type, as the file has it: `{"value": KEY, "type": TYPE}`.
+fn typed_key(key: &str) -> String {
+    let ty = match key.as_bytes().first() {
+        // It is in that form already.
+        Some(b'{') => return key.to_owned(),
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "bool",
+        _ => "number",
+    };
+    format!("{{\"value\":{key},\"type\":\"{ty}\"}}")
 }

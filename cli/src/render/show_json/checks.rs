@@ -22,9 +22,9 @@ pub fn worst(instances: &[&CheckResult]) -> CheckStatus {
     instances.iter().map(|result| result.status).max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
 }
 
-/// Whether nobody came to the object, so that there is nothing to say of its instances.
-pub fn is_unreached(instances: &[&CheckResult]) -> bool {
-    instances.iter().all(|result| result.status == CheckStatus::Unreached)
+/// Whether instances are known, and there are any.
+pub fn has_instances(instances: &[&CheckResult]) -> bool {
+    !instances.iter().all(|result| matches!(result.status, CheckStatus::Unreached | CheckStatus::Absent))
 }
 
 /// The results in a plan: one entry for each object of the configuration, with its instances.
@@ -33,14 +33,14 @@ pub fn planned(results: &[CheckResult]) -> Json {
         .into_iter()
         .map(|((kind, config), instances)| {
             let status = worst(&instances);
-            let unreached = is_unreached(&instances);
+            let known = has_instances(&instances);
             let instances: Vec<Json> = instances
                 .iter()
                 .map(|result| instance(&result.address, result.status.word(), &result.messages))
                 .collect();
             let mut object = json!({ "address": address(kind_word(kind), &config), "status": status.word() });
             if let Json::Object(fields) = &mut object
-                && !unreached
+                && known
             {
                 fields.insert("instances".to_owned(), instances.into());
             }
@@ -75,7 +75,7 @@ pub fn stored(records: &[CheckRecord]) -> Json {
 /// An error hides a failure, a failure what is not known, and that what holds.
 fn rank(status: CheckStatus) -> u8 {
     match status {
-        CheckStatus::Pass => 0,
+        CheckStatus::Pass | CheckStatus::Absent => 0,
         CheckStatus::Unknown | CheckStatus::Unreached => 1,
         CheckStatus::Fail => 2,
         CheckStatus::Error => 3,

@@ -182,6 +182,7 @@ fn checks_by_object() {
         kind,
         status,
         messages: messages.iter().map(ToString::to_string).collect(),
+        again: true,
     };
     let manifest = Manifest {
         checks: vec![
