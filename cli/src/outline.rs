@@ -50,6 +50,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         checks: checks::records(&checks::Known::of(plan)).unwrap_or_default(),
+        check_needs: plan.manifest.check_needs.clone(),
     }
 }
 

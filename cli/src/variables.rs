@@ -144,6 +144,51 @@ fn usual_files(directory: &Path) -> Vec<String> {
     first.map(str::to_owned).chain(names).collect()
 }
 
+/// The warning about a value in a file for a variable that is not there.
+fn undeclared(name: &str, source: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "Value for undeclared variable",
+        format!(
+            "The root module does not declare a variable named {name:?} but a value was found in file {source:?}. If \
+             you meant to use this value, add a \"variable\" block to the configuration.\n\nValues that many \
+             configurations share can be given by environment variables TF_VAR_NAME, about which there are no such \
+             warnings; -compact-warnings makes them short."
+        ),
+    )
+}
+
+/// The warning that stands for all but the first of so many.
+fn more_undeclared(all: usize) -> Option<Diagnostic> {
+    let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
+    Some(Diagnostic::warning(
+        "Values for undeclared variables",
+        format!(
+            "In addition to the other similar warnings shown, {more} other variable(s) defined without being declared."
+        ),
+    ))
+}
+
+/// Warnings about values in variable files for variables that are not there, where only the names of variables are at
+/// hand. Files that cannot be read say nothing here.
+pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
+    let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
+    let mut found = Vec::new();
+    let mut count = 0;
+    for path in usual_files(Path::new(".")).into_iter().chain(given) {
+        for entry in file::read(&path).entries {
+            if is_declared(&entry.name) {
+                continue;
+            }
+            count += 1;
+            if count <= UNDECLARED_SHOWN {
+                found.push(undeclared(&entry.name, &path));
+            }
+        }
+    }
+    found.extend(more_undeclared(count));
+    found
+}
+
 fn bad_option(text: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid -var option",
@@ -274,28 +319,13 @@ impl Reader<'_> {
             return;
         }
         self.undeclared += 1;
-        if self.undeclared > UNDECLARED_SHOWN {
-            return;
+        if self.undeclared <= UNDECLARED_SHOWN {
+            self.gathered.diagnostics.push(undeclared(name, source));
         }
-        self.gathered.diagnostics.push(Diagnostic::warning(
-            "Value for undeclared variable",
-            format!(
-                "The root module does not declare a variable named {name:?} but a value was found in file {source:?}. If \
-                 you meant to use this value, add a \"variable\" block to the configuration.\n\nValues that many \
-                 configurations share can be given by environment variables TF_VAR_NAME, about which there are no such \
-                 warnings; -compact-warnings makes them short."
-            ),
-        ));
     }
 
     fn summarise_undeclared(&mut self) {
-        let more = self.undeclared.saturating_sub(UNDECLARED_SHOWN);
-        if more > 0 {
-            self.gathered.diagnostics.push(Diagnostic::warning(
-                "Values for undeclared variables",
-                format!("In addition to the other similar warnings shown, {more} other variable(s) defined without being declared."),
-            ));
-        }
+        self.gathered.diagnostics.extend(more_undeclared(self.undeclared));
     }
 
     fn missing(&mut self, prompt: Option<&Prompt>) {

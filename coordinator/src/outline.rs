@@ -167,6 +167,9 @@ pub struct Outline {
     /// What came of checks as far as the plan can tell, with `unknown` where only the run's own
     /// [`OperationKind::Check`] can: those bear the address of their object.
     pub checks: Vec<CheckRecord>,
+    /// What must have gone well before a run comes to the conditions of something, by its address as configured:
+    /// addresses of the same kind. Its own stands there where only the finished object can be looked at.
+    pub check_needs: BTreeMap<String, Vec<String>>,
 }
 
 /// An outline that makes no sense.

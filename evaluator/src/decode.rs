@@ -290,6 +290,8 @@ impl Decoder {
                 .iter()
                 .map(|iteration| {
                     let (labels, value) = content(self, iteration);
+                    // What may not be told of the collection may not be told of its blocks either.
+                    let value = value.mark(collection.marks());
                     Item::Known { labels, value, range: dynamic.label_range.clone() }
                 })
                 .collect(),

@@ -133,13 +133,15 @@ fn begin(
     }
     let dependencies = graph.dependencies();
     let selection = glue.selection();
+    let selected = graph.selected(&selection);
+    let create_first = create_first(&root, &dependencies, selected.as_ref());
     let evaluation = Arc::new(Evaluation {
-        selected: graph.selected(&selection),
+        selected,
         remote_deprecations: Mutex::default(),
         told_deprecations: Mutex::default(),
         unused_outputs: graph.unused_outputs(&root),
         selection,
-        create_first: create_first(&root, &dependencies),
+        create_first,
         imported: root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
         wanted: glue.wanted_providers(),
         glue,
@@ -153,16 +155,21 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside.
+/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside. A resource that is not
+/// selected asks for nothing.
 fn create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
+    selected: Option<&Selected>,
 ) -> BTreeSet<SmolStr> {
     let mut found = BTreeSet::new();
     for module in root.all() {
         let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
         for block in first {
             let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
+            if selected.is_some_and(|selected| !selected.resources.contains(&config)) {
+                continue;
+            }
             found.extend(dependencies.get(&config).into_iter().flat_map(|names| names.iter().cloned()));
         }
     }

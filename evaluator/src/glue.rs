@@ -197,6 +197,12 @@ pub trait Glue: Send + Sync + 'static {
     /// What it is for.
     fn purpose(&self) -> Purpose;
 
+    /// Whether conditions of resources and outputs that do not hold are warnings: nothing is planned that they could
+    /// keep from happening.
+    fn is_lenient(&self) -> bool {
+        false
+    }
+
     /// What a provider says of itself. An error is reported once, where it is first needed.
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic>;
 

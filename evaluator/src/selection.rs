@@ -101,12 +101,16 @@ pub(crate) struct Selected {
     pub(crate) resources: BTreeSet<ConfigResource>,
     /// Outputs of the root module that are.
     pub(crate) outputs: BTreeSet<SmolStr>,
+    /// Variables that are looked at.
+    pub(crate) variables: BTreeSet<(Module, SmolStr)>,
 }
 
 impl Selected {
     /// Whether anything in a module or below is planned.
     pub(crate) fn enters(&self, module: &Module) -> bool {
-        self.resources.iter().any(|config| config.module.0.starts_with(&module.0))
+        let within = |path: &Module| path.0.starts_with(&module.0);
+        self.resources.iter().any(|config| within(&config.module))
+            || self.variables.iter().any(|(path, _)| within(path))
     }
 }
 

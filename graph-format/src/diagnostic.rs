@@ -103,6 +103,11 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Whether it only says that apply will decide an assertion of a check block.
+    pub fn is_open_check(&self) -> bool {
+        self.summary == OPEN_ASSERTION
+    }
 }
 
 /// Several as one text without places, as what came of a check is stored.
@@ -119,6 +124,9 @@ pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
         }
     }
 }
+
+/// The summary of the warning about an assertion that only apply can decide.
+pub const OPEN_ASSERTION: &str = "Check block assertion known after apply";
 
 /// The code of what went wrong when something was read for a check block.
 pub const READ_FOR_CHECK: &str = "read-for-check";

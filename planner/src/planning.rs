@@ -32,10 +32,11 @@ use std::sync::atomic::{AtomicBool, Ordering as Ordered};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
+use weft_evaluator::config::reach::needs;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
-use weft_evaluator::glue::{Expansion, Protection};
+use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{Counters, Environment, evaluate_configuration};
+use weft_evaluator::{Counters, Environment, LOCAL_MODULE, REMOTE_MODULE, evaluate_configuration};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
 };
@@ -162,9 +163,6 @@ pub(crate) struct Planning {
     pub(crate) variables: Mutex<BTreeMap<SmolStr, Value>>,
 }
 
-/// The warning about an assertion that only apply can decide: there it is decided.
-const OPEN: &str = "Check block assertion known after apply";
-
 type Problems = Vec<Diagnostic>;
 
 /// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
@@ -198,8 +196,10 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
 
 /// A planning that is about to begin, or what keeps it from beginning.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> {
-    let PlanInputs { root, environment, snapshot, providers, options, watch, .. } = inputs;
+    let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
     let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
+    // What is deprecated is told where planning comes to it.
+    said.retain(|problem| problem.code != LOCAL_MODULE && problem.code != REMOTE_MODULE);
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
@@ -262,6 +262,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         variables: Mutex::default(),
     });
     planning.remark_selection();
+    planning.remark_deprecated_variables(&given);
     planning.refuse_doubts();
     let absent = planning.absent_providers();
     if !absent.is_empty() {
@@ -335,6 +336,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         read,
         imported: std::mem::take(&mut *planning.imported.lock()),
         warnings,
+        check_needs: if checks.is_empty() { BTreeMap::new() } else { needs(&planning.root) },
         checks,
         applyable,
     };
@@ -361,7 +363,7 @@ fn sort(diagnostics: &mut Vec<Diagnostic>) {
 
 /// Whether a warning is about what is looked at again when the plan is carried out.
 fn is_told_again(warning: &Diagnostic) -> bool {
-    warning.summary == OPEN || warning.code == READ_FOR_CHECK
+    warning.is_open_check() || warning.code == READ_FOR_CHECK
 }
 
 /// The value without formulas and origins at any level.
@@ -384,6 +386,24 @@ impl Planning {
     /// Takes a warning about this plan alone.
     pub(crate) fn remark(&self, warning: Diagnostic) {
         self.remarks.lock().push(warning);
+    }
+
+    /// Says which deprecated variables of the root module were given a value.
+    fn remark_deprecated_variables(&self, given: &GivenVariables) {
+        for variable in self.root.variables.values().filter(|variable| given.contains_key(&variable.name)) {
+            if let Some(notice) = &variable.deprecated {
+                self.remark(
+                    Diagnostic::warning(
+                        "Deprecated variable used from the root module",
+                        format!(
+                            "The variable {:?} is given a value, and is deprecated: {notice}",
+                            variable.name.as_str()
+                        ),
+                    )
+                    .at(variable.range.clone()),
+                );
+            }
+        }
     }
 
     /// Notes that evaluation is under way.

@@ -134,9 +134,13 @@ async fn plan_and_apply(
     if failed {
         return Err(made.diagnostics);
     }
-    view.diagnostics(&made.diagnostics);
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
-    if (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false) {
+    let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
+    let mut said = made.diagnostics;
+    // Without a question the apply follows at once, and decides what the plan left open.
+    said.retain(|told| confirms || !told.is_open_check());
+    view.diagnostics(&said);
+    if confirms {
         if !asks(invocation) {
             return Err(one(Diagnostic::error(
                 "Approval needed",
@@ -207,6 +211,10 @@ async fn apply_file(
     // Who applies hears of what is done to objects; that one is moved or taken over was shown with the plan.
     announce(view, &plan, false);
     view.diagnostics(&plan.manifest.warnings);
+    let manifest = &plan.manifest;
+    let declared =
+        |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
+    view.diagnostics(&variables::undeclared_again(&declared, arguments));
     same_variables(&plan, invocation)?;
     let inputs = apply::inputs(&plan.manifest, arguments)?;
     let (packages, said) = PlannedPackages::new(context, &[]);

@@ -174,7 +174,8 @@ async fn imported(
             format!("The configuration has no instance {name}: its count or for_each does not reach to that key."),
         )));
     };
-    let mut file = file_of(&snapshot);
+    // What came of checks was said of the objects that were there before.
+    let mut file = StateFile { checks: None, ..file_of(&snapshot) };
     file.instances.insert(name, record.clone());
     let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
     match store.edit(edit).await.map_err(of_store)? {

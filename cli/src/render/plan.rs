@@ -101,7 +101,6 @@ fn legend(shown: &[&ResourceChange], style: &Style) -> String {
 }
 
 fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
-    let Changes { drift, .. } = &plan.changes;
     let title = |words: &str| format!("\n{} {}\n\n", style.paint("1;32", "No changes."), style.bold(words));
     if plan.manifest.errored {
         return "\nPlanning failed. OpenTofu encountered an error while generating this plan.\n".to_owned();
@@ -119,7 +118,7 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
             title("Your infrastructure still matches the configuration."),
             "The real objects are as the state has them, so there is nothing to record.",
         ),
-        UiMode::Normal if !drift.is_empty() => (
+        UiMode::Normal if drifted => (
             title("Your infrastructure matches the configuration."),
             "The real objects are as the configuration wants them, though some are not as the state has them. Apply to \
              record them as they were found.",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{CheckRecord, Opaque, StoreStep, Writes};
+use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, Writes};
 
 use super::answers::Step;
 use super::{Coordinator, Position};
@@ -20,6 +20,14 @@ const ASSERTION_FAILED: &str = "Check block assertion failed";
 struct Checked<'op> {
     open: bool,
     failures: Vec<&'op CheckFailure>,
+}
+
+/// What a run did not do.
+#[derive(Default)]
+struct Undone<'op> {
+    /// Addresses as configured.
+    configured: BTreeSet<String>,
+    objects: BTreeSet<&'op str>,
 }
 
 /// Why a check did not pass.
@@ -62,6 +70,22 @@ impl Coordinator {
         true
     }
 
+    /// What the run did not come to, or did not bring to a good end.
+    fn undone(&self) -> Undone<'_> {
+        use OperationKind::{Check, Create, Read, Update};
+        let mut undone = Undone::default();
+        for (operation, progress) in self.outline.operations.iter().zip(&self.ops) {
+            let counts = matches!(operation.kind, Create | Update | Read | Check);
+            if counts && progress.status != Status::Done {
+                undone.configured.insert(configured(&operation.address));
+                if operation.kind != Check {
+                    undone.objects.insert(&operation.address);
+                }
+            }
+        }
+        undone
+    }
+
     /// The plan's results with what the run has found.
     fn check_results(&self) -> Vec<CheckRecord> {
         let objects: BTreeSet<&str> = self
@@ -84,11 +108,16 @@ impl Coordinator {
                 _ => checked.open = true,
             }
         }
+        let undone = self.undone();
         let mut records = self.outline.checks.clone();
         for record in &mut records {
             let mut worst = 0;
+            let needs = self.outline.check_needs.get(&record.config_addr).map_or(&[][..], Vec::as_slice);
+            let blocked = needs.iter().any(|need| *need != record.config_addr && undone.configured.contains(need));
+            let after_itself = needs.contains(&record.config_addr);
             for object in record.objects.iter_mut().flatten() {
                 match found.get(object.object_addr.as_str()) {
+                    _ if blocked => forget(object),
                     Some(checked) if !checked.failures.is_empty() => {
                         let erred = checked.failures.iter().any(|failure| !failure.holds_not);
                         object.status = if erred { "error" } else { "fail" }.to_owned();
@@ -96,6 +125,7 @@ impl Coordinator {
                         object.failure_messages.extend(messages.map(|failure| failure.message.clone()));
                         object.failure_messages.sort();
                     }
+                    _ if after_itself && undone.objects.contains(object.object_addr.as_str()) => forget(object),
                     Some(checked) if !checked.open && object.status == "unknown" => object.status = "pass".to_owned(),
                     _ => {}
                 }
@@ -117,9 +147,54 @@ fn object_of<'a>(address: &'a str, objects: &BTreeSet<&str>) -> &'a str {
     address.rsplit_once('[').map_or(address, |(block, _)| block)
 }
 
+/// Nobody came to the object.
+fn forget(object: &mut CheckObject) {
+    object.status = "unknown".to_owned();
+    object.failure_messages.clear();
+}
+
+/// The address as configured: without keys.
+fn configured(address: &str) -> String {
+    let mut out = String::with_capacity(address.len());
+    let mut rest = address.chars();
+    while let Some(c) = rest.next() {
+        if c != '[' {
+            out.push(c);
+            continue;
+        }
+        // A key may hold brackets between its quotes.
+        let mut quoted = false;
+        while let Some(inner) = rest.next() {
+            match inner {
+                '\\' if quoted => drop(rest.next()),
+                '"' => quoted = !quoted,
+                ']' if !quoted => break,
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
 /// Each hides those before it.
 const RANKS: [&str; 4] = ["pass", "unknown", "fail", "error"];
 
 fn rank(status: &str) -> usize {
     RANKS.iter().position(|rank| *rank == status).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_without_keys() {
+        for (address, expected) in [
+            ("a.b", "a.b"),
+            ("module.m[0].a.b[\"x].y\"]", "module.m.a.b"),
+            ("module.m[\"q\\\"]\"].output.o", "module.m.output.o"),
+        ] {
+            assert_eq!(configured(address), expected);
+        }
+    }
 }

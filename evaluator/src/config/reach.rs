@@ -3,7 +3,7 @@
 //! An apply leaves out what it needs no value of: a resource that nothing happens to and that has no conditions, the
 //! values that only such resources need, and what a selection keeps away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -73,6 +73,57 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
+/// For everything that has conditions, by its address as configured, what must have gone well before apply comes to
+/// them: resources, and outputs and variables with conditions. A resource with postconditions is among its own.
+pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
+    let graph = StaticGraph::new(root);
+    let (nodes, next) = graph.parts();
+    let all = vec![true; nodes.len()];
+    let modules = root.all();
+    let mut checked: BTreeMap<String, (Vec<usize>, bool)> = BTreeMap::new();
+    for module in &modules {
+        let mut add = |node: Node, after: bool| {
+            if let Some(index) = graph.position(&node) {
+                checked.insert(node.name(), (vec![index], after));
+            }
+        };
+        let path = || module.path.clone();
+        for (resource, block) in &module.resources {
+            let (before, after) = (&block.lifecycle.preconditions, &block.lifecycle.postconditions);
+            if !(before.is_empty() && after.is_empty()) {
+                add(Node::Resource(path(), resource.clone()), !after.is_empty());
+            }
+        }
+        for output in module.outputs.values().filter(|output| !output.preconditions.is_empty()) {
+            add(Node::Output(path(), output.name.clone()), false);
+        }
+        for variable in module.variables.values().filter(|variable| !variable.validations.is_empty()) {
+            add(Node::Variable(path(), variable.name.clone()), false);
+        }
+        for block in module.checks.values() {
+            let data = block.data.iter().map(|resource| Node::Resource(path(), resource.clone()));
+            let named = targets(module, &block.references).into_iter().chain(data);
+            let starts = named.filter_map(|node| graph.position(&node)).collect();
+            let prefix = if module.path.is_root() { String::new() } else { format!("{}.", module.path) };
+            checked.insert(format!("{prefix}check.{}", block.name), (starts, false));
+        }
+    }
+    let of = |(address, (starts, own)): (&String, &(Vec<usize>, bool))| {
+        let reached = below(starts.clone(), next, &all);
+        let found = nodes.iter().zip(reached).filter(|(_, reached)| *reached).filter_map(|(node, _)| {
+            let name = node.name();
+            let counts = match node {
+                Node::Resource(..) => name != *address || *own,
+                Node::Output(..) | Node::Variable(..) => name != *address && checked.contains_key(&name),
+                _ => false,
+            };
+            counts.then_some(name)
+        });
+        (address.clone(), found.collect())
+    };
+    checked.iter().map(of).collect()
+}
+
 /// The nodes that these lead to over nodes that are kept, themselves included.
 fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
     let mut found = vec![false; next.len()];
@@ -100,20 +151,12 @@ impl StaticGraph {
     fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();
-        let validated: BTreeSet<(&Module, &SmolStr)> = modules
-            .iter()
-            .flat_map(|module| module.variables.values().map(move |variable| (&module.path, variable)))
-            .filter(|(_, variable)| !variable.validations.is_empty())
-            .map(|(path, variable)| (path, &variable.name))
-            .collect();
         let mut kept = vec![false; nodes.len()];
         let mut pending: Vec<usize> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let begins = match node {
-                Node::Output(module, _) => module.is_root(),
-                Node::Variable(module, name) => validated.contains(&(module, name)),
                 Node::Resource(..) => config_of(node).is_some_and(|config| active.contains(&config)),
-                _ => false,
+                node => self.counts(node),
             };
             if begins {
                 pending.push(index);
@@ -175,9 +218,9 @@ impl StaticGraph {
         reach
     }
 
-    /// What is selected and all that it depends on, and the outputs of the root module that depend on selected resources
-    /// only, with what they depend on.
-    fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
+    /// What is selected and all that it depends on, and the outputs of the root module and variables with rules that
+    /// depend on selected resources only, with what they depend on.
+    pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
             let wanted =
@@ -205,7 +248,7 @@ impl StaticGraph {
         let mut chosen = below(starts, next, kept);
         let mut more = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            if !matches!(node, Node::Output(module, _) if module.is_root()) {
+            if !self.counts(node) {
                 continue;
             }
             let needed = below(vec![index], next, kept);

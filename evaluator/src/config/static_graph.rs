@@ -30,7 +30,7 @@ pub(super) enum Node {
 
 impl Node {
     /// As OpenTofu's graph names it.
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let within = |module: &Module, rest: String| {
             if module.is_root() { rest } else { format!("{module}.{rest}") }
         };
@@ -55,6 +55,8 @@ pub(crate) struct StaticGraph {
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
     next: Vec<Vec<usize>>,
+    /// Variables with validation rules.
+    validated: BTreeSet<Node>,
 }
 
 impl StaticGraph {
@@ -65,7 +67,13 @@ impl StaticGraph {
             let config = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
             imports.entry(config).or_default().extend(targets(root, &block.references));
         }
-        let mut graph = StaticGraph { imports, nodes: Vec::new(), index: FxHashMap::default(), next: Vec::new() };
+        let mut graph = StaticGraph {
+            imports,
+            nodes: Vec::new(),
+            index: FxHashMap::default(),
+            next: Vec::new(),
+            validated: BTreeSet::new(),
+        };
         for module in root.all() {
             graph.add_module(&module);
         }
@@ -75,6 +83,11 @@ impl StaticGraph {
     /// All nodes, and by the same indices what each leads to.
     pub(super) fn parts(&self) -> (&[Node], &[Vec<usize>]) {
         (&self.nodes, &self.next)
+    }
+
+    /// Whether a node is looked at for its own sake: outputs of the root module, and variables with rules.
+    pub(super) fn counts(&self, node: &Node) -> bool {
+        matches!(node, Node::Output(module, _) if module.is_root()) || self.validated.contains(node)
     }
 
     /// The index of a node.
@@ -138,6 +151,9 @@ impl StaticGraph {
             let own = Node::Variable(here.clone(), variable.name.clone());
             let mut to = targets(module, &variable.references);
             to.retain(|node| *node != own);
+            if !variable.validations.is_empty() {
+                self.validated.insert(own.clone());
+            }
             self.edges(own, to);
         }
         for provider in module.providers.values() {
@@ -287,7 +303,13 @@ impl StaticGraph {
             }
             _ => None,
         });
+        let chosen = self.chosen(selection, &vec![true; self.nodes.len()]);
+        let variables = self.nodes.iter().zip(chosen).filter_map(|(node, chosen)| match node {
+            Node::Variable(module, name) if chosen => Some((module.clone(), name.clone())),
+            _ => None,
+        });
         Some(Selected {
+            variables: variables.collect(),
             outputs: outputs.collect(),
             resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
         })

@@ -258,6 +258,11 @@ impl ModuleNode {
         for resource in node.config.resources.keys().filter(here) {
             pending.push(node.resource(resource).map(|r| r.map(|_| ())).boxed());
         }
+        let ruled = node.config.variables.values().filter(|variable| {
+            let place = (node.config.path.clone(), variable.name.clone());
+            !variable.validations.is_empty() && selected.variables.contains(&place)
+        });
+        pending.extend(ruled.map(|variable| node.variable(&variable.name).map(|r| r.map(|_| ())).boxed()));
         if node.caller.is_none() {
             let outputs = node.config.outputs.keys().filter(|name| selected.outputs.contains(*name));
             pending.extend(outputs.map(|name| node.output(name).map(|r| r.map(|_| ())).boxed()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
@@ -96,13 +96,13 @@ impl ModuleNode {
             match self.evaluate_condition(&condition).await {
                 // What ephemeral values are at apply is looked at by whoever uses them.
                 Ok(Outcome::Holds(_) | Outcome::HoldsNow { .. }) => tally.note(CheckStatus::Pass, None),
-                Ok(Outcome::Fails { message, values }) => {
+                Ok(Outcome::Fails { message, recorded, values }) => {
                     if !self.evaluation.is_validation() {
-                        let problem = Diagnostic::warning("Check block assertion failed", message.clone())
-                            .at(assert.condition.range());
+                        let problem =
+                            Diagnostic::warning("Check block assertion failed", message).at(assert.condition.range());
                         self.evaluation.glue.report(Diagnostic { values, ..problem });
                     }
-                    tally.note(CheckStatus::Fail, Some(message));
+                    tally.note(CheckStatus::Fail, recorded);
                 }
                 Ok(Outcome::Open { condition, message }) => {
                     tally.note(CheckStatus::Unknown, None);
@@ -111,7 +111,7 @@ impl ModuleNode {
                     }
                     self.evaluation.glue.report(
                         Diagnostic::warning(
-                            "Check block assertion known after apply",
+                            OPEN_ASSERTION,
                             "The condition depends on values that only apply can know: it is looked at then.",
                         )
                         .at(assert.condition.range()),

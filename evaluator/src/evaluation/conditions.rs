@@ -36,6 +36,13 @@ pub(crate) fn message_text(message: &Value) -> String {
     }
 }
 
+/// The text of a message that can be shown; none for others, which nobody records.
+fn shown_text(message: &Value) -> Option<String> {
+    let marks = message.marks();
+    let text = convert(message, &Type::String).ok().filter(|_| !marks.is_sensitive() && !marks.is_ephemeral())?;
+    text.as_str().map(|text| text.trim().to_string())
+}
+
 /// A condition in its place.
 pub(crate) struct Condition<'a> {
     pub(crate) block: &'a config::Condition,
@@ -66,6 +73,8 @@ pub(crate) enum Outcome {
     Fails {
         /// What its author says then.
         message: String,
+        /// The same, where it is a text that can be shown.
+        recorded: Option<String>,
         /// What it read.
         values: Vec<InvolvedValue>,
     },
@@ -157,8 +166,17 @@ impl ModuleNode {
             Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
                 Ok(None)
             }
-            Ok(Outcome::Fails { message, values }) => {
-                tally.note(CheckStatus::Fail, Some(message.clone()));
+            Ok(Outcome::Fails { message, recorded, values }) => {
+                tally.note(CheckStatus::Fail, recorded);
+                if self.evaluation.glue.is_lenient() {
+                    if tally.kind == CheckedKind::Output {
+                        // Apply takes outputs in earnest.
+                        at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
+                    }
+                    let problem = Diagnostic::warning(conditions.summary, message).at(block.condition.range());
+                    self.evaluation.glue.report(Diagnostic { values, ..problem });
+                    return Ok(None);
+                }
                 let problem = Diagnostic::error(conditions.summary, message).at(block.condition.range());
                 self.fail(Diagnostic { values, ..problem })
             }
@@ -240,7 +258,7 @@ impl ModuleNode {
                 if condition.kind == CheckKind::Validation {
                     self.unfit_message(&message, block, &scope, Severity::Error);
                 }
-                Outcome::Fails { message: message_text(&message), values: values() }
+                Outcome::Fails { message: message_text(&message), recorded: shown_text(&message), values: values() }
             }
             None => Outcome::Open { condition: value, message },
         })

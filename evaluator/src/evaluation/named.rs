@@ -22,6 +22,7 @@ use super::scope::Repeated;
 use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, RootOutput};
 use crate::reference::Subject;
+use crate::selection::Selected;
 
 type Waiting = Shared<BoxFuture<'static, Result<Value, Failed>>>;
 
@@ -86,8 +87,8 @@ impl ModuleNode {
                 None => Err(Failed),
             };
         };
-        self.warn_of_variable(variable, expression.range());
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
+        self.warn_of_variable(variable, expression.range());
         // Validation leaves that to the plan, as OpenTofu does.
         if value.deep().ephemeral && !variable.ephemeral && !self.evaluation.is_validation() {
             return self.fail(
@@ -339,6 +340,11 @@ impl ModuleNode {
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
             return Ok(None);
         }
+        let place = (self.config.path.clone(), variable.name.clone());
+        let left_out = |selected: &Selected| !selected.variables.contains(&place);
+        if self.evaluation.selected.as_ref().is_some_and(left_out) {
+            return Ok(None);
+        }
         let mut checks = Vec::new();
         let name = SmolStr::from(self.name_of(&format!("var.{}", variable.name)));
         let mut tally = Tally::new(CheckedKind::Variable, name.clone(), variable.validations.len());
@@ -370,7 +376,7 @@ impl ModuleNode {
                     tally.note(CheckStatus::Pass, None);
                     checks.extend(at_apply(condition, message, true));
                 }
-                Ok(Outcome::Fails { message, values }) => {
+                Ok(Outcome::Fails { message, recorded, values }) => {
                     failed = true;
                     let detail = format!(
                         "{message}\n\nThis was checked by the validation rule at {}:{}.",
@@ -379,7 +385,7 @@ impl ModuleNode {
                     let at = self.given_at(variable);
                     let problem = Diagnostic::error("Invalid value for variable", detail).at(at);
                     self.evaluation.glue.report(Diagnostic { values, ..problem });
-                    tally.note(CheckStatus::Fail, Some(message));
+                    tally.note(CheckStatus::Fail, recorded);
                 }
                 Ok(Outcome::Open { .. }) if validating => {}
                 Ok(Outcome::Open { condition, message }) => {

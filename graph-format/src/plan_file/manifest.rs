@@ -181,6 +181,8 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// What came of checks, ordered by address.
     pub checks: Vec<CheckResult>,
+    /// What must have gone well before apply looks at conditions, by the address as configured of what they belong to.
+    pub check_needs: BTreeMap<String, Vec<String>>,
     /// Warnings about the configuration, to be told again by whoever applies.
     pub warnings: Vec<Diagnostic>,
     /// What `plantimestamp()` gave: RFC 3339, UTC.

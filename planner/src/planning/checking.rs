@@ -77,7 +77,8 @@ impl Planning {
             let unreached = |address: &String| {
                 known.get(&(kind, address.clone())).is_some_and(|result| result.status == CheckStatus::Unreached)
             };
-            let none = |status| CheckResult { address: config.clone(), kind, status, messages: Vec::new(), again: true };
+            let none =
+                |status| CheckResult { address: config.clone(), kind, status, messages: Vec::new(), again: true };
             match objects.filter(|found| !found.iter().any(unreached)) {
                 None => drop(results.insert((kind, config.clone()), none(CheckStatus::Unreached))),
                 Some(found) if found.is_empty() => {
@@ -143,9 +144,7 @@ impl Planning {
                 }
             }
             Checked::Resource(_) => match address.parse::<ResourceInstance>() {
-                Ok(found) if found.resource.mode == ResourceMode::Managed => {
-                    !self.options.selection.leaves_out(&found)
-                }
+                Ok(found) if found.resource.mode == ResourceMode::Managed => !self.options.selection.leaves_out(&found),
                 Ok(found) if found.resource.mode == ResourceMode::Data => looks.read.contains(address),
                 _ => true,
             },
@@ -197,8 +196,10 @@ impl Planning {
         for module in self.root.all() {
             let Some(callers) = found.get(&module.path).cloned() else { continue };
             for (name, child) in &module.children {
-                let expanded: Option<Vec<_>> =
-                    callers.iter().map(|caller| Some((caller, expansions.get(&(caller.clone(), name.clone()))?))).collect();
+                let expanded: Option<Vec<_>> = callers
+                    .iter()
+                    .map(|caller| Some((caller, expansions.get(&(caller.clone(), name.clone()))?)))
+                    .collect();
                 let Some(expanded) = expanded else { continue };
                 let instances = expanded
                     .into_iter()

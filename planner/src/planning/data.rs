@@ -35,7 +35,8 @@ impl Planning {
         self.plan_unread(&desired);
         let name = format!("check.{check}");
         let address = if module.is_root() { name } else { format!("{module}.{name}") };
-        let result = CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
+        let result =
+            CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
         self.checks.lock().insert((result.kind, result.address.clone()), result);
         Err(Failed)
     }
@@ -56,11 +57,7 @@ impl Planning {
         // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
         let known = config.is_wholly_known();
         if !known || pending {
-            let reason = match (desired.block.check.is_some(), known) {
-                (true, _) => Reason::ReadBecauseCheckNested,
-                (false, true) => Reason::ReadBecauseDependencyPending,
-                (false, false) => Reason::ReadBecauseConfigUnknown,
-            };
+            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
             if self.options.destroy {
                 // Nothing is read at the apply of a plan to destroy; only providers could have wanted it.
                 return Ok(Value::unknown(schema.block.implied_type()));

@@ -41,7 +41,8 @@ impl Planning {
             return Ok(None);
         }
         if let Some(why) = self.is_left_alone(address, Some(&prior.record)) {
-            let reason = if reason == Reason::None { why } else { reason };
+            let told = reason != Reason::None && why == Reason::DeleteBecauseNoResourceConfig;
+            let reason = if told { reason } else { why };
             return Ok(Some(self.plan_forget(address, deposed, instance, schema, prior, reason)));
         }
         if deposed.is_none() {
@@ -89,7 +90,11 @@ impl Planning {
     /// block decides before anything else.
     pub(crate) fn is_left_alone(&self, address: &ResourceInstance, record: Option<&StateRecord>) -> Option<Reason> {
         if let Some(removed) = self.removed_block(address) {
-            return (removed.destroy != Some(true)).then_some(Reason::DeleteBecauseNoResourceConfig);
+            let reason = match record.is_some_and(|record| record.skip_destroy) {
+                true => Reason::ForgotBecauseLifecycleDestroyInState,
+                false => Reason::DeleteBecauseNoResourceConfig,
+            };
+            return (removed.destroy != Some(true)).then_some(reason);
         }
         let block = self.blocks.get(&address.config());
         match block.and_then(|block| block.lifecycle.destroy) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use smol_str::SmolStr;
@@ -139,6 +140,7 @@ impl Glue for Planning {
         if let Some(protection) = protection {
             self.protected.lock().insert(resource.clone(), protection);
         }
+        self.remark_replace_wishes(resource, expansion);
         self.resources.lock().insert(resource.clone(), expansion.clone());
     }
 
@@ -167,8 +169,8 @@ impl Glue for Planning {
     }
 
     fn open_check(&self, check: OpenCheck) -> Option<Origin> {
-        if check.again && self.options.destroy {
-            // What holds is no reason to open anything for an apply that only destroys.
+        if self.options.destroy {
+            // An apply that only destroys looks at no conditions.
             return None;
         }
         let waits = Origin::union(
@@ -202,6 +204,14 @@ impl Glue for Planning {
     }
 
     fn report(&self, diagnostic: Diagnostic) {
-        self.diagnostics.lock().push(diagnostic);
+        // A plan to destroy evaluates only to look at everything once more: nobody asked what is to be said of that.
+        let aside = self.options.destroy && self.began.load(Ordering::Relaxed) && !diagnostic.is_error();
+        if !aside {
+            self.diagnostics.lock().push(diagnostic);
+        }
+    }
+
+    fn is_lenient(&self) -> bool {
+        self.options.destroy || self.options.refresh_only
     }
 }

@@ -378,13 +378,16 @@ impl Planning {
     ) {
         let other_type = |previous: &ResourceInstance| previous.resource.type_name != address.resource.type_name;
         // A plan to destroy begins with what looking at the objects found.
-        if self.options.destroy || prior.stored.same_unmarked(&prior.value) || self.previous(address).is_some_and(other_type) {
+        if self.options.destroy
+            || prior.stored.same_unmarked(&prior.value)
+            || self.previous(address).is_some_and(other_type)
+        {
             return;
         }
         let gone = prior.value.is_null();
         self.drift.lock().push(ResourceChange {
             address: address.clone(),
-            previous_address: None,
+            previous_address: self.previous(address).cloned(),
             deposed: None,
             provider: provider.clone(),
             action: ChangeAction::Only(if gone { Action::Delete } else { Action::Update }),

@@ -95,7 +95,9 @@ impl Planning {
             }
             if key.is_none()
                 && !self.options.destroy
-                && self.removed_block(&address).is_some_and(|b| b.destroy != Some(true))
+                && !self.options.refresh_only
+                && !prior.value.is_null()
+                && self.is_left_alone(&address, Some(&prior.record)).is_some()
             {
                 self.remark(Diagnostic::warning(
                     "Resource will be removed from the state",

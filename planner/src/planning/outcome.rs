@@ -82,6 +82,8 @@ pub struct Planned {
     pub warnings: Vec<Diagnostic>,
     /// What came of conditions, ordered by what they belong to.
     pub checks: Vec<CheckResult>,
+    /// What must have gone well before apply looks at conditions, by the address as configured of what they belong to.
+    pub check_needs: BTreeMap<String, Vec<String>>,
     /// Whether applying would do something.
     pub applyable: bool,
 }

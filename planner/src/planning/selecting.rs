@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_evaluator::glue::Expansion;
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
@@ -59,6 +60,27 @@ impl Planning {
                 "Resource targeting is in effect",
                 "With -target or -exclude a part of the configuration is planned, so the result may not be what the \
                  configuration as a whole says. This is for getting out of trouble, not for every day.",
+            ));
+        }
+    }
+
+    /// Says where an option wants a resource replaced and names none of its instances.
+    pub(crate) fn remark_replace_wishes(&self, resource: &AbsResource, expansion: &Expansion) {
+        let plain = expansion.keys.as_slice() == [InstanceKey::None];
+        let wishes =
+            self.replace.iter().filter(|wish| wish.key == InstanceKey::None && wish.resource == resource.resource);
+        for wish in wishes.filter(|_| !plain) {
+            let instances: Vec<String> =
+                expansion.keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();
+            let way_out = match instances.as_slice() {
+                [] => "It has no instances now.".to_owned(),
+                found => format!("Name the instance: {}.", found.join(", ")),
+            };
+            self.remark(Diagnostic::warning(
+                "Incompletely-matched force-replace resource instance",
+                format!(
+                    "The option -replace={wish} names no instance of {resource}, so nothing is replaced. {way_out}"
+                ),
             ));
         }
     }

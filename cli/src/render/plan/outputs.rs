@@ -15,7 +15,8 @@ use super::super::style::Style;
 pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> String {
     let changed: Vec<(&SmolStr, &OutputChange)> =
         outputs.iter().filter(|(_, output)| output.action != Action::NoOp).collect();
-    let width = changed.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    // Those that stay as they are count too, as in OpenTofu.
+    let width = outputs.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     let printing = Printing::change(style);
     let mut text = String::new();
     for (name, output) in changed {

@@ -1,0 +1,8 @@
+resource "terraform_data" "a" {
+  count = 1
+  input = "a"
+
+  lifecycle {
+    destroy = false
+  }
+}
