@@ -10,7 +10,7 @@ mod resource;
 mod tests;
 
 use weft_graph_format::address::ResourceMode;
-use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 

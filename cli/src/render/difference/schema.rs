@@ -20,7 +20,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
             write_only.push(name);
             continue;
         }
-        let field = pair.field(name).present();
+        let field = pair.field(name).present().without_empty_texts();
         if !field.is_nothing() {
             attributes.insert(name.clone(), argument(field, attribute, &reasons.named(name)));
         }
