@@ -67,7 +67,7 @@ check "of_fine" {
 }
 
 output "of_bad" {
-  value = lab_thing.bad.name
+  value = lab_thing.bad.id
 
   precondition {
     condition     = lab_thing.bad.name == "bad"
