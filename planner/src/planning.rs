@@ -396,7 +396,7 @@ impl Planning {
                     Diagnostic::warning(
                         "Deprecated variable used from the root module",
                         format!(
-                            "The variable {:?} is given a value, and is deprecated: {notice}",
+                            "The variable {:?} is given a value although it is deprecated. Its author says: {notice}",
                             variable.name.as_str()
                         ),
                     )

@@ -122,7 +122,10 @@ impl Coordinator {
                         let erred = checked.failures.iter().any(|failure| !failure.holds_not);
                         object.status = if erred { "error" } else { "fail" }.to_owned();
                         let messages = checked.failures.iter().filter(|failure| failure.holds_not);
-                        object.failure_messages.extend(messages.map(|failure| failure.message.clone()));
+                        // The plan may have said the same.
+                        let told = object.failure_messages.clone();
+                        let new = messages.map(|failure| failure.message.clone());
+                        object.failure_messages.extend(new.filter(|message| !told.contains(message)));
                         object.failure_messages.sort();
                     }
                     _ if after_itself && undone.objects.contains(object.object_addr.as_str()) => forget(object),
