@@ -202,11 +202,11 @@ impl EmbeddedStore {
     /// Puts a run that cannot be recovered (its journal is damaged, or the state file is not the one that it began
     /// from) out of the way: its folder moves to `.weft/set-aside/RUN`, and the state file is free again as it stands
     /// unless another run guards it. Gives back every object that the run had an intent or a result for and that the
-    /// state file may therefore not show as it is.
+    /// state file may therefore not show as it is, and the folder, in which `state` holds what the run wrote of them.
     ///
     /// # Errors
     /// Locked by another; [`StoreError::NoRun`]; [`StoreError::Io`].
-    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<String>, StoreError> {
+    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         terms::set_aside(options, run)
     }
 
@@ -366,6 +366,11 @@ impl RunStore for EmbeddedStore {
         .await
     }
 
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let lease = lease.clone();
+        self.blocking(move |core| core.withdraw(&lease)).await
+    }
+
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
@@ -375,6 +380,16 @@ impl RunStore for EmbeddedStore {
                 core.finish(&mut live, header, true)?;
             }
             Ok(answer)
+        })
+        .await
+    }
+
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        self.blocking(move |core| {
+            let mut live = core.live()?;
+            let removed = core.folders.prune_before(before_unix_ms)?;
+            removed.iter().for_each(|run| live.forget(run));
+            Ok(removed)
         })
         .await
     }

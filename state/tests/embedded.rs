@@ -206,7 +206,7 @@ async fn damage_before_the_end_freezes() {
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
     // The way out: set the run aside, with what it touched (as far as can be read) named and the file free again.
-    let touched = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
+    let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
     assert!(crashed.text().contains("\"version\": 4"));

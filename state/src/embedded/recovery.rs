@@ -15,7 +15,7 @@ use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunS
 use crate::snapshot::Revision;
 use crate::step::StoreStep;
 use crate::store::StoreError;
-use crate::tfstate::find_format_digit;
+use crate::tfstate::{StateFile, find_format_digit};
 
 /// The end of a run's last journal.
 #[derive(Clone, Copy, Debug)]
@@ -261,6 +261,7 @@ fn add_run(loaded: &mut Loaded, folder: &RunFolder, journals: Option<Journals>, 
         if let (Some((status, summary)), Some(run)) = (&folder.summary, loaded.ledger.runs.get_mut(id)) {
             run.status = *status;
             run.counts = summary.counts;
+            run.abandoned = summary.abandoned;
             loaded.ledger.epoch = loaded.ledger.epoch.max(summary.epoch);
             loaded.left_behind.extend(Digest::parse(&summary.state));
         }
@@ -301,6 +302,7 @@ fn replay(ledger: &mut Ledger, id: &RunId, term: &Found, state: bool) {
             Event::Began(began) => {
                 if let Some(run) = ledger.runs.get_mut(id) {
                     run.status = RunStatus::Running;
+                    run.abandoned = false;
                     run.holder = began.holder.clone();
                 }
             }
@@ -346,6 +348,29 @@ pub(super) fn guards(ledger: &Ledger) -> bool {
         let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);
         !run.status.is_final() && touched
     })
+}
+
+/// The instances as a run last wrote them, as far as its journals can be read; those that it destroyed are not there.
+pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
+    let mut file = StateFile::create();
+    let mut chain = Chain::default();
+    for epoch in epochs(&folder.path)? {
+        let found = read_sound(&folder.journal(epoch), chain, &folder.seals.journal(&folder.id, epoch))?;
+        chain = found.chain;
+        if let Some(base) = base(&found) {
+            file.lineage.clone_from(&base.lineage);
+        }
+        for (event, _) in found.events {
+            let Event::Step(step) = event else { continue };
+            for write in writes_of(&step).map(|writes| writes.instances.clone()).unwrap_or_default() {
+                match write.record {
+                    Some(record) => file.instances.insert(write.address, record),
+                    None => file.instances.remove(&write.address),
+                };
+            }
+        }
+    }
+    Ok(file)
 }
 
 /// Every object that a run had an intent or a result for, as far as its journals can be read.
