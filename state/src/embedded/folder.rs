@@ -171,10 +171,14 @@ impl RunFolders {
         let owner = std::fs::Permissions::from_mode(PRIVATE_FOLDER);
         std::fs::set_permissions(&self.runs, owner).map_err(failed(format!("writing {}", self.runs.display())))?;
         let ignored = self.runs.with_file_name(".gitignore");
-        match ignored.exists() {
-            true => Ok(()),
-            false => std::fs::write(&ignored, "*\n").map_err(failed(format!("writing {}", ignored.display()))),
+        if ignored.exists() {
+            return Ok(());
         }
+        std::fs::write(&ignored, "*\n").map_err(failed(format!("writing {}", ignored.display())))?;
+        // The folders themselves may be new: what is in them counts only when their names last.
+        let weft = self.runs.parent().unwrap_or(Path::new("."));
+        sync_folder(weft)?;
+        sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
     }
 
     /// The plan file of a run.
@@ -199,6 +203,7 @@ impl RunFolders {
         let target = target.join(run.as_str());
         std::fs::rename(self.folder(run), &target).map_err(failed(format!("moving {run} to {}", target.display())))?;
         sync_folder(&self.runs)?;
+        sync_folder(&self.runs.with_file_name("set-aside"))?;
         Ok(target)
     }
 

@@ -213,10 +213,10 @@ fn effective_content(
     if let Some(image) = &unfolded.image {
         // A torn write leaves the guarded digit or nothing readable; what is whole, plain and different is not ours.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
-        if found == base.digest || found == state_digest(&image.0) || torn {
+        if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
         }
-    } else if found == base.digest || is_skeleton(content, base, seals) {
+    } else if is_same_state(content, found, base, seals) || is_skeleton(content, base, seals) {
         return Ok((content.to_vec(), Some(base.lineage.clone())));
     }
     Err(StoreError::StateMismatch {
@@ -224,6 +224,20 @@ fn effective_content(
         run: unfolded.run.clone(),
         instances: differing(content, base, place, seals),
     })
+}
+
+/// Whether this is the state that the term began from, perhaps laid out otherwise: every change raises the serial.
+fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> bool {
+    if digest == base.digest {
+        return true;
+    }
+    let Ok(opened) = seals.parse(content, Path::new("")) else { return false };
+    let file = opened.file;
+    let before: BTreeMap<&str, Revision> = base.instances.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+    let now = file.instances.iter().map(|(name, record)| (name.as_str(), content_revision(record)));
+    (file.serial, &file.lineage) == (base.serial, &base.lineage)
+        && base.serial > 0
+        && now.collect::<BTreeMap<_, _>>() == before
 }
 
 /// Whether the term began from no state and there is none yet: an empty file, or the empty state that the guard needs.
