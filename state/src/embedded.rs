@@ -6,12 +6,14 @@
 //!   journal is folded into the file and no run of it may go on or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, after its complete new content is in the
 //!   journal.
+//! - An edit outside of any run has no journal: its content stands in a file beside the state file until it is written.
 //! - One process holds the file's lock, and in it one run at a time holds a lease.
 
 mod folder;
 mod journal;
 mod live;
 mod lock;
+mod pending;
 mod recovery;
 mod sealed;
 mod terms;
@@ -148,7 +150,7 @@ impl EmbeddedStore {
         let canonical = lock::canonical(options.written())?;
         let folders = options.folders(&canonical);
         let incarnation = Incarnation(random_u128()?);
-        let content = handle.read()?;
+        let content = pending::settle(&handle, handle.read()?)?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;
         let unsaved = (!content.is_empty()).then(|| content.clone());
         let mut seed = None;

@@ -506,7 +506,11 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
     /// Names that are listed; the file has the rest.
     const LISTED: usize = 100;
-    let foreign = matches!(error, StoreError::StateMismatch { run: of, .. } if of == run);
+    let foreign = match error {
+        StoreError::StateMismatch { run: of, .. } => of == run,
+        StoreError::Damaged { place, .. } => place.contains(run.as_str()),
+        _ => false,
+    };
     let Place::Embedded(options) = place else { return Err(vec![store::problem(error)]) };
     if !foreign {
         return Err(vec![store::problem(error)]);

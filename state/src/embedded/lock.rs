@@ -152,7 +152,12 @@ impl StateHandle {
         let write = || {
             self.file.write_all_at(content, 0)?;
             self.file.set_len(content.len() as u64)?;
-            self.file.sync_all()
+            self.file.sync_all()?;
+            // The name of a new file lasts only when its folder is written too.
+            match self.canonical.parent().filter(|_| self.created) {
+                Some(folder) => File::open(folder)?.sync_all(),
+                None => Ok(()),
+            }
         };
         write().map_err(failed(format!("writing {}", self.path.display())))
     }

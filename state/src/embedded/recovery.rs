@@ -88,7 +88,10 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
         let damaged = |what: &str| StoreError::Damaged {
             place: path.display().to_string(),
             what: what.to_owned(),
-            way_out: "Restore the run's folder from a backup, or set the run aside".to_owned(),
+            way_out: format!(
+                "Restore the run's folder from a backup, or set the run aside with `weft runs abandon {}`",
+                folder.id
+            ),
         };
         let Some((Event::Began(began), _)) = found.events.first() else {
             if position + 1 == all.len() && found.events.is_empty() {

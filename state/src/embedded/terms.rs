@@ -9,6 +9,7 @@ use super::folder::{self, RunFolders, SummaryFile};
 use super::journal::{self, Group};
 use super::live::{Live, Term};
 use super::lock::{self, StateHandle, digit_of, failed};
+use super::pending;
 use super::recovery::{self, Loaded};
 use super::writer::Writer;
 use super::{Backup, EmbeddedOptions, LOOK_PAUSE, LOOKS, random_u128};
@@ -285,7 +286,7 @@ impl Core {
             let found = digit_of(&bytes, live.handle.path())?;
             bytes[found.offset] = GUARDED_FORMAT;
         }
-        live.handle.write(&bytes)?;
+        pending::write(&live.handle, &bytes)?;
         live.folded_content = live.ledger.content_digest();
         self.settled(live)?;
         live.file_digest = recovery::state_digest(&bytes);
