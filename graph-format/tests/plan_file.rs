@@ -6,7 +6,9 @@ mod drafts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use container::{ENTRY, HEADER, Part, REQUIRED, ZSTD, put_together, raw_parts, seal, take_apart};
+use container::{
+    ENTRY, HEADER, Part, REQUIRED, ZSTD, put_together, put_together_as_sealed, raw_parts, seal, take_apart,
+};
 use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
