@@ -60,6 +60,7 @@ const ALL: &[&Command] = &[
     &runs::RESUME,
     &runs::RESOLVE,
     &runs::ABANDON,
+    &runs::PRUNE,
     &show::SHOW,
     &state::LIST,
     &state::SHOW,

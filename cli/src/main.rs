@@ -24,6 +24,7 @@ mod product;
 mod project;
 mod prompt;
 mod render;
+mod retention;
 mod runtime;
 mod sealing;
 mod shell_words;

@@ -49,6 +49,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
+        lineage: Some(plan.manifest.lineage.clone()),
         checks: checks::records(&checks::Known::of(plan)).unwrap_or_default(),
         check_needs: plan.manifest.check_needs.clone(),
     }

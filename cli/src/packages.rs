@@ -251,14 +251,23 @@ fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, Stri
     let program = mirror::program(directory, source).map_err(|error| error.to_string())?;
     let program = program.ok_or_else(|| format!("{} has no program of it", directory.display()))?;
     let program = std::path::absolute(program).map_err(|error| error.to_string())?;
-    Ok(Package { source: source.clone(), version: None, checksum: None, directory: directory.to_owned(), program })
+    Ok(Package {
+        source: source.clone(),
+        version: None,
+        checksum: None,
+        directory: directory.to_owned(),
+        program,
+        files: None,
+    })
 }
 
 impl Packages for PlannedPackages {
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic> {
         let key = (wanted.source.clone(), wanted.checksum.clone());
-        if let Some(found) = self.found.lock().get(&key) {
-            return Ok(found.clone());
+        // The checksum was right then. It is computed again when a file is not the one that it was computed of.
+        let known = self.found.lock().get(&key).cloned();
+        if let Some(known) = known.filter(|known| known.spec.files.as_ref().is_none_or(|files| files.holds())) {
+            return Ok(known);
         }
         let plugin = self.look(wanted)?.plugin(None);
         self.found.lock().insert(key, plugin.clone());

@@ -190,6 +190,14 @@ impl Place {
     /// # Errors
     /// When it cannot be opened, in words for people.
     pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
+        self.open_store(access).await.map_err(|error| problem(&error))
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub async fn open_store(&self, access: Access) -> Result<Arc<dyn RunStore>, StoreError> {
         match self {
             Place::Embedded(options) => {
                 let options = (**options).clone();
@@ -199,13 +207,13 @@ impl Place {
                 });
                 match opened.await {
                     Ok(Ok(store)) => Ok(Arc::new(store)),
-                    Ok(Err(error)) => Err(problem(&error)),
-                    Err(_) => Err(Diagnostic::error("Cannot open the state", "The process is ending.")),
+                    Ok(Err(error)) => Err(error),
+                    Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
                 }
             }
             Place::Redis { url, workspace, sealing } => {
                 let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
-                store.map(|store| Arc::new(store) as Arc<dyn RunStore>).map_err(|error| problem(&error))
+                store.map(|store| Arc::new(store) as Arc<dyn RunStore>)
             }
         }
     }
@@ -245,6 +253,11 @@ impl Place {
             answer => answer.map_err(|error| problem(&error)),
         }
     }
+}
+
+/// Whether options or environment name a store, so that no backend block is asked where state is.
+pub fn is_named(arguments: &Arguments) -> bool {
+    store_url(arguments).is_some()
 }
 
 /// The store that options or environment name.
@@ -315,6 +328,7 @@ pub fn problem(error: &StoreError) -> Diagnostic {
         StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
             ("State damaged", "")
         }
+        StoreError::Replaced { .. } | StoreError::NotThere(_) => ("State file replaced", ""),
         StoreError::NoState(_) => ("No state", ""),
         StoreError::NoRun(_) => ("No such run", ""),
         _ => ("State store failed", ""),

@@ -77,6 +77,7 @@ impl RunOutcome {
     pub fn exit_code(&self) -> u8 {
         match self.reason {
             _ if !self.in_doubt.is_empty() => 3,
+            _ if self.store_error.is_some() => 1,
             FinishReason::Complete if self.counts.failed == 0 && self.counts.skipped == 0 && self.strays.is_empty() => {
                 0
             }
@@ -377,9 +378,13 @@ impl Driver {
             unfinished: Vec::new(),
         });
         self.send_orders();
-        let status = match finish.release {
+        let released = match finish.release {
             Some(ending) if store_error.is_none() => release(self.store.as_ref(), &self.lease, ending).await,
-            _ => None,
+            _ => Ok(None),
+        };
+        let (status, store_error) = match released {
+            Ok(status) => (status, store_error),
+            Err(error) => (None, Some(error)),
         };
         info!(run = %self.run, reason = ?finish.reason, "term ended");
         let outline = Arc::clone(self.core.outline());
@@ -409,8 +414,11 @@ impl Driver {
 }
 
 /// Gives the lease back, and says how the run stands then.
-async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Option<RunStatus> {
-    match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
+///
+/// # Errors
+/// When the store could not end the run: what the state file should hold may be in the journal only.
+async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Result<Option<RunStatus>, StoreError> {
+    let status = match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {
             warn!(run = %lease.run, "the run is left with {} open intents", open.len());
@@ -419,13 +427,14 @@ async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Option<
         Ok(Ok(ReleaseAnswer::Fenced(_))) => None,
         Ok(Err(error)) => {
             warn!(run = %lease.run, "the lease could not be given back: {error}");
-            None
+            return Err(error);
         }
         Err(_) => {
             warn!(run = %lease.run, "the store did not take the lease back in time");
             None
         }
-    }
+    };
+    Ok(status)
 }
 
 /// A batch until the store has answered: an error says nothing about the steps, and the same steps may be sent again.

@@ -141,16 +141,24 @@ impl RunDetails {
     }
 }
 
-/// The run that `weft runs resume` goes on with: the newest that is not done. (`runs` is newest first.) One that ended
-/// with failures is over once a later run has done its work: it holds nothing any more, and its plan is of the past.
+/// The run that `weft runs resume` goes on with. (`runs` is newest first.) The newest of those that still hold what they
+/// claimed comes first, since nothing else can be done to these instances before. Then comes the newest that is not done.
+/// One that ended with failures is over once a later run has done its work: it holds nothing any more, and its plan is
+/// of the past. A run that the user gave up goes on only when it is named.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
+    let holds = |run: &RunHeader| match run.status {
+        RunStatus::InDoubt => true,
+        RunStatus::Running | RunStatus::Stopped => run.claimed,
+        RunStatus::Done | RunStatus::Failed => false,
+    };
     let unfinished = |(place, run): &(usize, &RunHeader)| match run.status {
         RunStatus::Done => false,
         RunStatus::Failed => *place < newer,
         RunStatus::Running | RunStatus::Stopped | RunStatus::InDoubt => true,
     };
-    runs.iter().enumerate().find(unfinished).map(|(_, run)| run)
+    let wanted = || runs.iter().enumerate().filter(|(_, run)| !run.abandoned);
+    wanted().find(|(_, run)| holds(run)).or_else(|| wanted().find(unfinished)).map(|(_, run)| run)
 }
 
 /// Operations of a plan that are in doubt and match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.
@@ -203,6 +211,7 @@ mod tests {
             status: *status,
             counts: OpCounts::default(),
             claimed: false,
+            abandoned: false,
             lease: None,
         };
         statuses.iter().enumerate().map(header).collect()
@@ -220,5 +229,13 @@ mod tests {
         assert_eq!(newest(&[Failed, Done, Failed]).as_deref(), Some("run-0"));
         assert_eq!(newest(&[Done, Stopped]).as_deref(), Some("run-1"));
         assert_eq!(newest(&[Done, Failed, InDoubt]).as_deref(), Some("run-2"));
+        assert_eq!(newest(&[Failed, InDoubt]).as_deref(), Some("run-1"));
+        let mut held = runs(&[Failed, Stopped, Stopped]);
+        held[2].claimed = true;
+        assert_eq!(resumable(&held).map(|run| run.id.as_str()), Some("run-2"));
+        held[2].abandoned = true;
+        assert_eq!(resumable(&held).map(|run| run.id.as_str()), Some("run-0"));
+        held[0].abandoned = true;
+        assert_eq!(resumable(&held).map(|run| run.id.as_str()), Some("run-1"));
     }
 }

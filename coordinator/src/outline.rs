@@ -164,6 +164,8 @@ pub struct Outline {
     pub shards: Vec<OutlineShard>,
     /// What the run changes or reads, with the revisions that the plan recorded.
     pub claims: Vec<Claim>,
+    /// Lineage of the state that the plan was made over; empty: there was none yet. `None`: any state will do.
+    pub lineage: Option<String>,
     /// What came of checks as far as the plan can tell, with `unknown` where only the run's own
     /// [`OperationKind::Check`] can: those bear the address of their object.
     pub checks: Vec<CheckRecord>,

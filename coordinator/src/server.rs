@@ -21,7 +21,7 @@ use crate::plan::PlacementRule;
 use crate::process::worker_name;
 use crate::result::encode_diagnostics;
 use crate::service::{Resumption, Service, Submission};
-use crate::term::RunError;
+use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::wire::FrameError;
 
@@ -372,6 +372,10 @@ fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
             let diagnostics = encode_diagnostics(diagnostics).0;
             Ok(proto::Refusal { message: error.to_string(), diagnostics })
         }
+        RunError::OtherState(why) => {
+            let diagnostics = encode_diagnostics(&[other_state(why)]).0;
+            Ok(proto::Refusal { message: error.to_string(), diagnostics })
+        }
         _ => Ok(proto::Refusal { message: error.to_string(), diagnostics: Vec::new() }),
     }
 }
@@ -385,6 +389,7 @@ fn refuse(error: RunError) -> Status {
         RunError::Outline(_) | RunError::Plan(_) => Code::InvalidArgument,
         RunError::Held { .. }
         | RunError::Refused { .. }
+        | RunError::OtherState(_)
         | RunError::Fenced(_)
         | RunError::Placement(_)
         | RunError::NotSealed(_) => Code::FailedPrecondition,

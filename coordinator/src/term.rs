@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, Ending, Held, Holder, Lease, LeaseView,
-    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject,
+    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject, Unrelated,
 };
 
 use crate::core::Beginning;
@@ -55,6 +55,9 @@ pub enum RunError {
         /// In doubt since another run.
         doubts: Vec<Doubt>,
     },
+    /// The plan was made over another state.
+    #[error("{}", other_state(*.0).detail)]
+    OtherState(Unrelated),
     /// The lease was lost before the run began.
     #[error("another coordinator took run {0} over")]
     Fenced(RunId),
@@ -67,6 +70,21 @@ pub enum RunError {
          coordinator with the same settings in its environment (TF_ENCRYPTION), or carry the run out without it"
     )]
     NotSealed(String),
+}
+
+/// Says that a plan does not belong to the state that it is applied to.
+pub fn other_state(why: Unrelated) -> Diagnostic {
+    match why {
+        Unrelated::OtherState => Diagnostic::error(
+            "Saved plan does not match the given state",
+            "The plan was made over a state of another lineage than the one that is here, so it says nothing about what \
+             this state holds. Nothing was done. Apply it where it was made, or make a plan here.",
+        ),
+        Unrelated::NoLongerNew => Diagnostic::error(
+            "Saved plan is stale",
+            "The plan was made when there was no state yet, and there is one now. Nothing was done. Make the plan again.",
+        ),
+    }
 }
 
 fn claims_refused(stale: &[Stale], held: &[Held], doubts: &[Doubt]) -> String {
@@ -115,7 +133,10 @@ pub(crate) async fn begin(
         Ok(beginning) => Ok(Term { lease, beginning }),
         Err((error, ending)) => {
             // What made it fail is what to tell; a lease that cannot be given back expires.
-            let _ = store.release(&lease, ending).await;
+            let _ = match ending {
+                Ending::Finished => store.withdraw(&lease).await,
+                Ending::Stopped => store.release(&lease, ending).await,
+            };
             Err(error)
         }
     }
@@ -168,11 +189,17 @@ pub(crate) async fn prepare(
     let stopped = |error: StoreError| (RunError::Store(error), Ending::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), Ending::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
+    let is_new = view.ops.is_empty();
     if !view.header.claimed {
         claim(store, lease, outline, &view).await?;
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let snapshot = store.snapshot().await.map_err(stopped)?;
+    // A run that has begun may have made the state itself.
+    let planned = outline.lineage.as_deref().filter(|_| is_new);
+    if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
+        return Err((RunError::OtherState(why), Ending::Finished));
+    }
     let mut revisions: BTreeMap<Subject, Revision> = BTreeMap::new();
     let mut records = Vec::new();
     let mut instances = snapshot.instances;
@@ -205,12 +232,13 @@ async fn claim(
     let expected = |claim: &Claim| view.written.get(&claim.subject).copied().unwrap_or(claim.expected);
     let claims: Vec<Claim> =
         outline.claims.iter().map(|claim| Claim { expected: expected(claim), ..claim.clone() }).collect();
-    // A run that never began has nothing to go on with later.
-    let ending = if view.ops.is_empty() { Ending::Finished } else { Ending::Stopped };
     match store.claim(lease, &claims).await {
         Ok(ClaimAnswer::Claimed) => Ok(()),
-        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), ending)),
-        Ok(ClaimAnswer::Refused { stale, held, doubts }) => Err((RunError::Refused { stale, held, doubts }, ending)),
+        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), Ending::Stopped)),
+        Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
+            // It holds nothing, so that there is nothing to keep for later.
+            Err((RunError::Refused { stale, held, doubts }, Ending::Finished))
+        }
         Err(error) => Err((error.into(), Ending::Stopped)),
     }
 }

@@ -19,6 +19,7 @@ mod load;
 mod meta;
 mod module_places;
 mod moved;
+mod needs;
 mod output;
 mod overrides;
 mod provider;
@@ -61,6 +62,7 @@ pub use load::{LoadError, Sources, has_configuration, link_problems, load_tree, 
 pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
+pub use needs::{Beginnings, needed_resources};
 pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;

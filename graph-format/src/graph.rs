@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use builder::{
     Applied, Builder, Checked, Desired, Ephemeral, Evaluated, FinalPlanned, Prior, Provider, Provisioned, Ref,
 };
-pub use disassembly::disassemble;
+pub use disassembly::{disassemble, disassemble_with};
 pub use finish::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
 pub use opcode::{Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};

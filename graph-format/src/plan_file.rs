@@ -7,6 +7,8 @@
 //! Invariants:
 //! - Equal plans give equal bytes.
 //! - What [`write()`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
+//! - What a reviewer reads and what is done were written together: the seal over all sections is checked when a file is
+//!   opened.
 //! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before
 //!   anything is handed out; no input makes it panic.
 //! - No ephemeral value is ever in a file: [`crate::value::Value`] refuses to be written with one.
@@ -42,8 +44,9 @@ use crate::schema::ProviderSchema;
 
 /// The version of the format that this program writes, and the only one that it reads.
 ///
-/// 1: the first.
-pub const FORMAT_VERSION: u32 = 1;
+/// 1: the first. 2: a seal over all sections. Version 1 is refused, since a file that needs no seal could pass for one
+/// whose seal was taken off.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A plan, whole.
 #[derive(Clone, Debug, PartialEq)]

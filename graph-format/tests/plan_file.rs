@@ -6,7 +6,9 @@ mod drafts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use container::{ENTRY, HEADER, Part, REQUIRED, ZSTD, put_together, raw_parts, seal, take_apart};
+use container::{
+    ENTRY, HEADER, Part, REQUIRED, ZSTD, put_together, put_together_as_sealed, raw_parts, seal, take_apart,
+};
 use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
@@ -310,13 +312,13 @@ fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() 
 #[test]
 fn another_version_is_named() {
     let mut bytes = bytes_of(&sample());
-    bytes[8] = 2;
+    bytes[8] = 3;
     let error = read(&bytes).expect_err("refused");
-    assert!(matches!(error, PlanFileError::Version { found: 2, supported: FORMAT_VERSION }));
+    assert!(matches!(error, PlanFileError::Version { found: 3, supported: FORMAT_VERSION }));
     let text = error.to_string();
-    assert!(text.contains("version 2") && text.contains("version 1") && text.contains("weft plan"), "{text}");
+    assert!(text.contains("version 3") && text.contains("version 2") && text.contains("weft plan"), "{text}");
     // Even when nothing else of the file is as it is in this version.
-    assert!(matches!(read(&bytes[..12]), Err(PlanFileError::Version { found: 2, .. })));
+    assert!(matches!(read(&bytes[..12]), Err(PlanFileError::Version { found: 3, .. })));
 }
 
 #[test]
@@ -370,6 +372,33 @@ fn sections_cannot_be_left_out_doubled_or_claim_too_much() {
 }
 
 #[test]
+fn sections_of_two_plans_are_refused_together() {
+    let plan = sample();
+    let mut other = plan.clone();
+    other.changes = Changes::default();
+    other.manifest.created.push('x');
+    let (mine, theirs) = (take_apart(&bytes_of(&plan)), take_apart(&bytes_of(&other)));
+    assert_ne!(
+        mine.iter().map(|part| &part.stored).collect::<Vec<_>>(),
+        theirs.iter().map(|part| &part.stored).collect::<Vec<_>>()
+    );
+    for kind in [SectionKind::Manifest, SectionKind::Changes, SectionKind::Seal] {
+        let of_kind = |parts: &[Part]| parts.iter().find(|part| part.kind == kind as u16).expect("a part").clone();
+        let spliced: Vec<Part> =
+            mine.iter().map(|part| if part.kind == kind as u16 { of_kind(&theirs) } else { part.clone() }).collect();
+        let error = read(&put_together_as_sealed(&spliced)).expect_err("refused");
+        assert!(matches!(error, PlanFileError::Damaged(_)), "{error}");
+        assert!(error.to_string().contains("not those of one plan"), "{error}");
+    }
+}
+
+#[test]
+fn a_plan_of_the_first_format_is_refused_by_its_version() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v1.weft");
+    assert!(matches!(PlanReader::open(path), Err(PlanFileError::Version { found: 1, .. })));
+}
+
+#[test]
 fn what_compresses_too_well_is_stored_as_it_is() {
     let mut plan = sample();
     plan.manifest.configuration = Some("a".repeat(4 << 20));
@@ -410,7 +439,7 @@ fn an_unsound_graph_is_refused_with_its_flaws() {
 /// Set `WEFT_UPDATE_GOLDEN=1` to write the file anew; only while no plan of this format has left the house.
 #[test]
 fn the_first_plan_ever_written_can_be_read() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v1.weft");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v2.weft");
     if std::env::var_os("WEFT_UPDATE_GOLDEN").is_some() {
         std::fs::write(path, bytes_of(&sample())).expect("a file");
     }

@@ -3,6 +3,7 @@
 mod absent;
 mod changing;
 mod checking;
+mod claims;
 mod data;
 mod deleting;
 mod drafts;
@@ -305,7 +306,6 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     sort(&mut warnings);
     diagnostics.append(&mut planning.refused.lock());
     diagnostics.append(&mut planning.remarks.lock());
-    let claims: Vec<Claim> = std::mem::take(&mut *planning.claims.lock()).into_values().collect();
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
     let read = std::mem::take(&mut *planning.read.lock());
     let variables = std::mem::take(&mut *planning.variables.lock());
@@ -317,6 +317,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
             return PlanOutcome { planned: None, diagnostics };
         }
     };
+    let claims = planning.final_claims(&changes, &graph);
     sort(&mut diagnostics);
     if failed && !has_errors(&diagnostics) {
         diagnostics.push(Diagnostic::error(
@@ -444,14 +445,6 @@ impl Planning {
     /// The instance's record in state.
     pub(crate) fn stored(&self, address: &ResourceInstance) -> Option<&weft_state::StoredInstance> {
         self.snapshot.instances.get(&address.to_string())
-    }
-
-    /// Notes that the plan rests on an instance.
-    pub(crate) fn claim(&self, address: String, exclusive: bool) {
-        let revision = self.original.revision(&weft_state::Subject::Instance(address.clone())).0;
-        let mut claims = self.claims.lock();
-        let claim = claims.entry(address.clone()).or_insert(Claim { address, revision, exclusive });
-        claim.exclusive |= exclusive;
     }
 
     /// Notes an operation of a provider's shard, and an operation reference for what comes after.

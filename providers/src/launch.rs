@@ -15,6 +15,7 @@ use tokio::process::{ChildStdout, Command};
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
 
+use crate::fingerprint::Fingerprint;
 use crate::guard;
 use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol};
 use crate::plugin_log;
@@ -49,6 +50,8 @@ pub struct LaunchSpec {
     pub guard: Option<PathBuf>,
     /// How long it may take to announce itself.
     pub start_deadline: Duration,
+    /// The files of its package, which must still be the same when it starts; none where they may change.
+    pub files: Option<Arc<Fingerprint>>,
 }
 
 impl LaunchSpec {
@@ -61,6 +64,7 @@ impl LaunchSpec {
             environment: Vec::new(),
             guard: None,
             start_deadline: START_DEADLINE,
+            files: None,
         }
     }
 }
@@ -75,6 +79,15 @@ pub enum LaunchError {
         program: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// Its files are not those whose checksum was computed.
+    #[error(
+        "the files of the package of {program} have changed since its checksum was computed; nothing was started. Put \
+         the package back that was planned with"
+    )]
+    Changed {
+        /// The plugin's program.
+        program: PathBuf,
     },
     /// A directory for its socket could not be made.
     #[error("cannot make a directory for the plugin's socket: {0}")]
@@ -128,6 +141,12 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     };
     let socket_directory =
         tempfile::Builder::new().prefix("weft-plugin-").tempdir().map_err(LaunchError::SocketDirectory)?;
+    if let Some(files) = spec.files.clone() {
+        let same = tokio::task::spawn_blocking(move || files.holds()).await;
+        if !same.unwrap_or_default() {
+            return Err(LaunchError::Changed { program: spec.program.clone() });
+        }
+    }
     let command = command(spec, identity.as_ref(), &socket_directory);
     let child =
         process::spawn(command).await.map_err(|error| LaunchError::Spawn { program: spec.program.clone(), error })?;

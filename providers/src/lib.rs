@@ -8,7 +8,7 @@
 //!
 //! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; a [`mirror`] is a
 //! directory that has some, the [`lock_file`] says which are selected, [`packages`] finds them. [`checksum`] proves that
-//! a package is the one meant, [`archive`] unpacks it, [`settings`] reads files without expressions. Where packages come
+//! a package is the one meant and its [`fingerprint`] that it still is when its program starts, [`archive`] unpacks it, [`settings`] reads files without expressions. Where packages come
 //! from, over a network or not, is the matter of `registry`.
 
 mod convert;
@@ -24,6 +24,7 @@ pub mod checksum;
 pub mod constraint;
 pub mod diagnostic;
 pub mod ephemeral;
+pub mod fingerprint;
 pub mod guard;
 pub mod handshake;
 pub mod launch;
@@ -43,6 +44,7 @@ pub use builtin::Builtin;
 pub use call::{CallError, CallKind, Deadlines, Reply};
 pub use diagnostic::ProviderDiagnostic;
 pub use ephemeral::{OpenObject, Renewal};
+pub use fingerprint::Fingerprint;
 pub use launch::{LaunchError, LaunchSpec};
 pub use lock_file::LockFile;
 pub use packages::{Package, Requirements};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -11,6 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::archive::{self, ArchiveError};
 use crate::checksum::{self, Checksum, ChecksumError};
 use crate::constraint::Constraints;
+use crate::fingerprint::Fingerprint;
 use crate::launch::LaunchSpec;
 use crate::lock_file::LockFile;
 use crate::mirror::{self, Location};
@@ -43,6 +45,8 @@ pub struct Package {
     pub directory: PathBuf,
     /// Its program.
     pub program: PathBuf,
+    /// Its files as they were when the checksum was computed; none where no checksum was.
+    pub files: Option<Arc<Fingerprint>>,
 }
 
 impl Package {
@@ -50,6 +54,7 @@ impl Package {
     pub fn plugin(&self, working_directory: Option<PathBuf>) -> Plugin {
         let mut spec = LaunchSpec::new(self.source.to_string(), self.program.clone());
         spec.working_directory = working_directory;
+        spec.files = self.files.clone();
         Plugin { spec, checksum: self.checksum.as_ref().map(ToString::to_string) }
     }
 }
@@ -160,7 +165,7 @@ pub fn check(
 
 fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, PackageProblem> {
     let (directory, program) = (directory.to_owned(), program(source, directory)?);
-    Ok(Package { source: source.clone(), version: None, checksum: None, directory, program })
+    Ok(Package { source: source.clone(), version: None, checksum: None, directory, program, files: None })
 }
 
 fn locked(
@@ -179,12 +184,19 @@ fn locked(
     if !folder.is_dir() {
         return Err(PackageProblem::NotInstalled { name, version, folder: root });
     }
+    let files = Some(fingerprint(&folder)?);
     let checksum = checksum::of_directory(&folder)?;
     if lock.known_checksums().next().is_some() && !lock.checksums.contains(&checksum) {
         return Err(PackageProblem::Changed { name, version, folder: root });
     }
     let program = program(source, &folder)?;
-    Ok(Package { source: source.clone(), version: Some(version), checksum: Some(checksum), directory: folder, program })
+    let (version, checksum) = (Some(version), Some(checksum));
+    Ok(Package { source: source.clone(), version, checksum, directory: folder, program, files })
+}
+
+/// The files of a package, to be taken before they are hashed.
+fn fingerprint(folder: &Path) -> Result<Arc<Fingerprint>, PackageProblem> {
+    Fingerprint::of(folder).map(Arc::new).map_err(|error| PackageProblem::Io { path: folder.to_owned(), error })
 }
 
 /// The program of an unpacked package, as an absolute path: plugins run in the root module's directory.
@@ -258,21 +270,28 @@ pub fn find(
     unpack_into: &Path,
 ) -> Result<Package, PackageProblem> {
     let platform = Platform::current();
-    let package = |directory: PathBuf| -> Result<Package, PackageProblem> {
+    let package = |directory: PathBuf| -> Result<Option<Package>, PackageProblem> {
+        let files = Some(fingerprint(&directory)?);
+        if checksum::of_directory(&directory)? != *wanted {
+            return Ok(None);
+        }
         let program = program(source, &directory)?;
         let (version, checksum) = (Some(version.clone()), Some(wanted.clone()));
-        Ok(Package { source: source.clone(), version, checksum, directory, program })
+        Ok(Some(Package { source: source.clone(), version, checksum, directory, program, files }))
     };
     for root in mirrors {
         let Ok(mut found) = mirror::search(root, source) else { continue };
-        match found.remove(version).and_then(|mut platforms| platforms.remove(&platform)) {
-            Some(Location::Unpacked(folder)) if checksum::of_directory(&folder)? == *wanted => return package(folder),
+        let found = match found.remove(version).and_then(|mut platforms| platforms.remove(&platform)) {
+            Some(Location::Unpacked(folder)) => package(folder)?,
             Some(Location::Packed(file)) if archive::checksum(&file)? == *wanted => {
                 let target = mirror::package_folder(unpack_into, source, version, &platform);
                 unpack(&file, &target)?;
-                return package(target);
+                package(target)?
             }
-            _ => {}
+            _ => None,
+        };
+        if let Some(found) = found {
+            return Ok(found);
         }
     }
     Err(PackageProblem::NotFound(Box::new(NotFound {

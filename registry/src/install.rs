@@ -378,5 +378,5 @@ fn package(
 ) -> Result<Package, PackageProblem> {
     let program = packages::program(source, target)?;
     let (source, version, directory) = (source.clone(), Some(version.clone()), target.to_owned());
-    Ok(Package { source, version, checksum: Some(checksum), directory, program })
+    Ok(Package { source, version, checksum: Some(checksum), directory, program, files: None })
 }

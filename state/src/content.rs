@@ -110,6 +110,7 @@ fn prepare_object(name: &str, object: &mut InstanceObject) -> Result<(), StoreEr
     for step in object.sensitive_paths.iter_mut().flatten() {
         if let PathStep::Index(key) = step {
             prepare_json(name, key)?;
+            *step = PathStep::index(std::mem::take(key));
         }
     }
     Ok(())

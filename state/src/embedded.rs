@@ -6,12 +6,14 @@
 //!   journal is folded into the file and no run of it may go on or is in doubt.
 //! - The state file is written in place, through the one locked descriptor, after its complete new content is in the
 //!   journal.
+//! - An edit outside of any run has no journal: its content stands in a file beside the state file until it is written.
 //! - One process holds the file's lock, and in it one run at a time holds a lease.
 
 mod folder;
 mod journal;
 mod live;
 mod lock;
+mod pending;
 mod recovery;
 mod sealed;
 mod terms;
@@ -148,7 +150,7 @@ impl EmbeddedStore {
         let canonical = lock::canonical(options.written())?;
         let folders = options.folders(&canonical);
         let incarnation = Incarnation(random_u128()?);
-        let content = handle.read()?;
+        let content = pending::settle(&handle, handle.read()?)?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;
         let unsaved = (!content.is_empty()).then(|| content.clone());
         let mut seed = None;
@@ -202,11 +204,11 @@ impl EmbeddedStore {
     /// Puts a run that cannot be recovered (its journal is damaged, or the state file is not the one that it began
     /// from) out of the way: its folder moves to `.weft/set-aside/RUN`, and the state file is free again as it stands
     /// unless another run guards it. Gives back every object that the run had an intent or a result for and that the
-    /// state file may therefore not show as it is.
+    /// state file may therefore not show as it is, and the folder, in which `state` holds what the run wrote of them.
     ///
     /// # Errors
     /// Locked by another; [`StoreError::NoRun`]; [`StoreError::Io`].
-    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<String>, StoreError> {
+    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         terms::set_aside(options, run)
     }
 
@@ -366,6 +368,11 @@ impl RunStore for EmbeddedStore {
         .await
     }
 
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let lease = lease.clone();
+        self.blocking(move |core| core.withdraw(&lease)).await
+    }
+
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
@@ -375,6 +382,16 @@ impl RunStore for EmbeddedStore {
                 core.finish(&mut live, header, true)?;
             }
             Ok(answer)
+        })
+        .await
+    }
+
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        self.blocking(move |core| {
+            let mut live = core.live()?;
+            let removed = core.folders.prune_before(before_unix_ms)?;
+            removed.iter().for_each(|run| live.forget(run));
+            Ok(removed)
         })
         .await
     }

@@ -51,6 +51,7 @@ pub(crate) struct RunState {
     pub(crate) started_unix_ms: u64,
     pub(crate) status: RunStatus,
     pub(crate) claimed: bool,
+    pub(crate) abandoned: bool,
     pub(crate) lease: Option<LeaseState>,
     pub(crate) holder: Holder,
     pub(crate) ops: BTreeMap<OpIndex, OpState>,
@@ -76,6 +77,7 @@ impl RunState {
             status: self.status,
             counts: OpCounts { pending: self.pending(), ..self.counts },
             claimed: self.claimed,
+            abandoned: self.abandoned,
             lease,
         }
     }

@@ -47,7 +47,7 @@ pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,
     OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId,
 };
-pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
+pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject, Unrelated};
 pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, Ending, Evidence, Failure,
     FailureKind, Fenced, Held, InstanceWrite, Intent, Outcome, OutputWrite, ReleaseAnswer, RenewAnswer, Resolution,

@@ -169,6 +169,15 @@ impl RunStore for ModelStore {
         Ok(answer)
     }
 
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let untouched = self.held().ledger.is_untouched(&lease.run);
+        let answer = self.release(lease, Ending::Finished).await?;
+        if untouched && matches!(answer, ReleaseAnswer::Released(_)) {
+            self.held().ledger.runs.remove(&lease.run);
+        }
+        Ok(answer)
+    }
+
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let mut held = self.held();
         let answer = held.ledger.abandon(lease);
@@ -177,6 +186,19 @@ impl RunStore for ModelStore {
             held.append(&lease.run, event);
         }
         Ok(answer)
+    }
+
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        let mut held = self.held();
+        let old: Vec<RunId> = held
+            .ledger
+            .runs
+            .iter()
+            .filter(|(_, run)| run.status.is_final() && run.started_unix_ms < before_unix_ms)
+            .map(|(id, _)| id.clone())
+            .collect();
+        old.iter().for_each(|run| drop(held.ledger.runs.remove(run)));
+        Ok(old)
     }
 
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_graph_format::address::quoted;
 
 /// JSON text exactly as it was given: no digit of a number is touched. `Debug` shows its length only, since attributes
 /// may be sensitive.
@@ -60,8 +61,21 @@ impl fmt::Debug for Opaque {
 pub enum PathStep {
     /// `{"type": "get_attr", "value": NAME}`.
     Attribute(String),
-    /// `{"type": "index", "value": {"value": KEY, "type": TYPE}}`: the raw JSON of the inner `value`.
+    /// `{"type": "index", "value": {"value": KEY, "type": TYPE}}`: the raw JSON of the outer `value`, key and type.
     Index(RawJson),
+}
+
+impl PathStep {
+    /// The index step of a canonical key. OpenTofu wants the type beside the key; a bare key gets it here.
+    pub(crate) fn index(key: RawJson) -> PathStep {
+        let word = match key.as_str().as_bytes().first() {
+            Some(b'"') => "string",
+            Some(b'-' | b'0'..=b'9') => "number",
+            Some(b't' | b'f') => "bool",
+            _ => return PathStep::Index(key),
+        };
+        PathStep::Index(RawJson(format!("{{\"value\":{},\"type\":\"{word}\"}}", key.as_str())))
+    }
 }
 
 /// A path to a sensitive part of the attributes.
@@ -235,7 +249,7 @@ impl InstanceRecord {
     }
 }
 
-/// The address of a resource instance as text, from its parts; string keys quoted as OpenTofu quotes them.
+/// The address of a resource instance as text, from its parts; string keys quoted as in every address.
 pub fn instance_address(
     module: &str,
     mode: ResourceMode,
@@ -258,31 +272,12 @@ pub fn instance_address(
         InstanceKey::None => {}
         InstanceKey::Int(index) => text.push_str(&format!("[{index}]")),
         InstanceKey::Str(key) => {
-            text.push_str("[\"");
-            push_quoted(&mut text, key);
-            text.push_str("\"]");
+            text.push('[');
+            text.push_str(&quoted(key));
+            text.push(']');
         }
     }
     text
-}
-
-/// A string key as HCL quotes it: `"` and `\` escaped, the usual controls by name, `${` and `%{` doubled.
-fn push_quoted(text: &mut String, key: &str) {
-    let mut rest = key.chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '$' | '%' if rest.peek() == Some(&'{') => {
-                text.push(character);
-                text.push(character);
-            }
-            _ => text.push(character),
-        }
-    }
 }
 
 /// A root output value in the state.

@@ -46,6 +46,7 @@ use crate::step::{
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{StateFile, WRITER_VERSION};
 use address::Address;
+use claims::ABANDONED_EVENT;
 use codec::Words;
 use connection::Connection;
 use keys::Keys;
@@ -364,6 +365,15 @@ impl RunStore for RedisStore {
         core.end(lease, ending, if ending == Ending::Stopped { "stopped" } else { "ended" }).await
     }
 
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let untouched = self.core.read_ops(&lease.run).await?.is_empty();
+        let answer = self.release(lease, Ending::Finished).await?;
+        if untouched && matches!(answer, ReleaseAnswer::Released(_)) {
+            self.core.forget(std::slice::from_ref(&lease.run)).await?;
+        }
+        Ok(answer)
+    }
+
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let core = &self.core;
         match core.look(lease).await? {
@@ -380,7 +390,15 @@ impl RunStore for RedisStore {
             }
             Ok(false) => {}
         }
-        core.end(lease, Ending::Finished, "abandoned").await
+        core.end(lease, Ending::Finished, ABANDONED_EVENT).await
+    }
+
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        let old = self.core.headers().await?.into_iter();
+        let old = old.filter(|header| header.status.is_final() && header.started_unix_ms < before_unix_ms);
+        let old: Vec<RunId> = old.map(|header| header.id).collect();
+        self.core.forget(&old).await?;
+        Ok(old)
     }
 
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {

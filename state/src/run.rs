@@ -281,6 +281,8 @@ pub struct RunHeader {
     pub counts: OpCounts,
     /// Whether its CLAIM has succeeded and stands.
     pub claimed: bool,
+    /// The user gave it up: it goes on only when it is named.
+    pub abandoned: bool,
     /// The current lease, `None` when nobody holds it.
     pub lease: Option<LeaseView>,
 }

@@ -115,6 +115,15 @@ pub struct StoredOutput {
     pub revision: Revision,
 }
 
+/// Why a plan does not belong to a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unrelated {
+    /// It was made over a state of another lineage.
+    OtherState,
+    /// It was made when there was no state yet, and now there is one.
+    NoLongerNew,
+}
+
 /// The state at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -148,6 +157,14 @@ impl Snapshot {
             Subject::Dependents(_) => None,
         };
         held.or_else(|| self.other_revisions.get(subject).copied()).unwrap_or_default()
+    }
+
+    /// What speaks against a plan that was made over the state of this lineage; empty: over no state.
+    pub fn unrelated(&self, lineage: &str) -> Option<Unrelated> {
+        if lineage.is_empty() {
+            return (self.serial > 0 || !self.is_empty()).then_some(Unrelated::NoLongerNew);
+        }
+        (self.lineage != lineage).then_some(Unrelated::OtherState)
     }
 
     /// Whether there is nothing that a state file would hold.

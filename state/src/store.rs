@@ -97,7 +97,8 @@ pub enum StoreError {
     /// The state is not the one that the journal began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
-         was neither replayed nor discarded: put the state file back, or set the run aside",
+         was neither replayed nor discarded. Put the state file back, or set the run aside and keep the state file as it \
+         is, with `weft runs abandon {run}`",
         differ = .instances.join(", ")
     )]
     StateMismatch {
@@ -108,6 +109,26 @@ pub enum StoreError {
         /// Each instance that differs.
         instances: Vec<String>,
     },
+    /// Another file is where the locked state file was.
+    #[error(
+        "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
+         the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
+         whole state as the run leaves it. Look at what is there now. To go on with the state of the run, copy that file \
+         to {path} and use `weft runs resume {run}`. To keep what is there now, use `weft runs abandon {run}`"
+    )]
+    Replaced {
+        /// The state file.
+        path: String,
+        /// The run.
+        run: RunId,
+        /// The file with the state that could not be written.
+        kept: String,
+    },
+    /// Another file is where the locked state file was, and no run had begun.
+    #[error(
+        "the state file {0} was replaced or removed by another program while it was locked. Nothing was written. Try again"
+    )]
+    NotThere(String),
     /// Nothing was ever kept under this name.
     #[error("{0} holds no state yet")]
     NoState(String),
@@ -201,8 +222,16 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// RELEASE the lease.
     async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError>;
 
+    /// Takes back a run that has not begun any operation: its claims and its lease are released, and no record of it
+    /// stays. Of a run that has begun some, this is RELEASE at its end.
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
+
     /// ABANDON: open intents become doubts, other claims and the lease are released.
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
+
+    /// Removes the plans, journals and records of finished runs that began before this moment, in milliseconds since 1970:
+    /// they may hold secrets. What of them is in the state stays. Gives back the runs that are gone.
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError>;
 
     /// All runs that the store knows, newest first.
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError>;

@@ -206,7 +206,7 @@ async fn damage_before_the_end_freezes() {
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
     // The way out: set the run aside, with what it touched (as far as can be read) named and the file free again.
-    let touched = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
+    let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
     assert!(crashed.text().contains("\"version\": 4"));
@@ -420,4 +420,119 @@ async fn group_commit_is_fast_enough() {
     let ended = Instant::now();
     store.release(&lease, Ending::Finished).await.unwrap();
     eprintln!("folded in {:?}", ended.elapsed());
+}
+
+#[tokio::test]
+async fn a_run_that_is_withdrawn_leaves_nothing() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    store.release(&lease, Ending::Stopped).await.unwrap();
+    store.create_run(new_run("run-b", 1, 2)).await.unwrap();
+    let other = granted(&store, "run-b", 9).await;
+    let wanted = claims(&store, [0]).await;
+    assert!(matches!(store.claim(&other, &wanted).await.unwrap(), ClaimAnswer::Refused { .. }));
+    assert!(matches!(store.withdraw(&other).await.unwrap(), ReleaseAnswer::Released(_)));
+    assert_eq!(store.runs().await.unwrap().iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run-a"]);
+    drop(store);
+    assert!(!place.path().join(".weft/runs/run-b").exists());
+    assert_eq!(place.read().runs().await.unwrap().len(), 1);
+    // One that has begun an operation stays.
+    let store = place.open();
+    let lease = granted(&store, "run-a", 11).await;
+    let steps = vec![intent(0, 1, 0), StoreStep::Fail(failure_record(0, 1))];
+    assert_all_ok(&store.step_batch(&lease, steps).await.unwrap());
+    let ReleaseAnswer::Released(header) = store.withdraw(&lease).await.unwrap() else { panic!() };
+    assert_eq!((header.status, store.runs().await.unwrap().len()), (RunStatus::Failed, 1));
+}
+
+#[tokio::test]
+async fn an_abandoned_run_says_so_until_it_goes_on() {
+    let place = Place::new();
+    let store = place.open();
+    let lease = started(&store, "run-a", 2, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
+    let ReleaseAnswer::Released(header) = store.abandon(&lease).await.unwrap() else { panic!() };
+    assert!(header.abandoned);
+    drop(store);
+    let store = place.open();
+    assert!(store.runs().await.unwrap()[0].abandoned);
+    granted(&store, "run-a", 9).await;
+    assert!(!store.runs().await.unwrap()[0].abandoned);
+}
+
+#[tokio::test]
+async fn old_finished_runs_are_pruned() {
+    let place = Place::new();
+    let store = place.open();
+    for (id, started_at) in [("run-a", 100), ("run-b", 200)] {
+        store.create_run(new_run(id, 0, started_at)).await.unwrap();
+        let lease = granted(&store, id, started_at.into()).await;
+        store.release(&lease, Ending::Finished).await.unwrap();
+    }
+    let stopped = started(&store, "run-c", 1, &[0]).await;
+    store.release(&stopped, Ending::Stopped).await.unwrap();
+    assert_eq!(store.prune(150).await.unwrap(), [run_id("run-a")]);
+    assert_eq!(store.prune(1000).await.unwrap(), [run_id("run-b")]);
+    assert_eq!(store.runs().await.unwrap().iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run-c"]);
+    assert!(!place.path().join(".weft/runs/run-a").exists());
+}
+
+#[tokio::test]
+async fn a_state_file_that_was_replaced_is_not_written() {
+    let place = Place::with(RECORDED);
+    let store = place.open();
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
+    let copy = place.path().join("copy");
+    std::fs::write(&copy, RECORDED).unwrap();
+    std::fs::rename(&copy, place.state()).unwrap();
+    let error = store.release(&lease, Ending::Finished).await.unwrap_err();
+    let StoreError::Replaced { kept, .. } = &error else { panic!("{error}") };
+    assert_eq!(place.text(), RECORDED);
+    assert_eq!(StateFile::parse(&std::fs::read(kept).unwrap(), "kept").unwrap().instances.len(), 5);
+    drop(store);
+    // The file is the one that the run began from, so the journal goes into it.
+    let store = place.open();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 5);
+    assert_eq!(store.runs().await.unwrap()[0].status, RunStatus::Stopped);
+}
+
+#[tokio::test]
+async fn a_torn_edit_is_redone() {
+    let place = Place::with(RECORDED);
+    let pending = place.path().join(".terraform.tfstate.edit");
+    let new = RECORDED.replace("b299b961", "b299b962");
+    let kept = |content: &str| format!("{}\n{content}", Digest::of(content.as_bytes()).hex());
+    // Torn while it was overwritten.
+    let half = new.len() / 2;
+    std::fs::write(place.state(), format!("{}{}", &new[..half], &RECORDED[half + 3..])).unwrap();
+    std::fs::write(&pending, kept(&new)).unwrap();
+    drop(place.open());
+    assert_eq!((place.text(), pending.exists()), (new.clone(), false));
+    // A sound file stays what it is, and so does one whose edit did not get that far.
+    for left in [kept(RECORDED), kept(RECORDED)[..100].to_owned()] {
+        std::fs::write(&pending, left).unwrap();
+        drop(place.open());
+        assert_eq!((place.text(), pending.exists()), (new.clone(), false));
+    }
+}
+
+#[tokio::test]
+async fn files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let mode = |path: &str| std::fs::metadata(place.path().join(path)).unwrap().permissions().mode() & 0o777;
+    for id in ["run-a", "run-b"] {
+        let store = place.open();
+        let lease = started(&store, id, 1, &[0]).await;
+        let value = if id == "run-a" { 1 } else { 2 };
+        assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(value))]).await.unwrap());
+        store.release(&lease, Ending::Finished).await.unwrap();
+    }
+    let files =
+        ["terraform.tfstate", "terraform.tfstate.backup", ".weft/runs/run-a/plan", ".weft/runs/run-a/journal.1"];
+    assert_eq!(files.map(mode), [0o600; 4]);
+    assert_eq!(mode(".weft/runs"), 0o700);
+    assert_eq!(std::fs::read_to_string(place.path().join(".weft/.gitignore")).unwrap(), "*\n");
 }

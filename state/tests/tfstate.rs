@@ -1,7 +1,7 @@
 //! State files in and out.
 
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
-use weft_state::{DeposedKey, InstanceKey, ResourceMode};
+use weft_state::{DeposedKey, InstanceKey, InstanceObject, InstanceRecord, PathStep, RawJson, ResourceMode};
 
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
 const INSTANCES: &str = include_str!("golden/instances.tfstate");
@@ -122,4 +122,51 @@ fn a_provider_above_the_instances_counts_for_all_of_them() {
     let torn = text.replace(r#"{"index_key":1.0}"#, r#"{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}"#);
     let error = StateFile::parse(torn.as_bytes(), "x").unwrap_err();
     assert!(error.to_string().contains("different provider addresses"), "{error}");
+}
+
+#[test]
+fn index_steps_of_sensitive_paths_have_their_type() {
+    let state = |step: &str| {
+        format!(
+            r#"{{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "outputs": {{}}, "resources": [
+            {{"mode": "managed", "type": "t", "name": "n", "provider": "provider[\"a/b/c\"]", "instances": [
+              {{"schema_version": 0, "attributes": {{}}, "sensitive_attributes": [[
+                {{"type": "get_attr", "value": "m"}}, {{"type": "index", "value": {step}}}]]}}]}}], "check_results": null}}"#
+        )
+    };
+    for (written, typed) in [
+        (r#""k\u003c""#, r#"{"value":"k<","type":"string"}"#),
+        ("3", r#"{"value":3,"type":"number"}"#),
+        (r#"{"value": "k", "type": "string"}"#, r#"{"value":"k","type":"string"}"#),
+    ] {
+        let file = parse(&state(written));
+        let text = String::from_utf8(file.to_bytes()).unwrap();
+        let again = parse(&text);
+        for file in [&file, &again] {
+            let object = file.instances["t.n"].current.as_ref().unwrap();
+            let Some(PathStep::Index(key)) = object.sensitive_paths[0].get(1) else { panic!("no index step") };
+            assert_eq!(key.as_str(), typed);
+        }
+        assert!(text.contains("\"type\": \"string\"") || text.contains("\"type\": \"number\""), "{text}");
+    }
+}
+
+#[test]
+fn keys_of_any_text_are_stored_and_read_again() {
+    for key in ["a\u{1}b", "\u{0}", "\u{7f}\u{85}", "\u{200b}\u{2028}\u{10ffff}", "${x} %{y} \"\\", "\n\r\t ", "", " "]
+    {
+        let module = format!("module.m[{}]", weft_graph_format::address::quoted(key));
+        let key = InstanceKey::Str(key.to_owned());
+        let mut record = InstanceRecord::new(module, ResourceMode::Managed, "t", "n", key, "provider[\"a/b/c\"]");
+        assert!(record.address.chars().all(|c| !c.is_control()), "{:?}", record.address);
+        record.current = Some(InstanceObject::new(0, RawJson::new("{}")));
+        let mut file = StateFile::create();
+        file.instances.insert(record.address.clone(), record);
+        let again = StateFile::parse(&file.to_bytes(), "terraform.tfstate").unwrap();
+        assert_eq!(again.instances, file.instances);
+        // The address says the same to whoever parses it.
+        let address = file.instances.keys().next().unwrap();
+        let parsed: weft_graph_format::address::ResourceInstance = address.parse().unwrap();
+        assert_eq!(parsed.to_string(), *address);
+    }
 }

@@ -113,8 +113,16 @@ impl RunStore for ObservedStore {
         self.inner.release(lease, ending).await
     }
 
+    async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        self.inner.withdraw(lease).await
+    }
+
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         self.inner.abandon(lease).await
+    }
+
+    async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        self.inner.prune(before_unix_ms).await
     }
 
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {

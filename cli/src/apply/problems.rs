@@ -12,6 +12,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
     match error {
         RunError::Store(error) => vec![store::problem(&error)],
         RunError::Plan(problems) => problems,
+        RunError::OtherState(why) => vec![weft_coordinator::term::other_state(why)],
         RunError::Refused { stale, held, doubts } => {
             let mut problems = Vec::new();
             if !stale.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_coordinator::term::other_state;
 use weft_executor::Packages;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{PlanFile, PlanReader, UiMode};
@@ -19,6 +20,7 @@ use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
 use crate::render::{events, plan as render, values};
+use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
 use crate::store::{self, Access, Place};
@@ -204,6 +206,9 @@ async fn apply_file(
     let place = Place::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
     let site = Site::open(invocation, &place).await?;
     let snapshot = site.snapshot().await.map_err(one)?;
+    if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {
+        return Err(one(other_state(why)));
+    }
     let stale = apply::stale(&plan.manifest, &snapshot);
     if !stale.is_empty() {
         return Err(one(apply::stale_problem(&stale)));
@@ -340,6 +345,7 @@ impl<'a> Site<'a> {
             }
             if ending.code == 0 {
                 store.reseal().await.map_err(failed)?;
+                retention::prune_by_age(store.as_ref(), view).await;
             }
         }
         if ending.code == 0 {

@@ -2,7 +2,7 @@
 
 use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::disassemble;
+use weft_graph_format::graph::disassemble_with;
 use weft_graph_format::plan_file::PlanFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -90,7 +90,7 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     if wanted("disassemble") {
         text.push_str("operations\n");
-        text.push_str(&disassemble(&plan.graph));
+        text.push_str(&disassemble_with(&plan.graph, &plan.schemas));
     }
     view.document(&text);
     Ok(Exit::DONE)

@@ -8,8 +8,8 @@ use weft_coordinator::{Client, RunOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::{
-    Acquire, AcquireAnswer, Digest, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView,
-    Snapshot, StoreError,
+    Acquire, AcquireAnswer, Digest, EmbeddedStore, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus,
+    RunStore, RunView, Snapshot, StoreError,
 };
 
 use crate::apply::{self, Ending, Work};
@@ -21,6 +21,7 @@ use crate::outline::{self, outline};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
 use crate::render::events;
+use crate::retention;
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
 use crate::view::View;
@@ -108,6 +109,27 @@ pub const ABANDON: Command = Command {
     about: "Give a run up: what is open becomes a doubt, the rest is free again",
     flags: &[command::VIEW, command::VARIABLES, command::LOCK, command::STORE, PLACE],
     run: |invocation| concluded(invocation, block_on(abandon(invocation))),
+    ..LIST
+};
+
+/// The command.
+pub const PRUNE: Command = Command {
+    words: &["runs", "prune"],
+    operands: "",
+    about: "Remove the plans and journals of old finished runs",
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::LOCK,
+        command::STORE,
+        PLACE,
+        &[text(
+            "older-than",
+            "DAYS",
+            "Remove runs that began more than this many days ago; 0 removes all finished ones.",
+        )],
+    ],
+    run: |invocation| concluded(invocation, block_on(prune(invocation))),
     ..LIST
 };
 
@@ -430,7 +452,11 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         return Ok(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")));
     };
     let run = run_id(text)?;
-    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
+    let place = place(invocation)?;
+    let store = match place.open_store(Access::Change).await {
+        Ok(store) => store,
+        Err(error) => return set_aside(invocation, &place, &run, &error),
+    };
     let term = uuid::Uuid::new_v4().as_u128();
     let request = Acquire { run: run.clone(), holder: holder(), term, unmoved: None };
     let lease = match store.acquire(request).await.map_err(said)? {
@@ -454,4 +480,57 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         }
         _ => Err(vec![Diagnostic::error("Run not given up", "Another process has taken it over meanwhile.")]),
     }
+}
+
+async fn prune(invocation: &Invocation<'_>) -> Outcome {
+    let days = match invocation.arguments.value("older-than") {
+        None => retention::days().map_err(|problem| vec![problem])?,
+        Some(text) => match text.parse() {
+            Ok(days) => days,
+            Err(_) => {
+                let detail = format!("-older-than is {text:?}. Give a number of days, for example 30.");
+                return Ok(invocation.mistake(&Diagnostic::error("Invalid number of days", detail)));
+            }
+        },
+    };
+    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
+    let removed = retention::prune(store.as_ref(), days, &invocation.view).await.map_err(|problem| vec![problem])?;
+    if removed == 0 {
+        invocation.view.line(&format!("There are no finished runs older than {days} days."));
+    }
+    Ok(Exit::DONE)
+}
+
+/// Gives up a run whose journal does not belong to the state file: it moves out of the way, and what it may have changed is
+/// named.
+fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
+    /// Names that are listed; the file has the rest.
+    const LISTED: usize = 100;
+    let foreign = match error {
+        StoreError::StateMismatch { run: of, .. } => of == run,
+        StoreError::Damaged { place, .. } => place.contains(run.as_str()),
+        _ => false,
+    };
+    let Place::Embedded(options) = place else { return Err(vec![store::problem(error)]) };
+    if !foreign {
+        return Err(vec![store::problem(error)]);
+    }
+    let (objects, folder) = EmbeddedStore::set_aside(options, run).map_err(said)?;
+    let mut list: String = objects.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if objects.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", objects.len() - LISTED));
+    }
+    invocation.view.line(&format!("Run {run} is set aside: its files are in {}.", folder.display()));
+    if objects.is_empty() {
+        return Ok(Exit::DONE);
+    }
+    invocation.view.diagnostics(&[Diagnostic::warning(
+        "Run set aside",
+        format!(
+            "The run may have changed these objects, and the state file knows nothing of it:{list}\n\nWhat the run wrote \
+             of them is in {}. Look at each real object, then import it, or remove it by hand.",
+            folder.join("state").display()
+        ),
+    )]);
+    Ok(Exit(3))
 }

@@ -22,6 +22,7 @@ fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
             status: RunStatus::Running,
             counts: OpCounts { pending: operations as u32, ..OpCounts::default() },
             claimed: true,
+            abandoned: false,
             lease: None,
         },
         ops: ops.into_iter().map(|(op, record)| (OpIndex(op), record)).collect(),

@@ -1,13 +1,19 @@
 //! A graph as readable text, one operation a line: the language of planner tests.
 
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use secrets::Secrets;
+
 use super::opcode::Operation;
-use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, OperationId, Row, Shard, Waits};
+use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, Row, Shard, Waits};
+use crate::address::ProviderSource;
 use crate::formula::FormulaOp;
 use crate::marks::Marks;
 use crate::path::{Path, Step};
+use crate::schema::ProviderSchema;
 use crate::value::Value;
 
 /// Longest text of one constant in a line.
@@ -16,23 +22,16 @@ const LONGEST_CONSTANT: usize = 200;
 /// What is printed in place of something that must not be seen.
 const HIDDEN: &str = "({sensitive})";
 
-/// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
-/// provider, and the plan remembers the places.
-type Secrets<'a> = BTreeMap<OperationId, &'a [Path]>;
-
 /// The graph as text. Sensitive and ephemeral constants are shown as words only.
 pub fn disassemble(graph: &ExecutionGraph) -> String {
+    disassemble_with(graph, &BTreeMap::new())
+}
+
+/// The same; what these schemas call sensitive or write-only is not shown either.
+pub fn disassemble_with(graph: &ExecutionGraph, schemas: &BTreeMap<ProviderSource, ProviderSchema>) -> String {
     let mut out = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
-    let rows = || graph.fragments.iter().flat_map(|fragment| &fragment.rows);
-    let secrets: Secrets<'_> = rows()
-        .filter_map(|row| match &row.operation {
-            Operation::FinalPlan { desired: Some(desired), planned, .. } => {
-                Some((*desired, planned.sensitive.as_slice()))
-            }
-            _ => None,
-        })
-        .collect();
+    let secrets = Secrets::of(graph, schemas);
     for fragment in &graph.fragments {
         for row in &fragment.rows {
             lines.push((row.id.0, line(fragment, row, &secrets)));
@@ -51,7 +50,9 @@ pub fn disassemble(graph: &ExecutionGraph) -> String {
 
 fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
     let table = &fragment.formulas;
-    let f = |index: &FormulaIndex| formula(table, *index, &[]);
+    let places = secrets.places(fragment, row);
+    let f = |index: &FormulaIndex| formula(table, *index, &places);
+    let shown = |value: &Value| constant(&hiding(value, &places));
     let mut out = format!("{} = ", row.id.0);
     let _ = match &row.operation {
         Operation::Evaluate { name, formula } => write!(out, "evaluate {name} {}", f(formula)),
@@ -60,11 +61,10 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
         Operation::PriorState { address, deposed, object } => {
             let deposed = deposed.as_ref().map(|d| format!(" deposed {}", d.0)).unwrap_or_default();
             let tainted = if object.tainted { " tainted" } else { "" };
-            write!(out, "prior_state {address}{deposed}{tainted} {}", constant(&object.value))
+            write!(out, "prior_state {address}{deposed}{tainted} {}", shown(&object.value))
         }
         Operation::Desired { address, config } => {
-            let hidden = secrets.get(&row.id).copied().unwrap_or_default();
-            write!(out, "desired {address} {}", formula(table, *config, hidden))
+            write!(out, "desired {address} {}", f(config))
         }
         Operation::FinalPlan { address, provider, prior, desired, planned } => {
             let part = |o: &Option<super::OperationId>| o.map_or(String::from("-"), |o| o.0.to_string());
@@ -75,7 +75,7 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
                 provider.0,
                 part(prior),
                 part(desired),
-                constant(&hiding(&planned.value, &planned.sensitive))
+                shown(&planned.value)
             )
         }
         Operation::Apply { address, deposed, plan } => {
@@ -87,13 +87,13 @@ fn line(fragment: &Fragment, row: &Row, secrets: &Secrets<'_>) -> String {
             let deposed = deposed.as_ref().map(|d| format!(" deposed {}", d.0)).unwrap_or_default();
             write!(out, "forget {address}{deposed}")
         }
-        Operation::ReadData { address, provider, config, sensitive, for_check, .. } => {
+        Operation::ReadData { address, provider, config, for_check, .. } => {
             let check = if *for_check { " for check" } else { "" };
-            write!(out, "read_data {address}{check} provider {} {}", provider.0, formula(table, *config, sensitive))
+            write!(out, "read_data {address}{check} provider {} {}", provider.0, f(config))
         }
         Operation::Record { address, previous, object, .. } => {
             let previous = previous.as_ref().map(|p| format!(" moved from {p}")).unwrap_or_default();
-            let object = object.as_ref().map_or(String::from("gone"), |o| constant(&o.value));
+            let object = object.as_ref().map_or(String::from("gone"), |o| shown(&o.value));
             write!(out, "record {address}{previous} {object}")
         }
         Operation::Output { name, formula, sensitive, .. } => {

@@ -12,6 +12,10 @@
 //! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), of content (8), blake3 (32) |
 //! | the rest | the sections, in the order of the table, without gaps |
 //!
+//! A plan ends with a section [`SectionKind::Seal`]: one digest over the table entries of all other sections. It says that
+//! they were written together, and every reader checks it when it opens the file, also one that reads a single fragment.
+//! So the changes of one plan cannot stand before the operations of another. The seal is no signature: it needs no secret.
+//!
 //! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's
 //! checksum covers those of the sections, so that who knows it can check any section alone.
 
@@ -84,10 +88,12 @@ pub enum SectionKind {
     Fragment = 9,
     /// [`super::FragmentPackage`]; never in a plan.
     Package = 10,
+    /// One digest over all other sections of a plan.
+    Seal = 11,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 10] = [
+    const ALL: [SectionKind; 11] = [
         SectionKind::Contents,
         SectionKind::Manifest,
         SectionKind::PriorState,
@@ -98,6 +104,7 @@ impl SectionKind {
         SectionKind::Outline,
         SectionKind::Fragment,
         SectionKind::Package,
+        SectionKind::Seal,
     ];
 
     fn from_number(number: u16) -> Option<SectionKind> {
@@ -122,6 +129,7 @@ impl SectionKind {
             SectionKind::Outline => "outline",
             SectionKind::Fragment => "fragment",
             SectionKind::Package => "package",
+            SectionKind::Seal => "seal",
         }
     }
 }
@@ -151,13 +159,34 @@ pub(super) struct Entry {
     checksum: [u8; 32],
 }
 
-/// The file of these sections, which are in ascending order of kind and index.
-pub(super) fn assemble(magic: Magic, sections: Vec<Section>) -> Vec<u8> {
+/// What the seal is derived for, so that no other digest passes for one.
+const SEAL_CONTEXT: &str = "weft plan file: the sections of one plan";
+/// Bytes of the seal's content.
+const SEAL_BYTES: usize = 32;
+
+/// The digest over all entries of a table but the seal's own.
+pub(super) fn seal_of(table: &[u8]) -> [u8; SEAL_BYTES] {
+    let mut hasher = blake3::Hasher::new_derive_key(SEAL_CONTEXT);
+    for entry in table.chunks_exact(ENTRY_BYTES).filter(|entry| number(entry, 0, 2) != Some(SectionKind::Seal as u64)) {
+        hasher.update(entry);
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// The file of these sections, which are in ascending order of kind and index. A plan gets its seal here.
+pub(super) fn assemble(magic: Magic, mut sections: Vec<Section>) -> Vec<u8> {
+    if magic == Magic::Plan {
+        // The content follows from the entries of the others.
+        sections.push(Section { kind: SectionKind::Seal, index: 0, content: Vec::new() });
+    }
     let table_bytes = sections.len() * ENTRY_BYTES;
     let mut table: Vec<u8> = Vec::with_capacity(table_bytes);
     let mut body: Vec<Vec<u8>> = Vec::with_capacity(sections.len());
     let mut offset = (HEADER_BYTES + table_bytes) as u64;
-    for section in sections {
+    for mut section in sections {
+        if section.kind == SectionKind::Seal {
+            section.content = seal_of(&table).to_vec();
+        }
         let content_bytes = section.content.len() as u64;
         let (stored, compressed) = compress(section.content);
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };

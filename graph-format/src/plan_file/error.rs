@@ -92,6 +92,11 @@ pub enum Damage {
     /// A section's checksum.
     #[error("the checksum of its section {0} is wrong")]
     Checksum(SectionKind),
+    /// The sections were not written together.
+    #[error(
+        "its sections are not those of one plan, so what it shows may not be what it would do; nothing of it was applied"
+    )]
+    Seal,
     /// A section that would be larger than is reasonable.
     #[error(
         "its section {kind} claims {bytes} bytes of content, more than {MOST_CONTENT_BYTES} or than so few bytes can \

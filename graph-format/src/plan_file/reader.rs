@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind};
+use super::container::{ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
@@ -134,9 +134,13 @@ impl PlanReader {
     }
 
     fn of(magic: Magic, store: Store, bytes: u64) -> Result<PlanReader, PlanFileError> {
-        let entries = table(magic, &store, bytes)?;
+        let (entries, seal) = table(magic, &store, bytes)?;
         let mut reader = PlanReader { store, bytes, entries, contents: Contents::default() };
-        reader.contents = reader.record(SectionKind::Contents, 0)?;
+        let sealed = reader.content(SectionKind::Seal, 0)?;
+        match sealed.ok_or(PlanFileError::Damaged(Damage::Missing(SectionKind::Seal)))? == seal {
+            true => reader.contents = reader.record(SectionKind::Contents, 0)?,
+            false => return Err(PlanFileError::Damaged(Damage::Seal)),
+        }
         let numbered = |kind, count: usize| {
             let found = reader.entries.iter().filter(|entry| entry.kind == kind);
             let in_turn = found.clone().enumerate().all(|(i, entry)| entry.index as usize == i);
@@ -346,15 +350,16 @@ impl PlanReader {
 /// The content of the only section of a container in memory.
 pub(super) fn only_section(magic: Magic, kind: SectionKind, bytes: &[u8]) -> Result<Vec<u8>, PlanFileError> {
     let store = Store::Bytes(Arc::from(bytes));
-    let entries = table(magic, &store, bytes.len() as u64)?;
+    let (entries, _) = table(magic, &store, bytes.len() as u64)?;
     let entry = entries.iter().find(|e| e.kind == kind).ok_or(PlanFileError::Damaged(Damage::Missing(kind)))?;
     let stored = store.read(entry.offset, entry.stored)?;
     entry.unpack(stored).map_err(PlanFileError::Damaged)
 }
 
-fn table(magic: Magic, store: &Store, bytes: u64) -> Result<Vec<Entry>, PlanFileError> {
+/// The entries of the table, and what the seal over them must be.
+fn table(magic: Magic, store: &Store, bytes: u64) -> Result<(Vec<Entry>, [u8; 32]), PlanFileError> {
     let front = store.read(0, bytes.min(HEADER_BYTES as u64))?;
     let header = Header::parse(magic, &front, bytes)?;
     let table = store.read(HEADER_BYTES as u64, u64::from(header.sections) * ENTRY_BYTES as u64)?;
-    header.table(&table, bytes)
+    Ok((header.table(&table, bytes)?, seal_of(&table)))
 }

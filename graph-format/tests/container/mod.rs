@@ -54,10 +54,29 @@ pub fn raw_parts(file: &[u8]) -> Vec<Part> {
         .collect()
 }
 
-/// A file of these sections with right checksums.
+/// The kind of the section that holds a digest over all others.
+pub const SEAL: u16 = 11;
+
+/// A file of these sections with right checksums and, where it has one, a right seal.
 pub fn put_together(parts: &[Part]) -> Vec<u8> {
+    let mut parts = parts.to_vec();
+    if let Some(at) = parts.iter().position(|part| part.kind == SEAL) {
+        parts[at].stored = vec![0; 32];
+        let file = put_together_as_sealed(&parts);
+        let mut hasher = blake3::Hasher::new_derive_key("weft plan file: the sections of one plan");
+        let entries = file[HEADER..][..parts.len() * ENTRY].chunks(ENTRY).zip(&parts);
+        for (entry, _) in entries.filter(|(_, part)| part.kind != SEAL) {
+            hasher.update(entry);
+        }
+        parts[at].stored = hasher.finalize().as_bytes().to_vec();
+    }
+    put_together_as_sealed(&parts)
+}
+
+/// A file of these sections with right checksums; the seal stays what it is.
+pub fn put_together_as_sealed(parts: &[Part]) -> Vec<u8> {
     let mut file = b"\x89WEFT\r\n\x1a".to_vec();
-    file.extend(1u32.to_le_bytes());
+    file.extend(2u32.to_le_bytes());
     file.extend((parts.len() as u32).to_le_bytes());
     let mut offset = (HEADER + parts.len() * ENTRY) as u64;
     let length = offset + parts.iter().map(|p| p.stored.len() as u64).sum::<u64>();

@@ -7,6 +7,7 @@ use weft_evaluator::glue::RootOutput;
 use weft_evaluator::selection::Selection;
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::Action;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
@@ -92,8 +93,15 @@ impl Planning {
             }
             match outputs.get(name) {
                 Some(output) => {
-                    let waits = [output.waits.clone(), output.value.deep_origin()];
-                    let formula = output.value.to_formula();
+                    // What is known by now is stored whatever becomes of the rest, also when it comes from an object
+                    // that is not made then: nothing at apply can change it.
+                    let known = change.after.is_wholly_known();
+                    let waits = match known {
+                        true => [None, None],
+                        false => [output.waits.clone(), output.value.deep_origin()],
+                    };
+                    let formula =
+                        if known { Formula::constant(change.after.clone()) } else { output.value.to_formula() };
                     // The formula may leave open what the value shows: then what it gives is the output as it is.
                     let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
                     let drafted = self.builder.output(

@@ -15,6 +15,9 @@ use crate::store::StoreError;
 /// Finished runs that are kept for `weft runs show`; older ones go when a run ends.
 pub(super) const KEPT_RUNS: usize = 20;
 
+/// Who may look into the folder of runs: its owner alone.
+const PRIVATE_FOLDER: u32 = 0o700;
+
 /// Version of the layout of a run's folder.
 const FOLDER_FORMAT: u32 = 1;
 
@@ -45,6 +48,9 @@ pub(super) struct SummaryFile {
     pub(super) epoch: u64,
     /// Digest of the state file when the run ended, in hex.
     pub(super) state: String,
+    /// The user gave it up.
+    #[serde(default)]
+    pub(super) abandoned: bool,
 }
 
 /// The folder of all runs of one state file.
@@ -144,6 +150,7 @@ impl RunFolders {
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let path = self.folder(&run.id);
         std::fs::create_dir_all(&path).map_err(failed(format!("creating {}", path.display())))?;
+        self.keep_private()?;
         let plan = path.join("plan");
         write_private(&plan, &self.seals.plan(&run.id, &run.plan, &plan)?)?;
         let header = HeaderFile {
@@ -156,6 +163,22 @@ impl RunFolders {
         };
         replace(&path, "header", &header)?;
         sync_folder(&self.runs)
+    }
+
+    /// Keeps the folder from other users and from version control: plans and journals may hold secrets.
+    fn keep_private(&self) -> Result<(), StoreError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        // Where the folder is another user's, the files in it are private all the same.
+        let _ = std::fs::set_permissions(&self.runs, std::fs::Permissions::from_mode(PRIVATE_FOLDER));
+        let ignored = self.runs.with_file_name(".gitignore");
+        if ignored.exists() {
+            return Ok(());
+        }
+        std::fs::write(&ignored, "*\n").map_err(failed(format!("writing {}", ignored.display())))?;
+        // The folders themselves may be new: what is in them counts only when their names last.
+        let weft = self.runs.parent().unwrap_or(Path::new("."));
+        sync_folder(weft)?;
+        sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
     }
 
     /// The plan file of a run.
@@ -174,11 +197,24 @@ impl RunFolders {
     }
 
     /// Moves a run's folder to where nothing looks for runs.
-    pub(super) fn set_aside(&self, run: &RunId) -> Result<(), StoreError> {
+    pub(super) fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let target = self.runs.with_file_name("set-aside");
         std::fs::create_dir_all(&target).map_err(failed(format!("creating {}", target.display())))?;
         let target = target.join(run.as_str());
         std::fs::rename(self.folder(run), &target).map_err(failed(format!("moving {run} to {}", target.display())))?;
+        sync_folder(&self.runs)?;
+        sync_folder(&self.runs.with_file_name("set-aside"))?;
+        Ok(target)
+    }
+
+    /// Removes a run that has done nothing. Without its header the folder counts for nobody, so that goes first.
+    pub(super) fn remove(&self, run: &RunId) -> Result<(), StoreError> {
+        let path = self.folder(run);
+        let remove = || {
+            std::fs::remove_file(path.join("header"))?;
+            std::fs::remove_dir_all(&path)
+        };
+        remove().map_err(failed(format!("removing {}", path.display())))?;
         sync_folder(&self.runs)
     }
 
@@ -200,16 +236,25 @@ impl RunFolders {
 
     /// Removes the oldest finished runs beyond [`KEPT_RUNS`]; what cannot be removed now goes another time.
     pub(super) fn prune(&self) -> Result<Vec<RunId>, StoreError> {
-        let finished: Vec<RunFolder> = self.list()?.into_iter().filter(|run| run.summary.is_some()).collect();
+        let finished = self.finished()?;
         let surplus = finished.len().saturating_sub(KEPT_RUNS);
-        let mut removed = Vec::new();
-        for run in finished.into_iter().take(surplus) {
-            if std::fs::remove_dir_all(&run.path).is_ok() {
-                removed.push(run.id);
-            }
-        }
-        Ok(removed)
+        Ok(removed(finished.into_iter().take(surplus)))
     }
+
+    /// Removes finished runs that began before this moment.
+    pub(super) fn prune_before(&self, unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
+        Ok(removed(self.finished()?.into_iter().filter(|run| run.header.started_unix_ms < unix_ms)))
+    }
+
+    /// Finished runs, oldest first.
+    fn finished(&self) -> Result<Vec<RunFolder>, StoreError> {
+        Ok(self.list()?.into_iter().filter(|run| run.summary.is_some()).collect())
+    }
+}
+
+/// Removes the folders of these runs and gives back those that are gone.
+fn removed(runs: impl Iterator<Item = RunFolder>) -> Vec<RunId> {
+    runs.filter(|run| std::fs::remove_dir_all(&run.path).is_ok()).map(|run| run.id).collect()
 }
 
 impl RunFolder {

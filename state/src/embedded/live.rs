@@ -77,6 +77,9 @@ impl Live {
         if self.guarded {
             return Ok(());
         }
+        if !self.handle.is_in_place() {
+            return Err(StoreError::NotThere(self.handle.path().display().to_string()));
+        }
         let content = self.handle.read()?;
         if content.is_empty() {
             let empty = StateFile { lineage: self.ledger.lineage.clone(), ..StateFile::create() };
@@ -116,6 +119,13 @@ impl Live {
             let length = term.writer.finish();
             self.ends.insert(run, LastTerm { epoch, length, chain });
         }
+    }
+
+    /// Drops what is known of a run whose files are gone.
+    pub(super) fn forget(&mut self, run: &RunId) {
+        self.ledger.runs.remove(run);
+        self.unread.remove(run);
+        self.ends.remove(run);
     }
 
     /// Steps in memory, with the journal lines put on their way.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -125,6 +125,14 @@ impl StateHandle {
         &self.path
     }
 
+    /// Whether the path still names the locked file. A file that another program has put there (a version control
+    /// checkout, an editor) is not locked, and what is written to the locked one would be lost.
+    pub(super) fn is_in_place(&self) -> bool {
+        let place = |file: std::fs::Metadata| (file.dev(), file.ino());
+        let held = self.file.metadata().map(place).ok();
+        held.is_some() && held == std::fs::metadata(&self.path).map(place).ok()
+    }
+
     /// The whole content.
     pub(super) fn read(&self) -> Result<Vec<u8>, StoreError> {
         read_all(&self.file).map_err(failed(format!("reading {}", self.path.display())))
@@ -144,7 +152,12 @@ impl StateHandle {
         let write = || {
             self.file.write_all_at(content, 0)?;
             self.file.set_len(content.len() as u64)?;
-            self.file.sync_all()
+            self.file.sync_all()?;
+            // The name of a new file lasts only when its folder is written too.
+            match self.canonical.parent().filter(|_| self.created) {
+                Some(folder) => File::open(folder)?.sync_all(),
+                None => Ok(()),
+            }
         };
         write().map_err(failed(format!("writing {}", self.path.display())))
     }
@@ -194,7 +207,7 @@ fn open_locked(path: &Path, timeout: Duration) -> Result<(File, bool), StoreErro
     let mut pause = FIRST_PAUSE;
     loop {
         let created = !path.exists();
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);
         let file = open.map_err(failed(format!("opening {}", path.display())))?;
         match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
@@ -250,12 +263,21 @@ pub(super) fn lock_info_path(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.lock.info"))
 }
 
-/// Writes a file that only its owner may read.
+/// Who may read what is written here: its owner alone, since all of it may hold secrets.
+pub(super) const PRIVATE: u32 = 0o600;
+
+/// Writes a file that only its owner may read, also when it was there and others could read it.
 pub(super) fn write_private(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE).open(path)?;
+        let kind = file.metadata()?;
+        if kind.is_file() && kind.mode() & 0o777 != PRIVATE {
+            file.set_permissions(std::fs::Permissions::from_mode(PRIVATE))?;
+        }
+        if kind.is_file() {
+            file.set_len(0)?;
+        }
         file.write_all(content)?;
         file.sync_all()
     };

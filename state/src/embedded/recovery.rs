@@ -15,7 +15,7 @@ use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunS
 use crate::snapshot::Revision;
 use crate::step::StoreStep;
 use crate::store::StoreError;
-use crate::tfstate::find_format_digit;
+use crate::tfstate::{StateFile, find_format_digit};
 
 /// The end of a run's last journal.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,10 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
         let damaged = |what: &str| StoreError::Damaged {
             place: path.display().to_string(),
             what: what.to_owned(),
-            way_out: "Restore the run's folder from a backup, or set the run aside".to_owned(),
+            way_out: format!(
+                "Restore the run's folder from a backup, or set the run aside with `weft runs abandon {}`",
+                folder.id
+            ),
         };
         let Some((Event::Began(began), _)) = found.events.first() else {
             if position + 1 == all.len() && found.events.is_empty() {
@@ -213,10 +216,10 @@ fn effective_content(
     if let Some(image) = &unfolded.image {
         // A torn write leaves the guarded digit or nothing readable; what is whole, plain and different is not ours.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
-        if found == base.digest || found == state_digest(&image.0) || torn {
+        if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
         }
-    } else if found == base.digest || is_skeleton(content, base, seals) {
+    } else if is_same_state(content, found, base, seals) || is_skeleton(content, base, seals) {
         return Ok((content.to_vec(), Some(base.lineage.clone())));
     }
     Err(StoreError::StateMismatch {
@@ -224,6 +227,20 @@ fn effective_content(
         run: unfolded.run.clone(),
         instances: differing(content, base, place, seals),
     })
+}
+
+/// Whether this is the state that the term began from, perhaps laid out otherwise: every change raises the serial.
+fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> bool {
+    if digest == base.digest {
+        return true;
+    }
+    let Ok(opened) = seals.parse(content, Path::new("")) else { return false };
+    let file = opened.file;
+    let before: BTreeMap<&str, Revision> = base.instances.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+    let now = file.instances.iter().map(|(name, record)| (name.as_str(), content_revision(record)));
+    (file.serial, &file.lineage) == (base.serial, &base.lineage)
+        && base.serial > 0
+        && now.collect::<BTreeMap<_, _>>() == before
 }
 
 /// Whether the term began from no state and there is none yet: an empty file, or the empty state that the guard needs.
@@ -261,6 +278,7 @@ fn add_run(loaded: &mut Loaded, folder: &RunFolder, journals: Option<Journals>, 
         if let (Some((status, summary)), Some(run)) = (&folder.summary, loaded.ledger.runs.get_mut(id)) {
             run.status = *status;
             run.counts = summary.counts;
+            run.abandoned = summary.abandoned;
             loaded.ledger.epoch = loaded.ledger.epoch.max(summary.epoch);
             loaded.left_behind.extend(Digest::parse(&summary.state));
         }
@@ -301,6 +319,7 @@ fn replay(ledger: &mut Ledger, id: &RunId, term: &Found, state: bool) {
             Event::Began(began) => {
                 if let Some(run) = ledger.runs.get_mut(id) {
                     run.status = RunStatus::Running;
+                    run.abandoned = false;
                     run.holder = began.holder.clone();
                 }
             }
@@ -346,6 +365,29 @@ pub(super) fn guards(ledger: &Ledger) -> bool {
         let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);
         !run.status.is_final() && touched
     })
+}
+
+/// The instances as a run last wrote them, as far as its journals can be read; those that it destroyed are not there.
+pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
+    let mut file = StateFile::create();
+    let mut chain = Chain::default();
+    for epoch in epochs(&folder.path)? {
+        let found = read_sound(&folder.journal(epoch), chain, &folder.seals.journal(&folder.id, epoch))?;
+        chain = found.chain;
+        if let Some(base) = base(&found) {
+            file.lineage.clone_from(&base.lineage);
+        }
+        for (event, _) in found.events {
+            let Event::Step(step) = event else { continue };
+            for write in writes_of(&step).map(|writes| writes.instances.clone()).unwrap_or_default() {
+                match write.record {
+                    Some(record) => file.instances.insert(write.address, record),
+                    None => file.instances.remove(&write.address),
+                };
+            }
+        }
+    }
+    Ok(file)
 }
 
 /// Every object that a run had an intent or a result for, as far as its journals can be read.

@@ -9,6 +9,7 @@ use super::folder::{self, RunFolders, SummaryFile};
 use super::journal::{self, Group};
 use super::live::{Live, Term};
 use super::lock::{self, StateHandle, digit_of, failed};
+use super::pending;
 use super::recovery::{self, Loaded};
 use super::writer::Writer;
 use super::{Backup, EmbeddedOptions, LOOK_PAUSE, LOOKS, random_u128};
@@ -16,8 +17,8 @@ use crate::edit::{Edit, EditAnswer};
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
-use crate::run::{Digest, Incarnation, RunHeader, RunId, RunStatus, Token};
-use crate::step::{Acquire, AcquireAnswer};
+use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
+use crate::step::{Acquire, AcquireAnswer, Ending, ReleaseAnswer};
 use crate::store::StoreError;
 use crate::tfstate::GUARDED_FORMAT;
 
@@ -174,13 +175,30 @@ impl Core {
     pub(super) fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
             live.append_now(&[Event::Image(Opaque(image.clone()))])?;
+            if !live.handle.is_in_place() {
+                return Err(self.replaced(live, &image));
+            }
             self.write_image(live, &image)?;
         }
         live.append_now(&[Event::Folded(live.file_digest)])
     }
 
+    /// Keeps the state that has no file any more in the folder of the run, and says so.
+    fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
+        let path = live.handle.path().display().to_string();
+        let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };
+        let kept = self.folders.folder(&run).join("state");
+        match lock::write_private(&kept, image) {
+            Ok(()) => StoreError::Replaced { path, run, kept: kept.display().to_string() },
+            Err(error) => error,
+        }
+    }
+
     /// Backs up the old content once, and writes the new one in place.
     pub(super) fn write_image(&self, live: &mut Live, image: &[u8]) -> Result<(), StoreError> {
+        if !live.handle.is_in_place() {
+            return Err(self.replaced(live, image));
+        }
         live.guard()?;
         self.back_up(live)?;
         let mut guarded = image.to_vec();
@@ -227,7 +245,7 @@ impl Core {
         if let Ok(found) = digit_of(&copy, &path) {
             copy[found.offset] = found.unguarded();
         }
-        std::fs::write(&path, copy).map_err(failed(format!("writing {}", path.display())))
+        lock::write_private(&path, &copy)
     }
 
     /// EDIT: the new content goes into the file at once, the old one into the backup before that.
@@ -260,12 +278,15 @@ impl Core {
 
     /// Writes new content in place, with the digit that the file has.
     fn put(&self, live: &mut Live, image: &[u8]) -> Result<(), StoreError> {
+        if !live.handle.is_in_place() {
+            return Err(self.replaced(live, image));
+        }
         let mut bytes = image.to_vec();
         if live.guarded {
             let found = digit_of(&bytes, live.handle.path())?;
             bytes[found.offset] = GUARDED_FORMAT;
         }
-        live.handle.write(&bytes)?;
+        pending::write(&live.handle, &bytes)?;
         live.folded_content = live.ledger.content_digest();
         self.settled(live)?;
         live.file_digest = recovery::state_digest(&bytes);
@@ -281,6 +302,7 @@ impl Core {
             counts: header.counts,
             epoch: live.ends.get(run).map(|last| last.epoch).unwrap_or_default(),
             state: live.file_digest.hex(),
+            abandoned: header.abandoned,
         };
         folder::write_summary(&self.folders.folder(run), &summary)
     }
@@ -297,11 +319,29 @@ impl Core {
             live.unguard()?;
         }
         for removed in self.folders.prune()? {
-            live.ledger.runs.remove(&removed);
-            live.unread.remove(&removed);
-            live.ends.remove(&removed);
+            live.forget(&removed);
         }
         Ok(())
+    }
+
+    /// WITHDRAW of a run that has not begun any operation.
+    pub(super) fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
+        let mut live = self.live()?;
+        let live = &mut *live;
+        let untouched = live.ledger.is_untouched(&lease.run);
+        let answer = live.ledger.release(lease, Ending::Finished);
+        let ReleaseAnswer::Released(header) = &answer else { return Ok(answer) };
+        if !untouched {
+            self.finish(live, header, false)?;
+            return Ok(answer);
+        }
+        live.end_term();
+        live.forget(&lease.run);
+        self.folders.remove(&lease.run)?;
+        if live.guarded && !recovery::guards(&live.ledger) {
+            live.unguard()?;
+        }
+        Ok(answer)
     }
 
     /// ACQUIRE.
@@ -419,7 +459,7 @@ impl Core {
 }
 
 /// See [`super::EmbeddedStore::set_aside`].
-pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<String>, StoreError> {
+pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
     let handle = StateHandle::lock(
         options.written(),
         options.lock_timeout,
@@ -432,7 +472,11 @@ pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<St
     let all = folders.list()?;
     let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
     let touched = recovery::touched(folder)?;
-    folders.set_aside(run)?;
+    // What the run made, for whoever looks for it: the journal is not for reading.
+    let written = recovery::written(folder)?;
+    let kept = folder.path.join("state");
+    lock::write_private(&kept, &folders.seals.state(&written, &kept)?)?;
+    let folder = folders.set_aside(run)?;
     let content = handle.read()?;
     if let Ok(found) = digit_of(&content, handle.path())
         && found.is_guarded()
@@ -440,5 +484,5 @@ pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<Vec<St
     {
         handle.set_digit(found, found.unguarded())?;
     }
-    Ok(touched)
+    Ok((touched, folder))
 }

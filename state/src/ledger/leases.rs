@@ -32,6 +32,7 @@ impl Ledger {
             started_unix_ms: run.started_unix_ms,
             status: RunStatus::Stopped,
             claimed: false,
+            abandoned: false,
             lease: None,
             holder: Holder::default(),
             ops: BTreeMap::new(),
@@ -70,6 +71,7 @@ impl Ledger {
         run.lease = Some(LeaseState { token, heartbeat: 0 });
         run.holder = request.holder.clone();
         run.status = RunStatus::Running;
+        run.abandoned = false;
         grant(token)
     }
 
@@ -184,6 +186,14 @@ impl Ledger {
         if let Some(status) = self.runs.get(id).map(final_status) {
             self.end(id, status);
         }
+        if let Some(run) = self.runs.get_mut(id) {
+            run.abandoned = true;
+        }
+    }
+
+    /// Whether a run has not begun any operation.
+    pub(crate) fn is_untouched(&self, id: &RunId) -> bool {
+        self.runs.get(id).is_some_and(|run| run.ops.is_empty())
     }
 
     /// The end of a term as the journal tells it.

@@ -18,6 +18,9 @@ pub(super) struct ClaimParts {
     pub(super) held: Vec<Vec<String>>,
 }
 
+/// The last line of a run that was given up.
+pub(super) const ABANDONED_EVENT: &str = "abandoned";
+
 impl ClaimParts {
     pub(super) fn is_free(&self) -> bool {
         self.stale.is_empty() && self.held.is_empty()
@@ -156,7 +159,7 @@ impl Core {
         let mut command = self.calls(lease).begin(Script::Finish, &keys);
         let line = steps::line(event, None, None, None);
         let digest = steps::event_digest(&line, &());
-        command.arg(u8::from(ending == Ending::Stopped)).arg(line).arg(digest);
+        command.arg(u8::from(ending == Ending::Stopped)).arg(line).arg(digest).arg(u8::from(event == ABANDONED_EVENT));
         let words = self.connection.script(command).await?;
         if let Some(fenced) = steps::fenced(&words) {
             // A resent RELEASE finds the lease free, and its own end as the last line.
@@ -205,12 +208,18 @@ impl Core {
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
         let headers = self.headers().await?;
         let finished = headers.into_iter().filter(|header| header.status.is_final());
+        let surplus: Vec<RunId> = finished.skip(KEPT_RUNS).map(|header| header.id).collect();
+        self.forget(&surplus).await
+    }
+
+    /// Forgets these runs, if they are finished.
+    pub(super) async fn forget(&self, runs: &[RunId]) -> Result<(), StoreError> {
         let mut commands = Vec::new();
-        for header in finished.skip(KEPT_RUNS) {
+        for run in runs {
             let mut keys = vec![self.keys.meta(), self.keys.runs()];
-            keys.extend(self.keys.all_of(&header.id));
+            keys.extend(self.keys.all_of(run));
             let mut command = self.connection.scripts.call(Script::Prune, &keys);
-            command.arg(self.incarnation.to_string()).arg(header.id.as_str());
+            command.arg(self.incarnation.to_string()).arg(run.as_str());
             commands.push(command);
         }
         self.connection.all(commands).await.map(drop)

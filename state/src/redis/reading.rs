@@ -113,6 +113,7 @@ impl Core {
                 status: RunStatus::parse(text("status"))?,
                 counts,
                 claimed: text("claimed") == "1",
+                abandoned: text("abandoned") == "1",
                 lease,
             })
         };
@@ -122,7 +123,7 @@ impl Core {
 
     pub(super) async fn read_header(&self, id: &RunId) -> Result<Option<RunHeader>, StoreError> {
         /// The fields of a header.
-        const NAMES: [&str; 14] = [
+        const NAMES: [&str; 15] = [
             "plan",
             "operations",
             "started",
@@ -132,6 +133,7 @@ impl Core {
             "holder",
             "beat_at",
             "claimed",
+            "abandoned",
             "running",
             "done",
             "failed",

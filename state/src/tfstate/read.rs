@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use weft_graph_format::address::ModuleInstance;
 use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
@@ -164,6 +165,7 @@ fn read_resource(
         "data" => ResourceMode::Data,
         mode => return Err(format!("resource {plain} has the mode {mode:?}")),
     };
+    let module = module_text(resource.module.unwrap_or_default());
     for object in resource.instances.unwrap_or_default() {
         let key = match &object.index_key {
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
@@ -175,7 +177,7 @@ fn read_resource(
         };
         let Some(provider) = owners.of(object.provider.as_deref(), problems) else { continue };
         let fresh = InstanceRecord::new(
-            resource.module.clone().unwrap_or_default(),
+            module.clone(),
             mode,
             resource.resource_type.clone(),
             resource.name.clone(),
@@ -201,6 +203,15 @@ fn read_resource(
         }
     }
     Ok(())
+}
+
+/// The address of a module instance as we write it: there are several ways to escape a key, and addresses are compared as
+/// text.
+fn module_text(text: String) -> String {
+    if !text.contains('\\') {
+        return text;
+    }
+    text.parse::<ModuleInstance>().map(|module| module.to_string()).unwrap_or(text)
 }
 
 /// A whole number in any JSON spelling that OpenTofu would take as an index.
@@ -256,7 +267,7 @@ fn read_step(form: StepForm) -> Result<PathStep, String> {
         "get_attr" => serde_json::from_str(form.value.get())
             .map(PathStep::Attribute)
             .map_err(|_| "a sensitive path has a get_attr step that is no string".to_owned()),
-        "index" => raw(&form.value).map(PathStep::Index),
+        "index" => raw(&form.value).map(PathStep::index),
         kind => Err(format!("a sensitive path has a step of type {kind:?}")),
     }
 }

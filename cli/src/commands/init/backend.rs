@@ -15,12 +15,17 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::{self, Place};
 
 /// Brings what is remembered of the backend's settings up to date; problems are told.
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    if let Some(block) = root.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments)) {
+        let kind = block.kind.as_str();
+        tell(invocation, &format!("\nState is kept in the store that was named. The backend \"{kind}\" is not used."));
+        return Ok(());
+    }
     let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
     if arguments.has("backend-config") && !written.configured {
         invocation.view.diagnostics(&[Diagnostic::warning(

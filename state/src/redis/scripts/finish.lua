@@ -1,5 +1,6 @@
 -- The end of a term, after its claims were given back. KEYS: meta, run, journal. ARGV: incarnation, token, 1 to stop
--- and go on later, line, digest.
+-- and go on later, line, digest, 1 when
+-- the user gave the run up.
 local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2],
   {'token', 'tip', 'running', 'done', 'failed', 'skipped', 'in_doubt', 'operations'})
 if refusal then return refusal end
@@ -14,5 +15,6 @@ elseif tonumber(run.held[4] or '0') == tonumber(run.held[8]) then
 end
 redis.call('HSET', KEYS[2], 'status', status, 'token', '')
 if ARGV[3] ~= '1' then redis.call('HSET', KEYS[2], 'claimed', '0') end
+redis.call('HSET', KEYS[2], 'abandoned', ARGV[6])
 local lines, link = append(run, KEYS[3], ARGV[4], ARGV[5])
 return {'RELEASED', tostring(lines), link}

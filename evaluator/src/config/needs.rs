@@ -1,0 +1,58 @@
+//! Which resources a part of a configuration refers to, directly or not.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::ConfigResource;
+
+use super::static_graph::{Node, targets};
+use super::{CompiledModule, StaticGraph};
+
+/// The parts that are asked about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beginnings {
+    /// Resources.
+    pub resources: BTreeSet<ConfigResource>,
+    /// Outputs of the root module.
+    pub outputs: BTreeSet<SmolStr>,
+    /// All `check` blocks.
+    pub checks: bool,
+    /// The configurations of all providers.
+    pub providers: bool,
+}
+
+/// The resources that these parts refer to, through whatever stands between: locals, variables, outputs of modules,
+/// configurations of providers. A part that nothing refers to is not among them. Linear in the configuration.
+pub fn needed_resources(root: &Arc<CompiledModule>, of: &Beginnings) -> BTreeSet<ConfigResource> {
+    let graph = StaticGraph::new(root);
+    let (nodes, next) = graph.parts();
+    let begins = |node: &Node| match node {
+        Node::Resource(module, resource) => {
+            of.resources.contains(&ConfigResource { module: module.clone(), resource: resource.clone() })
+        }
+        Node::Output(module, name) => module.is_root() && of.outputs.contains(name),
+        Node::Provider(..) => of.providers,
+        _ => false,
+    };
+    let mut pending: Vec<usize> =
+        (0..nodes.len()).filter(|at| begins(&nodes[*at])).flat_map(|at| next[at].iter().copied()).collect();
+    if of.checks {
+        for module in root.all() {
+            let named = module.checks.values().flat_map(|check| targets(&module, &check.references));
+            pending.extend(named.filter_map(|node| graph.position(&node)));
+        }
+    }
+    let mut reached = vec![false; nodes.len()];
+    let mut found = BTreeSet::new();
+    while let Some(at) = pending.pop() {
+        if std::mem::replace(&mut reached[at], true) {
+            continue;
+        }
+        if let Node::Resource(module, resource) = &nodes[at] {
+            found.insert(ConfigResource { module: module.clone(), resource: resource.clone() });
+        }
+        pending.extend(next[at].iter().copied());
+    }
+    found
+}

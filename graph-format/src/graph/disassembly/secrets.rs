@@ -1,0 +1,103 @@
+//! Which places of an operation's values a disassembly must not show.
+
+use std::collections::BTreeMap;
+
+use crate::address::{ProviderSource, ResourceInstance};
+use crate::graph::{ExecutionGraph, FormulaIndex, Fragment, Operation, OperationId, Row, Shard};
+use crate::path::{Path, Step};
+use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema};
+
+/// What is known of secret places: from the schemas of providers, and from the plan itself.
+pub(super) struct Secrets<'a> {
+    schemas: &'a BTreeMap<ProviderSource, ProviderSchema>,
+    /// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
+    /// provider, and the plan remembers the places.
+    configured: BTreeMap<OperationId, &'a [Path]>,
+}
+
+impl<'a> Secrets<'a> {
+    pub(super) fn of(graph: &'a ExecutionGraph, schemas: &'a BTreeMap<ProviderSource, ProviderSchema>) -> Secrets<'a> {
+        let rows = graph.fragments.iter().flat_map(|fragment| &fragment.rows);
+        let configured = rows.filter_map(|row| match &row.operation {
+            Operation::FinalPlan { desired: Some(desired), planned, .. } => {
+                Some((*desired, planned.sensitive.as_slice()))
+            }
+            _ => None,
+        });
+        Secrets { schemas, configured: configured.collect() }
+    }
+
+    /// The places of the value or configuration that a row prints.
+    pub(super) fn places(&self, fragment: &Fragment, row: &Row) -> Vec<Path> {
+        let of_shard = match &fragment.shard {
+            Shard::Provider(instance) => Some(&instance.source),
+            Shard::Home | Shard::Unplaced => None,
+        };
+        let of_type = |address: &ResourceInstance| self.of_type(of_shard, address);
+        match &row.operation {
+            Operation::<FormulaIndex>::OpenProvider { instance, .. } => {
+                self.schemas.get(&instance.source).map(|schema| places(&schema.provider.block)).unwrap_or_default()
+            }
+            Operation::Desired { address, .. } => {
+                let configured = self.configured.get(&row.id).copied().unwrap_or_default();
+                [configured, &of_type(address)].concat()
+            }
+            Operation::FinalPlan { address, planned, .. } => [&*planned.sensitive, &of_type(address)].concat(),
+            Operation::ReadData { address, sensitive, .. } => [&**sensitive, &of_type(address)].concat(),
+            Operation::PriorState { address, .. } | Operation::OpenEphemeral { address, .. } => of_type(address),
+            Operation::Record { address, provider, .. } => self.of_type(Some(&provider.source), address),
+            Operation::Output { sensitive: true, .. } => vec![Path::ROOT],
+            _ => Vec::new(),
+        }
+    }
+
+    fn of_type(&self, source: Option<&ProviderSource>, address: &ResourceInstance) -> Vec<Path> {
+        let resource = &address.resource;
+        let schema = source
+            .and_then(|source| self.schemas.get(source))
+            .and_then(|schema| schema.types(resource.mode).get(&resource.type_name));
+        schema.map(|schema| places(&schema.block)).unwrap_or_default()
+    }
+}
+
+/// The places that a schema calls sensitive or write-only. A path cannot say "each element", so a list, set or map of
+/// objects with such a place counts as a whole.
+fn places(block: &Block) -> Vec<Path> {
+    let mut found = Vec::new();
+    in_block(block, &Path::ROOT, &mut found);
+    found
+}
+
+fn in_block(block: &Block, at: &Path, found: &mut Vec<Path>) {
+    in_attributes(&block.attributes, at, found);
+    for (name, nested) in &block.blocks {
+        let at = at.with(Step::Attribute(name.clone()));
+        let mut inside = Vec::new();
+        in_block(&nested.block, &at, &mut inside);
+        add(nested.nesting, at, inside, found);
+    }
+}
+
+fn in_attributes(attributes: &BTreeMap<smol_str::SmolStr, Attribute>, at: &Path, found: &mut Vec<Path>) {
+    for (name, attribute) in attributes {
+        let at = at.with(Step::Attribute(name.clone()));
+        match &attribute.nested {
+            _ if attribute.sensitive || attribute.write_only => found.push(at),
+            Some(nested) => {
+                let NestedAttributes { attributes, nesting } = &**nested;
+                let mut inside = Vec::new();
+                in_attributes(attributes, &at, &mut inside);
+                add(*nesting, at, inside, found);
+            }
+            None => {}
+        }
+    }
+}
+
+fn add(nesting: Nesting, at: Path, inside: Vec<Path>, found: &mut Vec<Path>) {
+    match nesting {
+        Nesting::Single | Nesting::Group => found.extend(inside),
+        Nesting::List | Nesting::Set | Nesting::Map if !inside.is_empty() => found.push(at),
+        Nesting::List | Nesting::Set | Nesting::Map => {}
+    }
+}

@@ -1,0 +1,56 @@
+//! The new content of an edit, beside the state file until it stands there: an edit has no journal that could redo a torn
+//! write.
+//!
+//! The file is `.NAME.edit`: the blake3 of the content in hex, a line end, the content. One that was not written whole is
+//! known by its digest, and then the state file was not touched yet.
+
+use std::path::PathBuf;
+
+use serde::de::IgnoredAny;
+
+use super::lock::{StateHandle, failed, write_private};
+use crate::run::Digest;
+use crate::store::StoreError;
+
+fn place(handle: &StateHandle) -> PathBuf {
+    let name = handle.path().file_name().unwrap_or_default().to_string_lossy();
+    handle.path().with_file_name(format!(".{}.edit", name.strip_prefix('.').unwrap_or(&name)))
+}
+
+/// Writes new content in place, so that a crash leaves the old content or the new one, never a mixture.
+pub(super) fn write(handle: &StateHandle, content: &[u8]) -> Result<(), StoreError> {
+    let path = place(handle);
+    let mut kept = Digest::of(content).hex().into_bytes();
+    kept.push(b'\n');
+    kept.extend(content);
+    if let Err(error) = write_private(&path, &kept) {
+        // A disk that is full must not keep half a file.
+        let _ = std::fs::remove_file(&path);
+        return Err(error);
+    }
+    handle.write(content)?;
+    std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))
+}
+
+/// Finishes the edit of a process that died: redoes a torn write. Gives back the content of the state file.
+pub(super) fn settle(handle: &StateHandle, content: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    let path = place(handle);
+    let kept = match std::fs::read(&path) {
+        Ok(kept) => kept,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(content),
+        Err(error) => return Err(failed(format!("reading {}", path.display()))(error)),
+    };
+    let parts = kept.iter().position(|byte| *byte == b'\n').map(|end| (&kept[..end], &kept[end + 1..]));
+    let whole = parts.filter(|(digest, image)| *digest == Digest::of(image).hex().as_bytes()).map(|(_, image)| image);
+    // Another tool may have written the file meanwhile: then it is sound and stays.
+    let torn = !content.is_empty() && serde_json::from_slice::<IgnoredAny>(&content).is_err();
+    let content = match whole.filter(|_| torn) {
+        Some(image) => {
+            handle.write(image)?;
+            image.to_vec()
+        }
+        None => content,
+    };
+    std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))?;
+    Ok(content)
+}
