@@ -3,6 +3,10 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::exit::Exit;
+use crate::signals::asked_to_end;
 
 /// How often a question is asked again when the answer was empty.
 const TRIES: usize = 2;
@@ -27,7 +31,8 @@ impl Prompt {
             question.push_str(&format!("  {line}\n"));
         }
         question.push_str("\n  Enter a value: ");
-        (0..TRIES).find_map(|_| self.ask(&question, secret).filter(|answer| !answer.is_empty()))
+        let what = format!("error asking for var.{name}: interrupted");
+        (0..TRIES).find_map(|_| self.ask(&question, secret, &what).filter(|answer| !answer.is_empty()))
     }
 
     /// Whether the answer to a question is exactly `yes`.
@@ -37,15 +42,17 @@ impl Prompt {
             text.push_str(&format!("  {line}\n"));
         }
         text.push_str("\n  Enter a value: ");
-        self.ask(&text, false).is_some_and(|answer| answer == "yes")
+        self.ask(&text, false, "error asking for approval: interrupted").is_some_and(|answer| answer == "yes")
     }
 
-    fn ask(&self, question: &str, secret: bool) -> Option<String> {
+    fn ask(&self, question: &str, secret: bool, interrupted: &str) -> Option<String> {
         let _turn = self.turn.lock();
         let mut out = std::io::stdout().lock();
         out.write_all(question.as_bytes()).ok()?;
         out.flush().ok()?;
         let hidden = secret.then(Hidden::begin).flatten();
+        let _interruptible =
+            Interruptible::begin(hidden.as_ref().map(|hidden| hidden.before.clone()), interrupted.to_owned());
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         if hidden.is_some() || !std::io::stdin().is_terminal() {
@@ -57,6 +64,44 @@ impl Prompt {
             Ok(_) => Some(answer.trim_end_matches(['\r', '\n']).to_owned()),
         }
     }
+}
+
+/// SIGINT and SIGTERM end the process as long as this lives. Reading a line cannot be broken off otherwise: once a command
+/// has caught these signals, they interrupt nothing.
+struct Interruptible {
+    /// Dropped when there is an answer.
+    _answered: oneshot::Sender<()>,
+}
+
+impl Interruptible {
+    /// `before` is how the terminal was before it hid what is typed.
+    fn begin(before: Option<rustix::termios::Termios>, words: String) -> Option<Interruptible> {
+        let (answered, waiting) = oneshot::channel::<()>();
+        let watch = move || {
+            // Without a runtime nothing is caught, and signals do what they did before.
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = waiting => {}
+                    () = asked_to_end() => {
+                        if let Some(before) = before {
+                            show_again(&before);
+                        }
+                        eprintln!("\n\nError: {words}");
+                        std::process::exit(i32::from(Exit::FAILED.0));
+                    }
+                }
+            });
+        };
+        std::thread::Builder::new().name("prompt".to_owned()).spawn(watch).ok()?;
+        Some(Interruptible { _answered: answered })
+    }
+}
+
+fn show_again(before: &rustix::termios::Termios) {
+    use rustix::termios::{OptionalActions, tcsetattr};
+    // Nothing can be done about a terminal that is gone.
+    let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
 }
 
 /// The terminal does not show what is typed as long as this lives.
@@ -78,8 +123,6 @@ impl Hidden {
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-        // Nothing can be done about a terminal that is gone.
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
+        show_again(&self.before);
     }
 }

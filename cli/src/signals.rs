@@ -1,38 +1,58 @@
-//! SIGINT and SIGTERM: the first drains, the second leaves.
+//! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third leaves at once.
 
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use weft_coordinator::Cancel;
 
 use crate::exit::Exit;
 
-/// After the second signal the process ends within five seconds; this is how long the orderly way may take.
-const LEAVE_WITHIN: Duration = Duration::from_secs(4);
+/// How long the orderly way may take after the second signal, before the process ends by force: providers have five
+/// seconds, the store and the ends of processes what is left.
+const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// Signals that wait for a run.
 const WAITING: usize = 4;
 
-/// Passes signals on as wishes to end, and says so once for each with `tell`. After the second one the process ends, if
-/// not by itself then by force.
-pub fn forward(tell: impl Fn(Cancel) + Send + 'static) -> mpsc::Receiver<Cancel> {
+/// Signals that ask the process to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// None where they cannot be caught: they end the process then.
+    fn new() -> Option<Signals> {
+        let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        let (Ok(interrupt), Ok(terminate)) = caught else {
+            tracing::warn!("signals cannot be caught; they end the process at once");
+            return None;
+        };
+        Some(Signals { interrupt, terminate })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Passes signals on as wishes to end. With the third one, and some time after the second, the process ends by force.
+pub fn forward() -> mpsc::Receiver<Cancel> {
     let (wishes, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            tracing::warn!("signals cannot be caught; they end the process at once");
-            return;
-        };
-        for wish in [Cancel::Drain, Cancel::Leave] {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            tell(wish);
+        let Some(mut signals) = Signals::new() else { return };
+        for wish in [Cancel::Drain, Cancel::Stop] {
+            signals.next().await;
             // A run that has ended takes no wishes any more.
             let _ = wishes.send(wish).await;
         }
-        tokio::time::sleep(LEAVE_WITHIN).await;
+        tokio::select! {
+            () = signals.next() => {}
+            () = tokio::time::sleep(LEAVE_WITHIN) => {}
+        }
         std::process::exit(i32::from(Exit::FAILED.0));
     });
     receiver
@@ -40,12 +60,8 @@ pub fn forward(tell: impl Fn(Cancel) + Send + 'static) -> mpsc::Receiver<Cancel>
 
 /// Ends when the process is asked to.
 pub async fn asked_to_end() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+    match Signals::new() {
+        Some(mut signals) => signals.next().await,
+        None => std::future::pending().await,
     }
 }

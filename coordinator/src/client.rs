@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
@@ -13,15 +14,16 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
 use weft_state::Opaque;
 
-use crate::event::Decision;
+use crate::event::{Cancel, Decision};
 use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
 use crate::process::is_dead;
 use crate::result::decode_diagnostics;
 use crate::service::{Resumption, Submission};
-use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
+use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use crate::transport::{Frame, WorkerEnd, pair};
 
-/// How long a connection may take: the other side is on this machine.
+/// How long a connection may take, and how long the other side may take to open a worker's stream: it is on this
+/// machine, or behind a tunnel that begins here.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a coordinator did not do what was asked.
@@ -197,6 +199,11 @@ impl Watch {
     }
 }
 
+/// The addresses of a list, in its order.
+pub fn each_address(addresses: &str) -> impl Iterator<Item = &str> {
+    addresses.split(',').map(str::trim).filter(|address| !address.is_empty())
+}
+
 /// Connects to `HOST:PORT`.
 async fn channel(address: &str) -> Result<Channel, ClientError> {
     let bare = address.strip_prefix("http://").unwrap_or(address);
@@ -206,7 +213,12 @@ async fn channel(address: &str) -> Result<Channel, ClientError> {
     if !loopback {
         return Err(ClientError::NotLoopback(bare.to_owned()));
     }
-    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+    let endpoint = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE_WAIT)
+        .keep_alive_while_idle(true);
     endpoint.connect().await.map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         ClientError::Unreachable { address: bare.to_owned(), error: cause.unwrap_or_else(|| error.to_string()) }
@@ -226,15 +238,31 @@ fn refusal_error(refusal: proto::Refusal) -> ClientError {
 }
 
 impl Client {
-    /// Connects to a coordinator at `HOST:PORT`.
+    /// Connects to the first coordinator of `HOST:PORT,HOST:PORT...` that answers.
     ///
     /// # Errors
-    /// When the address makes no sense or nobody answers.
-    pub async fn connect(address: &str) -> Result<Client, ClientError> {
+    /// When an address makes no sense or nobody answers.
+    pub async fn connect(addresses: &str) -> Result<Client, ClientError> {
+        let mut last = None;
+        for address in each_address(addresses) {
+            match Client::connect_one(address).await {
+                Ok(client) => return Ok(client),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| ClientError::Address(addresses.to_owned())))
+    }
+
+    async fn connect_one(address: &str) -> Result<Client, ClientError> {
         let runs = proto::runs_client::RunsClient::new(channel(address).await?)
             .max_decoding_message_size(FRAME_BYTES)
             .max_encoding_message_size(FRAME_BYTES);
         Ok(Client { runs, address: address.to_owned() })
+    }
+
+    /// Where it is connected to.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Sends a plan to be carried out; gives the run's id.
@@ -358,12 +386,13 @@ impl Client {
         Ok((response.status, response.reason))
     }
 
-    /// Drains a run; with `now` leaves it at once.
+    /// Ends a run early.
     ///
     /// # Errors
     /// When the coordinator does not answer.
-    pub async fn cancel(&mut self, run: &str, now: bool) -> Result<(), ClientError> {
-        let request = proto::CancelRunRequest { run: run.to_owned(), now };
+    pub async fn cancel(&mut self, run: &str, how: Cancel) -> Result<(), ClientError> {
+        let (now, stop) = (how == Cancel::Leave, how == Cancel::Stop);
+        let request = proto::CancelRunRequest { run: run.to_owned(), now, stop };
         self.runs.cancel_run(request).await.map_err(|status| refused(&self.address, status))?;
         Ok(())
     }
@@ -382,7 +411,11 @@ pub async fn connect_worker(address: &str) -> Result<WorkerEnd, ClientError> {
         .max_encoding_message_size(FRAME_BYTES);
     let (ours, theirs) = pair();
     let (frames, outgoing) = mpsc::channel::<proto::WorkerFrame>(CHANNEL_FRAMES);
-    let response = workers.work(ReceiverStream::new(outgoing)).await;
+    let opening = timeout(CONNECT_TIMEOUT, workers.work(ReceiverStream::new(outgoing))).await;
+    let response = opening.map_err(|_| ClientError::Unreachable {
+        address: address.to_owned(),
+        error: format!("it took the connection and said nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
+    })?;
     let mut stream = response.map_err(|status| refused(address, status))?.into_inner();
     let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);
     let sending = tokio::spawn(async move {

@@ -14,6 +14,7 @@
 //! - the work of a step is proportional to what it changes, never to the size of the plan.
 
 mod answers;
+mod cancel;
 mod checks;
 mod dispatch;
 mod doubts;
@@ -87,6 +88,8 @@ enum Phase {
     AtSettler(WorkerIndex),
     /// In doubt: RESOLVE is under way.
     ResolveInStore,
+    /// In doubt since an earlier term: its worker may still say what came of it, and is waited for.
+    AwaitsHolder,
     /// In doubt: no evidence was found; it waits for the user.
     Unsettled,
 }
@@ -176,6 +179,10 @@ pub struct Coordinator {
     now: u64,
     begun: u64,
     draining: bool,
+    /// Providers were asked to stop, at this time.
+    stopping: Option<u64>,
+    /// What is open becomes a doubt, and the term ends: since this time.
+    leaving: Option<u64>,
     paused: bool,
     /// A worker has been here in this term.
     visited: bool,
@@ -245,6 +252,8 @@ impl Coordinator {
             now,
             begun: now,
             draining: false,
+            stopping: None,
+            leaving: None,
             paused: false,
             visited: false,
             finished: false,
@@ -281,7 +290,8 @@ impl Coordinator {
             Event::Fenced => self.end = Some(FinishReason::Fenced),
             Event::Paused(paused) => self.paused = paused,
             Event::Cancel(Cancel::Drain) => self.drain(),
-            Event::Cancel(Cancel::Leave) => self.end = Some(FinishReason::Left),
+            Event::Cancel(Cancel::Stop) => self.stop(),
+            Event::Cancel(Cancel::Leave) => self.leave(),
             Event::Resolve(resolution) => self.user_resolves(resolution),
             Event::Tick => self.tick(),
         }
@@ -398,16 +408,6 @@ impl Coordinator {
         if self.happen(position, Happening::Reopen) && !self.ops[position as usize].live {
             let op = OpIndex(self.operation(position).index);
             self.store(Step::Told, StoreStep::Reopen { op });
-        }
-    }
-
-    fn drain(&mut self) {
-        if self.draining {
-            return;
-        }
-        self.draining = true;
-        for worker in self.connected_workers() {
-            self.order(worker, Order::Drain);
         }
     }
 

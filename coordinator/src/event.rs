@@ -36,7 +36,10 @@ pub enum Event {
 pub enum Cancel {
     /// No new calls; running ones end.
     Drain,
-    /// At once; open intents are left to be found.
+    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is kept; what is open then is in
+    /// doubt.
+    Stop,
+    /// At once; what is open is in doubt.
     Leave,
 }
 
@@ -114,7 +117,7 @@ pub enum FinishReason {
     Complete,
     /// The user asked; what was running has ended.
     Drained,
-    /// The user asked twice; open intents are left to be found.
+    /// The user asked twice, and calls were still under way; they are in doubt.
     Left,
     /// Another coordinator holds the run.
     Fenced,

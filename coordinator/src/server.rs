@@ -22,7 +22,7 @@ use crate::process::worker_name;
 use crate::result::encode_diagnostics;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
-use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
+use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use crate::wire::FrameError;
 
 /// Longest words of a status: it travels in headers, percent-encoded, and HTTP/2 peers take 16 KiB of these.
@@ -90,7 +90,12 @@ impl Server {
         let runs = proto::runs_server::RunsServer::new(Edge(self.service))
             .max_decoding_message_size(FRAME_BYTES)
             .max_encoding_message_size(FRAME_BYTES);
-        let server = Tonic::builder().tcp_nodelay(true).add_service(workers).add_service(runs);
+        let server = Tonic::builder()
+            .tcp_nodelay(true)
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE_WAIT))
+            .add_service(workers)
+            .add_service(runs);
         let incoming = TcpListenerStream::new(self.listener);
         // Streams of workers do not end by themselves, so nothing is waited for at the end.
         let served = tokio::select! {
@@ -241,7 +246,12 @@ impl proto::runs_server::Runs for Edge {
     async fn cancel_run(&self, request: Request<proto::CancelRunRequest>) -> Answer<proto::CancelRunResponse> {
         let request = request.into_inner();
         let run = optional_run(&request.run)?.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
-        self.0.cancel(&run, if request.now { Cancel::Leave } else { Cancel::Drain }).await;
+        let how = match (request.now, request.stop) {
+            (true, _) => Cancel::Leave,
+            (false, true) => Cancel::Stop,
+            (false, false) => Cancel::Drain,
+        };
+        self.0.cancel(&run, how).await;
         Ok(Response::new(proto::CancelRunResponse {}))
     }
 }

@@ -128,7 +128,7 @@ pub(crate) async fn begin(
     holder: &Holder,
     unmoved: Option<LeaseView>,
 ) -> Result<Term, RunError> {
-    let lease = acquire(store.as_ref(), run, holder, unmoved).await?;
+    let lease = take_lease(store.as_ref(), run, holder, unmoved).await?;
     match prepare(store.as_ref(), &lease, outline).await {
         Ok(beginning) => Ok(Term { lease, beginning }),
         Err((error, ending)) => {
@@ -142,7 +142,12 @@ pub(crate) async fn begin(
     }
 }
 
-async fn acquire(
+/// Takes a run's lease. One that no longer moves is waited for as long as its holder may live; `unmoved` is one that was
+/// seen not to move for that long already.
+///
+/// # Errors
+/// When there is no such run, its holder lives, or the store does not answer.
+pub async fn take_lease(
     store: &dyn RunStore,
     run: &RunId,
     holder: &Holder,
@@ -150,6 +155,7 @@ async fn acquire(
 ) -> Result<Lease, RunError> {
     let mut seen: Option<(LeaseView, Instant)> = None;
     loop {
+        let asked = unmoved.is_some();
         let term = random_term()?;
         let request = Acquire { run: run.clone(), holder: holder.clone(), term, unmoved: unmoved.take() };
         let view = match store.acquire(request).await? {
@@ -159,6 +165,9 @@ async fn acquire(
         };
         match &seen {
             Some((known, since)) if (known.token, known.heartbeat) == (view.token, view.heartbeat) => {
+                if since.elapsed() >= LEASE_TTL && asked {
+                    return Err(RunError::Held { run: run.clone(), view: Box::new(view) });
+                }
                 if since.elapsed() >= LEASE_TTL {
                     unmoved = Some(view);
                     continue;

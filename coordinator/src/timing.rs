@@ -22,6 +22,13 @@ pub const WORKER_HEARTBEAT: Duration = Duration::from_secs(2);
 /// A worker that was silent for this long has left: its stream hangs.
 pub const WORKER_SILENCE: Duration = Duration::from_secs(8);
 
+/// How often an HTTP/2 connection is asked whether the other side is still there. Streams of workers have heartbeats of
+/// their own; this ends the other calls, and connections on which no stream was opened.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
+/// How long the answer to that may take.
+pub const KEEP_ALIVE_WAIT: Duration = Duration::from_secs(4);
+
 /// How long a worker that left may come back with its results before evidence is sought elsewhere. It covers a
 /// restart of the network or of the coordinator.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(6);
@@ -59,7 +66,11 @@ pub const CHANNEL_FRAMES: usize = 1024;
 /// Events that wait for a watcher; one that is slower misses some and is told where the run stands instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
-/// After the second signal the process leaves within five seconds: this is what the store gets to say goodbye.
+/// After the second signal providers are asked to stop: this is how long what they return is waited for. A request that
+/// a provider gives up ends within a second or so; a person who asked twice does not wait much longer.
+pub const STOP_WAIT: Duration = Duration::from_secs(5);
+
+/// What the store gets to take the last records of a run that is left, and the lease.
 pub const LEAVE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// First wait before a store is tried again; doubled up to [`STORE_RETRY_MOST`].
@@ -72,6 +83,7 @@ const _: () = {
     assert!(RENEW_INTERVAL.as_millis() * 2 < LEASE_PAUSE.as_millis(), "one lost renewal must not pause a run");
     assert!(LEASE_PAUSE.as_millis() * 2 <= LEASE_TTL.as_millis(), "a holder pauses before it can be replaced");
     assert!(INTENT_MAX_AGE.as_millis() * 4 <= LEASE_TTL.as_millis(), "a call begins long before a takeover");
+    assert!(KEEP_ALIVE.as_millis() + KEEP_ALIVE_WAIT.as_millis() <= WORKER_SILENCE.as_millis(), "alike");
     assert!(WORKER_HEARTBEAT.as_millis() * 3 < WORKER_SILENCE.as_millis(), "two lost heartbeats are no silence");
     assert!(INTENT_MAX_AGE.as_millis() < RECONNECT_GRACE.as_millis(), "no call begins after evidence is sought");
     assert!(TICK.as_millis() * 4 <= GATHER.as_millis(), "ticks are finer than what they measure");

@@ -223,6 +223,7 @@ impl OrderEncoder {
                 adopt,
             }),
             Order::Drain => O::Drain(true),
+            Order::Stop => O::Stop(true),
             Order::Leave => O::Leave(true),
         };
         proto::Order { order: Some(order) }

@@ -251,8 +251,10 @@ pub enum Order {
         /// The user says that the object exists and has this id.
         adopt: Option<String>,
     },
-    /// Start no new call; ask providers to stop; return what was not begun.
+    /// Start no new call; let running ones end; return what was not begun.
     Drain,
+    /// As [`Order::Drain`], and ask providers to end their calls early.
+    Stop,
     /// The run is over for this worker.
     Leave,
 }

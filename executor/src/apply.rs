@@ -80,8 +80,11 @@ async fn carry_out(context: &mut TaskContext) -> TaskResult {
         provider_meta: change.meta.cloned(),
         planned_identity: plan.identity.clone(),
     };
-    match begun.provider.apply_resource_change(request).await {
-        Ok(reply) => judge(context, &change, begun, &plan, reply),
+    let answer = begun.provider.apply_resource_change(request).await;
+    // An error that was there before the provider was asked to stop is one of its own.
+    let stopped = context.run.is_stopping();
+    match answer {
+        Ok(reply) => judge(context, &change, begun, &plan, reply, stopped),
         Err(error) => no_reply(&change, &begun, error),
     }
 }
@@ -209,6 +212,7 @@ fn judge(
     begun: Begun,
     plan: &FinalPlan,
     reply: Reply<AppliedChange>,
+    stopped: bool,
 ) -> TaskResult {
     let subject = change.subject();
     let action = change.planned.action;
@@ -228,6 +232,9 @@ fn judge(
         problems
             .push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
     }
+    let nothing_named = action == Action::Create && object.state.is_null();
+    // A create without an object and without an error: something may be there, and its id is lost.
+    let unnamed = nothing_named && !has_errors(&problems);
     if !has_errors(&problems) {
         problems.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
     }
@@ -258,8 +265,11 @@ fn judge(
         let value = marked(&object.state, &change.sensitive(&object.state, &begun));
         return TaskResult::Done(context.done(Some(&value), writes, problems));
     }
-    let nothing_named = action == Action::Create && object.state.is_null();
-    if nothing_named && context.run.is_stopping() {
+    if unnamed {
+        let reason = format!("{provider} says that it is made, and returned no object");
+        return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+    }
+    if nothing_named && stopped {
         let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
         return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
     }

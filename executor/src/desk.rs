@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::ephemeral::ObjectSlot;
-use crate::held::{Dropped, Grant, HeldTasks, Start};
+use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
 use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
 use crate::problem::Problems;
 use crate::settle::settle;
@@ -131,6 +131,16 @@ impl Desk {
         self.reports.is_empty() && self.held.nothing_open()
     }
 
+    /// Whether nothing is under way: all that is held are results that were not acknowledged.
+    pub(crate) fn only_results(&self) -> bool {
+        self.held.only_results()
+    }
+
+    /// How many calls are under way, and how many results were not acknowledged.
+    pub(crate) fn open(&self) -> Open {
+        self.held.open()
+    }
+
     fn say(&mut self, run: &RunId, report: Report) {
         self.reports.push_back((run.clone(), report));
     }
@@ -152,7 +162,7 @@ impl Desk {
 
     fn order(&mut self, run: &RunId, epoch: u64, order: Order) {
         match order {
-            Order::Open(open) => self.open(run, epoch, *open),
+            Order::Open(open) => self.open_shard(run, epoch, *open),
             Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
             Order::Foreign { shard, operation, value } | Order::Restored { shard, operation, value } => {
                 self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]));
@@ -195,18 +205,16 @@ impl Desk {
             },
             Order::Acknowledged(task) => self.held.acknowledged(run, task),
             Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
-            Order::Drain => {
-                for task in self.held.drain(run) {
-                    self.abort(run, task);
-                    self.say(run, Report::Returned(task));
-                }
+            Order::Drain => self.drain_run(run),
+            Order::Stop => {
+                self.drain_run(run);
                 self.stop_providers(run);
             }
             Order::Leave => self.leave(run),
         }
     }
 
-    fn open(&mut self, run: &RunId, epoch: u64, open: OpenShard) {
+    fn open_shard(&mut self, run: &RunId, epoch: u64, open: OpenShard) {
         let number = open.shard;
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState {
             context: Arc::new(RunContext::new(run.clone())),
@@ -475,16 +483,24 @@ impl Desk {
         self.host.later(async move { objects.close_all(&host).await });
     }
 
-    /// The worker is about to leave: no new calls, providers told to stop.
+    fn drain_run(&mut self, run: &RunId) {
+        for task in self.held.drain(run) {
+            self.abort(run, task);
+            self.say(run, Report::Returned(task));
+        }
+    }
+
+    /// The worker is about to leave: no new calls.
     pub(crate) fn drain(&mut self) {
         for (run, task) in self.held.drain_worker() {
             self.abort(&run, task);
             self.say(&run, Report::Returned(task));
         }
-        let runs: Vec<RunId> = self.runs.keys().cloned().collect();
-        for run in runs {
-            self.stop_providers(&run);
-        }
+    }
+
+    /// It is to leave soon: providers are asked to end their calls early.
+    pub(crate) fn stop(&self) {
+        self.runs.keys().for_each(|run| self.stop_providers(run));
     }
 }
 

@@ -36,6 +36,15 @@ struct Held {
     result: Option<Arc<TaskResult>>,
 }
 
+/// What a worker has not finished with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// Calls that are under way.
+    pub calls: usize,
+    /// Results that no coordinator has acknowledged.
+    pub results: usize,
+}
+
 /// What to do about an order to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -216,6 +225,25 @@ impl HeldTasks {
     /// Whether nothing is left that anybody must hear of.
     pub(crate) fn nothing_open(&self) -> bool {
         self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == Phase::Preparing))
+    }
+
+    /// Whether nothing is under way: all that is held are results that were not acknowledged.
+    pub(crate) fn only_results(&self) -> bool {
+        let mut tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
+        tasks.all(|held| matches!(held.phase, Phase::Preparing | Phase::Finished))
+    }
+
+    /// How many calls are under way, and how many results were not acknowledged.
+    pub(crate) fn open(&self) -> Open {
+        let mut open = Open::default();
+        for held in self.runs.values().flat_map(|of_run| of_run.tasks.values()) {
+            match held.phase {
+                Phase::Called => open.calls += 1,
+                Phase::Finished => open.results += 1,
+                Phase::Preparing | Phase::Asked => {}
+            }
+        }
+        open
     }
 
     /// Whether tasks of a shard are under way.

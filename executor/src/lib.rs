@@ -53,6 +53,7 @@ mod wire;
 mod worker;
 
 pub use carried::{CarryError, decode_value, encode_value};
+pub use held::Open;
 pub use options::{EphemeralStep, Said, WorkerOptions};
 pub use packages::{HeldPackage, NoPackages, Packages};
 pub use worker::{Channel, Ended, Frame, Worker, WorkerHandle};

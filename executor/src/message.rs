@@ -66,8 +66,10 @@ pub(crate) enum Order {
     Drop(Task),
     /// Seek evidence.
     Settle(SettleOrder),
-    /// Start no new call, ask providers to stop, return what was not begun.
+    /// Start no new call, let running ones end, return what was not begun.
     Drain,
+    /// As [`Order::Drain`], and ask providers to end their calls early.
+    Stop,
     /// The run is over for this worker.
     Leave,
 }

@@ -69,7 +69,7 @@ pub(crate) struct RunContext {
     pub(crate) id: RunId,
     pub(crate) live: LiveResults,
     pub(crate) objects: Arc<LiveObjects>,
-    /// Providers were asked to end their calls early.
+    /// Providers were asked to end their calls early: what they say from then on may be said because of that.
     stopping: AtomicBool,
 }
 

@@ -72,6 +72,7 @@ fn order(order: proto::order::Order) -> Result<Order, FrameError> {
             adopt: s.adopt,
         }),
         O::Drain(_) => Order::Drain,
+        O::Stop(_) => Order::Stop,
         O::Leave(_) => Order::Leave,
         O::Restored(r) => {
             let value = r.value.ok_or(FrameError::Order)?;

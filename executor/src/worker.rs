@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::desk::{Desk, Event};
+use crate::held::Open;
 use crate::message::{Orders, Welcome};
 use crate::options::WorkerOptions;
 use crate::task::Host;
@@ -53,17 +54,38 @@ const FRAME_REPORTS: usize = 256;
 /// Ends of heartbeats and pauses that a coordinator may ask for: nothing sensible is shorter.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
-/// Tells a running worker to stop. Cheap to clone.
+/// How long results that nobody acknowledges are offered by a worker that is to end, once nothing else is under way: a
+/// coordinator that carries their run out answers within a second. What is lost then is in doubt already, or becomes so.
+const DELIVERY_WAIT: Duration = Duration::from_secs(5);
+
+/// How a worker is asked to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    /// It is not.
+    #[default]
+    Stay,
+    /// What runs goes on to its end.
+    Drain,
+    /// Providers are asked to stop.
+    Stop,
+}
+
+/// Tells a running worker to end. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WorkerHandle {
-    drain: Arc<watch::Sender<bool>>,
+    wish: Arc<watch::Sender<Wish>>,
 }
 
 impl WorkerHandle {
-    /// No new calls; providers are told to stop; running calls end and their results are delivered. Then
-    /// [`Worker::run`] returns [`Ended::Drained`].
+    /// No new calls; running ones go on to their end, and their results are delivered. Then [`Worker::run`] returns
+    /// [`Ended::Drained`].
     pub fn drain(&self) {
-        self.drain.send_replace(true);
+        self.wish.send_modify(|wish| *wish = (*wish).max(Wish::Drain));
+    }
+
+    /// As [`WorkerHandle::drain`], and providers are asked to end their calls early.
+    pub fn stop(&self) {
+        self.wish.send_replace(Wish::Stop);
     }
 }
 
@@ -73,7 +95,9 @@ pub struct Worker {
     desk: Desk,
     events: mpsc::Receiver<Event>,
     handle: WorkerHandle,
-    draining: watch::Receiver<bool>,
+    wish: watch::Receiver<Wish>,
+    /// How much of the wish was passed on.
+    passed: Wish,
 }
 
 impl std::fmt::Debug for Worker {
@@ -87,14 +111,36 @@ impl Worker {
     pub fn new(options: WorkerOptions) -> Worker {
         let host = Arc::new(Host::new(options));
         let (sender, events) = mpsc::channel(EVENTS);
-        let (drain, draining) = watch::channel(false);
+        let (sender_of_wish, wish) = watch::channel(Wish::Stay);
         let desk = Desk::new(host.clone(), sender);
-        Worker { host, desk, events, handle: WorkerHandle { drain: Arc::new(drain) }, draining }
+        let handle = WorkerHandle { wish: Arc::new(sender_of_wish) };
+        Worker { host, desk, events, handle, wish, passed: Wish::Stay }
     }
 
     /// Stops it from elsewhere.
     pub fn handle(&self) -> WorkerHandle {
         self.handle.clone()
+    }
+
+    /// What it has not finished with, also while it has no connection.
+    pub fn open(&mut self) -> Open {
+        while let Ok(event) = self.events.try_recv() {
+            self.desk.happened(event);
+        }
+        self.pass_wish();
+        self.desk.open()
+    }
+
+    /// Passes on that it is to end.
+    fn pass_wish(&mut self) {
+        let wish = *self.wish.borrow_and_update();
+        if wish > self.passed {
+            self.desk.drain();
+            if wish == Wish::Stop {
+                self.desk.stop();
+            }
+            self.passed = wish;
+        }
     }
 
     /// Works for the coordinator at the other end until the connection ends. Tasks that are under way then go on; the
@@ -137,13 +183,17 @@ impl Worker {
         let mut beat = interval(Duration::from_millis(welcome.heartbeat_ms.into()).max(SHORTEST_BEAT));
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
-        let (mut drained, mut told) = (false, false);
+        let (mut told, mut rests_since): (bool, Option<Instant>) = (false, None);
         loop {
-            if *self.draining.borrow() && !drained {
-                drained = true;
-                self.desk.drain();
-            }
+            self.pass_wish();
+            let ends = self.passed > Wish::Stay;
             if told && self.desk.is_idle() {
+                return Ended::Drained;
+            }
+            let rests = ends && self.desk.only_results();
+            rests_since = rests.then(|| rests_since.unwrap_or_else(Instant::now));
+            if told && rests_since.is_some_and(|since| since.elapsed() >= DELIVERY_WAIT) {
+                tracing::warn!(results = self.desk.open().results, "nobody takes the results that are left");
                 return Ended::Drained;
             }
             let room = self.desk.reports() < FRAME_REPORTS;
@@ -162,7 +212,7 @@ impl Worker {
                         }
                     }
                 }
-                changed = self.draining.changed(), if !drained => {
+                changed = self.wish.changed() => {
                     if changed.is_err() {
                         return Ended::Drained;
                     }
@@ -188,9 +238,9 @@ impl Worker {
                     }
                 }
                 // Before what it gives back: that must not come again to it.
-                permit = outgoing.reserve(), if self.desk.reports() > 0 || (drained && !told) => {
+                permit = outgoing.reserve(), if self.desk.reports() > 0 || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
-                    if drained && !told {
+                    if ends && !told {
                         told = true;
                         permit.send(wire::leaving());
                     } else {

@@ -199,7 +199,7 @@ pub struct Failure {
     pub kind: FailureKind,
 }
 
-/// Kinds of failures. On disk they are the numbers 0, 1, 2: none may come before another.
+/// Kinds of failures. On disk they are the numbers 0, 1, 2, 3: none may come before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum FailureKind {
     /// An error was returned.
@@ -210,6 +210,9 @@ pub enum FailureKind {
     /// The user gave the operation up (`weft runs resolve -forget`): nothing went wrong, and it is not tried again in this
     /// run.
     GivenUp,
+    /// A create returned an object together with an error. The object is in the state, tainted, so the create is not tried
+    /// again in this run: that would make a second object and lose the first.
+    ObjectKept,
 }
 
 /// Where the knowledge that settles a doubt comes from, strongest first.

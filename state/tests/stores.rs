@@ -178,8 +178,9 @@ impl Script {
             }
             60..70 => {
                 let writes = if self.dice.chance(30) { self.writes(index) } else { Writes::default() };
-                let kinds = [FailureKind::Error, FailureKind::AbsenceUnproven, FailureKind::GivenUp];
-                let kind = kinds[self.dice.roll(3) as usize];
+                use FailureKind::{AbsenceUnproven, Error, GivenUp, ObjectKept};
+                let kinds = [Error, AbsenceUnproven, GivenUp, ObjectKept];
+                let kind = kinds[self.dice.roll(4) as usize];
                 StoreStep::Fail(Failure { writes, kind, ..failure_record(op, attempt) })
             }
             70..78 => StoreStep::Doubt { op: OpIndex(op), attempt: Attempt(attempt), reason: "gone away".to_owned() },

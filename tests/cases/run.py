@@ -12,7 +12,7 @@ A case begins with `#` lines that say what it shows. Then, line by line:
     [1]                            the exit code, where it is not 0; `[?]` for any
     $ COMMAND &                  runs beside what follows
     > wait [SECONDS]             for its end; fragments and exit code stand below
-    > kill SIGNAL                sends it INT, TERM or KILL; `kill SIGNAL NAME`: to what `> worker` or so started
+    > kill SIGNAL                sends it INT, TERM, STOP, CONT or KILL; `kill SIGNAL NAME`: to what `> worker` or so started
     > until COMMAND              repeats it until it succeeds
     > write FILE                 the lines up to a line that is `.` go into the file
     > flip FILE POSITION         another bit of the byte there; from the end where negative
@@ -42,7 +42,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import ROOT, SIGINT, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, wait_until  # noqa: E402
+from stage import ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, wait_until  # noqa: E402
 
 # The longest a command may take, in seconds: none does much, but the machine may be busy.
 COMMAND_SECONDS = 60
@@ -231,7 +231,7 @@ class Case:
             if not name:
                 self.background = None
         else:
-            process.send({"INT": SIGINT, "TERM": SIGTERM}[word])
+            process.send({"INT": SIGINT, "TERM": SIGTERM, "STOP": SIGSTOP, "CONT": SIGCONT}[word])
 
     def do_until(self, rest, _):
         def holds():

@@ -319,3 +319,4 @@ def key_in_cloud(address):
 
 
 SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
+SIGSTOP, SIGCONT = signal.SIGSTOP, signal.SIGCONT

@@ -9,7 +9,7 @@ use tokio::time::{MissedTickBehavior, interval_at, sleep};
 use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
 use weft_coordinator::listing::RunDetails;
 use weft_coordinator::service::{Resumption, Submission};
-use weft_coordinator::{Cancel, Client, process};
+use weft_coordinator::{Client, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -47,14 +47,16 @@ pub fn coordinator(arguments: &Arguments) -> Option<String> {
 /// Why it was not begun.
 pub async fn submit(
     work: Work,
-    address: &str,
+    addresses: &str,
     detach: bool,
     parallelism: Option<u32>,
     context: &Context,
     view: &View,
     packages: Arc<dyn Packages>,
 ) -> Result<Ending, Vec<Diagnostic>> {
-    let mut client = Client::connect(address).await.map_err(client_problem)?;
+    let mut client = Client::connect(addresses).await.map_err(client_problem)?;
+    let address = client.address().to_owned();
+    let address = address.as_str();
     let seals = |target| context.sealed_by.get().is_some_and(|sealing| sealing.seals(&target));
     let (sealed, sealed_plan) = (seals(TargetName::State), seals(TargetName::Plan));
     let (plan, inputs, placement) = (work.bytes, work.inputs, Vec::new());
@@ -74,14 +76,16 @@ pub async fn submit(
 /// # Errors
 /// Why it was not gone on with.
 pub async fn resume(
-    address: &str,
+    addresses: &str,
     named: Option<&str>,
     detach: bool,
     parallelism: Option<u32>,
     invocation: &Invocation<'_>,
 ) -> Result<Option<Ending>, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
-    let mut client = Client::connect(address).await.map_err(client_problem)?;
+    let mut client = Client::connect(addresses).await.map_err(client_problem)?;
+    let address = client.address().to_owned();
+    let address = address.as_str();
     let Some((run, bytes)) = client.plan(named).await.map_err(client_problem)? else { return Ok(None) };
     let plan = outline::read(&bytes)?;
     view.know_snippets(&plan.sources);
@@ -149,13 +153,7 @@ pub async fn follow(
     view: &View,
     mut progress: Progress<'_>,
 ) -> Result<Ending, Vec<Diagnostic>> {
-    let mut cancel = signals::forward(|wish| {
-        let text = match wish {
-            Cancel::Drain => "Interrupted: the coordinator ends what is under way. Once more leaves at once.",
-            Cancel::Leave => "Leaving at once.",
-        };
-        eprintln!("\n{text}");
-    });
+    let mut cancel = signals::forward();
     let mut watch = client.watch(Some(run)).await.map_err(client_problem)?;
     let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
     reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -178,7 +176,8 @@ pub async fn follow(
                 }
             },
             Some(wish) = cancel.recv() => {
-                client.cancel(run, wish == Cancel::Leave).await.map_err(client_problem)?;
+                progress.interrupted(wish, run);
+                client.cancel(run, wish).await.map_err(client_problem)?;
             }
             _ = reminder.tick() => progress.remind(),
         }

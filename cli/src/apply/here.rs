@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::RunDetails;
 use weft_coordinator::{
-    Cancel, FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
+    FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
 };
 use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
@@ -32,8 +32,10 @@ use crate::view::View;
 const WORKER: &str = "home";
 /// Notices that wait to be shown.
 const NOTICES: usize = 16_384;
-/// How long providers may take to end when the user wants to leave at once: a second less than is promised.
-const LEAVING_WAIT: Duration = Duration::from_secs(4);
+/// How long providers may take to end when the run was left: they were asked to stop before.
+const LEAVING_WAIT: Duration = Duration::from_secs(1);
+/// Wishes to end that wait for the run.
+const WISHES: usize = 4;
 /// Lines of provisioners that wait to be shown; a command that writes faster waits for us.
 const LINES: usize = 1_024;
 
@@ -131,20 +133,9 @@ async fn carry_out(
     });
 
     let (notices, mut told) = mpsc::channel(NOTICES);
-    let json = view.is_json();
     let id = run.to_string();
-    let cancel = signals::forward(move |wish| {
-        let text = match wish {
-            Cancel::Drain => {
-                "Interrupted: no new operation is begun; those that are under way may end. Once more leaves at once."
-            }
-            Cancel::Leave => "Leaving at once. What is under way is left to be found by the next run.",
-        };
-        if json {
-            tracing::warn!("{text}");
-        }
-        eprintln!("\n{text}\nGo on later with: weft runs resume {id}");
-    });
+    let mut signals = signals::forward();
+    let (wishes, cancel) = mpsc::channel(WISHES);
     let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
     let outline = Arc::clone(&plan.outline);
     let looked_at = Arc::clone(&store);
@@ -158,6 +149,11 @@ async fn carry_out(
             biased;
             Some(notice) = told.recv() => show(&mut progress, view, notice),
             Some(said) = lines.recv() => progress.said(&said),
+            Some(wish) = signals.recv() => {
+                progress.interrupted(wish, &id);
+                // A run that has ended takes no wishes any more.
+                let _ = wishes.try_send(wish);
+            }
             outcome = &mut running => break outcome,
             _ = reminder.tick() => progress.remind(),
         }
@@ -260,7 +256,7 @@ fn reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
         FinishReason::Drained => "The run was asked to end; what was under way has ended.",
-        FinishReason::Left => "The run was left at once; what was under way is looked for when it goes on.",
+        FinishReason::Left => "The run was left; what was still under way is in doubt.",
         FinishReason::Fenced => "Another process has taken the run over.",
         FinishReason::NoWorker => "No worker can take what is left.",
         FinishReason::StoreRefused => "The store refused a step.",

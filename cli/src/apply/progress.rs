@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use weft_coordinator::Cancel;
 use weft_coordinator::client::OperationEvent;
 use weft_coordinator::process::worker_name;
 use weft_coordinator::result::decode_diagnostics;
+use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Progress as Step, ProgressKind};
 use weft_executor::Said;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -397,6 +399,34 @@ impl<'a> Progress<'a> {
                 self.board.plain(self.began.elapsed()).iter().for_each(|line| self.view.line(line));
             }
         }
+    }
+
+    /// The user wants the run to end: says what is under way, and what happens now.
+    pub fn interrupted(&mut self, wish: Cancel, run: &str) {
+        let longest = self.running.values().max_by_key(|running| running.since.elapsed());
+        let under_way = match (self.running.len(), longest) {
+            (0, _) | (_, None) => String::from("Nothing is under way."),
+            (count, Some(longest)) => {
+                let (verb, noun) = if count == 1 { ("is", "operation") } else { ("are", "operations") };
+                let seconds = longest.since.elapsed().as_secs();
+                format!("{count} {noun} {verb} under way, the longest for {seconds}s ({}).", longest.hook.address)
+            }
+        };
+        let text = match wish {
+            Cancel::Drain => format!(
+                "Interrupted: nothing new is begun. {under_way} What runs goes on to its end. Once more asks the \
+                 providers to stop."
+            ),
+            Cancel::Stop | Cancel::Leave => format!(
+                "Interrupted again: providers are asked to stop. {under_way} What they return within {} seconds is \
+                 kept. Once more leaves at once.",
+                STOP_WAIT.as_secs()
+            ),
+        };
+        if self.view.is_json() {
+            tracing::warn!("{text}");
+        }
+        eprintln!("\n{text}\nGo on later with: weft runs resume {run}");
     }
 
     /// Keeps count by provider instance. What ended without having begun here was begun before, by another.

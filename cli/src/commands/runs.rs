@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use weft_coordinator::event::{Decision, UserResolution};
 use weft_coordinator::listing::{RunDetails, RunListing, doubtful, resumable, stalled};
-use weft_coordinator::{Client, RunOptions};
+use weft_coordinator::{Client, RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::{
-    Acquire, AcquireAnswer, Digest, EmbeddedStore, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus,
-    RunStore, RunView, Snapshot, StoreError,
+    Digest, EmbeddedStore, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot,
+    StoreError,
 };
 
 use crate::apply::{self, Ending, Work};
@@ -457,17 +457,17 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         Ok(store) => store,
         Err(error) => return set_aside(invocation, &place, &run, &error),
     };
-    let term = uuid::Uuid::new_v4().as_u128();
-    let request = Acquire { run: run.clone(), holder: holder(), term, unmoved: None };
-    let lease = match store.acquire(request).await.map_err(said)? {
-        AcquireAnswer::Granted(lease) => lease,
-        AcquireAnswer::NoRun => return Err(said(StoreError::NoRun(run))),
-        AcquireAnswer::Held(view) => {
+    // A holder that is dead may hold the lease for a while yet.
+    let lease = match term::take_lease(store.as_ref(), &run, &holder(), None).await {
+        Ok(lease) => lease,
+        Err(RunError::Held { view, .. }) => {
             return Err(vec![Diagnostic::error(
                 "Run is being carried out",
                 format!("Run {run} is held by {}: end that process first.", view.holder),
             )]);
         }
+        Err(RunError::Store(error)) => return Err(said(error)),
+        Err(error) => return Err(apply::run_problem(error)),
     };
     match store.abandon(&lease).await.map_err(said)? {
         ReleaseAnswer::Released(header) => {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use weft_coordinator::client::{ClientError, connect_worker};
-use weft_coordinator::process;
-use weft_executor::{Channel, Ended, Worker, WorkerOptions};
+use weft_coordinator::client::{ClientError, connect_worker, each_address};
+use weft_coordinator::{Cancel, WorkerEnd, process};
+use weft_executor::{Channel, Ended, Worker, WorkerHandle, WorkerOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::apply::{client_problem, coordinator};
@@ -17,12 +17,15 @@ use crate::exit::Exit;
 use crate::options::{Flag, Takes, text};
 use crate::packages::{PlannedPackages, pool_options};
 use crate::runtime::block_on;
-use crate::signals::asked_to_end;
+use crate::signals;
+use crate::view::View;
 
 /// Between two tries to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// After the second signal, for providers to end.
+/// How long providers may take to end.
 const LEAVE: Duration = Duration::from_secs(3);
+/// How long a worker that is to end tries to reach a coordinator for its results: one that is restarted is back by then.
+const DELIVER: Duration = Duration::from_secs(5);
 
 /// The command.
 pub const WORKER: Command = Command {
@@ -55,7 +58,8 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Some(address) = coordinator(arguments) else {
         return Err(invocation.mistake(&Diagnostic::error(
             "Coordinator not named",
-            "Name the coordinator to work for with -coordinator HOST:PORT or WEFT_COORDINATOR.",
+            "Name the coordinator to work for with -coordinator HOST:PORT or WEFT_COORDINATOR. Several addresses are \
+             separated by commas: the first that answers is taken.",
         )));
     };
     let mut labels = BTreeMap::new();
@@ -100,74 +104,134 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, address: String) -> Result<(), Diagnostic> {
-    let view = &invocation.view;
+/// A worker between its connections.
+struct Serving<'i> {
+    view: &'i View,
+    name: String,
+    /// The coordinators that it may work for, in the order in which they are tried.
+    addresses: Vec<String>,
+    /// Whether it was asked to end.
+    ended: tokio::sync::watch::Receiver<bool>,
+    /// Since when it is to end and has nothing under way.
+    rests_since: Option<Instant>,
+    /// It was said that nobody answers.
+    told: bool,
+}
+
+async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: String) -> Result<(), Diagnostic> {
     let name = options.name.clone();
     let mut worker = Worker::new(options);
-    let handle = worker.handle();
-    let (ending, mut ended) = tokio::sync::watch::channel(false);
-    tokio::spawn(async move {
-        asked_to_end().await;
-        eprintln!("Ending: calls that are under way may end. Once more leaves at once.");
-        handle.drain();
-        // Nobody is waiting any more when the worker has ended by itself.
-        let _ = ending.send(true);
-        asked_to_end().await;
-        std::process::exit(i32::from(Exit::FAILED.0));
-    });
-    let mut told = false;
-    loop {
-        let connected = tokio::select! {
-            connected = connect_worker(&address) => connected,
-            _ = ended.changed() => break,
+    let ended = obey_signals(worker.handle());
+    let addresses = each_address(&addresses).map(str::to_owned).collect();
+    let view = &invocation.view;
+    let mut serving = Serving { view, name, addresses, ended, rests_since: None, told: false };
+    while !serving.may_leave(&mut worker) {
+        let Some((address, end)) = serving.connect().await? else {
+            serving.pause().await;
+            continue;
         };
-        match connected {
-            Ok(end) => {
-                view.line(&format!("worker {name} works for the coordinator at {address}"));
-                told = false;
-                // Among the tasks that it talks to: from the main thread each word would wake another thread.
-                let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
-                let working = tokio::spawn(async move {
-                    let ended = worker.run(channel).await;
-                    (worker, ended)
-                });
-                let (back, ended) = match working.await {
-                    Ok(worked) => worked,
-                    Err(error) => return Err(Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))),
-                };
-                worker = back;
-                match ended {
-                    Ended::Drained => break,
-                    Ended::Refused(reason) => {
-                        return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));
-                    }
-                    Ended::Disconnected | Ended::Silent => {
-                        view.aside("The connection to the coordinator broke; trying again.")
-                    }
-                }
+        view.line(&format!("worker {} works for the coordinator at {address}", serving.name));
+        serving.told = false;
+        // Among the tasks that it talks to: from the main thread each word would wake another thread.
+        let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
+        let working = tokio::spawn(async move {
+            let ended = worker.run(channel).await;
+            (worker, ended)
+        });
+        let (back, ended) = match working.await {
+            Ok(worked) => worked,
+            Err(error) => return Err(Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))),
+        };
+        worker = back;
+        match ended {
+            Ended::Drained => break,
+            Ended::Refused(reason) => {
+                return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));
             }
-            // Trying again does not help.
-            Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
-                return Err(client_problem(error).into_iter().next().unwrap_or_else(|| {
-                    Diagnostic::error("Coordinator does not answer", format!("Nobody answers at {address}."))
-                }));
-            }
-            Err(error) if !told => {
-                told = true;
-                view.aside(&format!("{error}; trying again."));
-            }
-            Err(_) => {}
-        }
-        tokio::select! {
-            () = tokio::time::sleep(RECONNECT) => {}
-            _ = ended.changed() => {
-                // What it holds can still be delivered if the coordinator comes back in a moment.
-                if tokio::time::timeout(LEAVE, connect_worker(&address)).await.is_err() {
-                    break;
-                }
+            Ended::Disconnected | Ended::Silent => {
+                view.aside("The connection to the coordinator broke; trying again.");
+                serving.pause().await;
             }
         }
     }
+    let left = worker.open();
+    if left.calls + left.results > 0 {
+        view.aside(&format!(
+            "Leaving {} calls and {} results that no coordinator took: they are in doubt.",
+            left.calls, left.results
+        ));
+    }
     let _ = tokio::time::timeout(LEAVE, worker.close()).await;
     Ok(())
+}
+
+/// Passes signals on: the first drains, the second asks providers to stop, the third ends the process, as does time after
+/// the second.
+fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
+    let (ending, ended) = tokio::sync::watch::channel(false);
+    let mut signals = signals::forward();
+    tokio::spawn(async move {
+        while let Some(wish) = signals.recv().await {
+            match wish {
+                Cancel::Drain => {
+                    eprintln!(
+                        "Ending: calls that are under way end, and nothing new is begun. Once more asks the providers to stop."
+                    );
+                    handle.drain();
+                }
+                Cancel::Stop | Cancel::Leave => {
+                    eprintln!("Ending: providers are asked to stop. Once more leaves at once.");
+                    handle.stop();
+                }
+            }
+            ending.send_replace(true);
+        }
+    });
+    ended
+}
+
+impl Serving<'_> {
+    /// Connects to the first coordinator that answers; none when nobody does.
+    ///
+    /// # Errors
+    /// When trying again does not help.
+    async fn connect(&mut self) -> Result<Option<(String, WorkerEnd)>, Diagnostic> {
+        for address in &self.addresses {
+            match connect_worker(address).await {
+                Ok(end) => return Ok(Some((address.clone(), end))),
+                Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
+                    return Err(client_problem(error).into_iter().next().unwrap_or_else(|| {
+                        Diagnostic::error("Coordinator does not answer", format!("Nobody answers at {address}."))
+                    }));
+                }
+                Err(error) if !self.told => self.view.aside(&format!("{error}; trying again.")),
+                Err(_) => {}
+            }
+        }
+        self.told = true;
+        Ok(None)
+    }
+
+    /// Between two tries.
+    async fn pause(&mut self) {
+        let asked = *self.ended.borrow_and_update();
+        tokio::select! {
+            () = tokio::time::sleep(RECONNECT) => {}
+            Ok(()) = self.ended.changed(), if !asked => {}
+        }
+    }
+
+    /// Whether a worker without a connection ends: it was asked to, and has nothing to deliver, or nobody takes it.
+    fn may_leave(&mut self, worker: &mut Worker) -> bool {
+        if !*self.ended.borrow() {
+            return false;
+        }
+        let open = worker.open();
+        if open.calls > 0 {
+            self.rests_since = None;
+            return false;
+        }
+        let since = *self.rests_since.get_or_insert_with(Instant::now);
+        open.results == 0 || since.elapsed() >= DELIVER
+    }
 }

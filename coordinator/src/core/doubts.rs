@@ -5,12 +5,15 @@
 use weft_state::{Attempt, Evidence, FailureKind, OpIndex, Opaque, Outcome, Resolution, StoreStep};
 
 use super::answers::{Doubted, Kept, Resolved, Step};
-use super::reports::failure_kind;
+use super::reports::{NO_OBJECT, failure_kind, lacks_object};
 use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::event::{Decision, ProgressKind, UserResolution};
 use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::worker::{Order, Task, TaskDone, TaskResult, Verdict};
+
+/// Why an attempt of an earlier term is in doubt.
+const GONE: &str = "a worker that is gone held it";
 
 impl Coordinator {
     /// An open intent becomes a doubt, and evidence is sought.
@@ -54,6 +57,29 @@ impl Coordinator {
             self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
         } else {
             self.unsettled(position, reason);
+        }
+    }
+
+    /// In doubt since an earlier term. The worker that made the attempt may live and have the result, so its word is
+    /// waited for first: as long as it may take to come back, and as long as the call goes on there.
+    pub(super) fn await_holder(&mut self, position: Position) {
+        let holder = self.ops[position as usize].holder.filter(|holder| !self.workers[*holder as usize].dead);
+        // In one process the worker is a new one: no earlier one can come.
+        let Some(holder) = holder.filter(|_| !self.options.fixed_workers && !self.decisions.contains_key(&position))
+        else {
+            self.seek_evidence(position, GONE.to_owned());
+            return;
+        };
+        self.ops[position as usize].phase = Phase::AwaitsHolder;
+        self.workers[holder as usize].doubts.insert(position);
+        let reason = format!("worker {} is asked what came of it", self.workers[holder as usize].id);
+        self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
+    }
+
+    /// The worker that is waited for has nothing to say, or does not come.
+    pub(super) fn holder_is_silent(&mut self, position: Position) {
+        if self.stands(position, Status::InDoubt, Phase::AwaitsHolder) {
+            self.seek_evidence(position, GONE.to_owned());
         }
     }
 
@@ -157,6 +183,7 @@ impl Coordinator {
     /// The process that made attempts in doubt is dead now: what was not found may count as not having happened.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) {
         for position in self.workers[holder as usize].doubts.clone() {
+            self.holder_is_silent(position);
             let idle = self.stands(position, Status::InDoubt, Phase::Unsettled);
             if idle && self.operation(position).can_settle() && !self.options.only_resolve {
                 self.leave_doubt(position);
@@ -206,15 +233,17 @@ impl Coordinator {
                 let by = self.maker(position);
                 self.resolve_done(position, done, Evidence::Worker, by);
             }
-            TaskResult::Failed { writes, diagnostics, absence_unproven } => match self.records.write(writes) {
-                Ok(writes) => {
-                    let kind = failure_kind(absence_unproven);
-                    let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
-                    let resolved = Resolved::Failed(diagnostics);
-                    self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);
+            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+                let kind = failure_kind(self.operation(position), &writes, absence_unproven);
+                match self.records.write(writes) {
+                    Ok(writes) => {
+                        let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
+                        let resolved = Resolved::Failed(diagnostics);
+                        self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);
+                    }
+                    Err(error) => self.unsettled(position, format!("what was reported cannot be recorded: {error}")),
                 }
-                Err(error) => self.unsettled(position, format!("what was reported cannot be recorded: {error}")),
-            },
+            }
             TaskResult::NotCalled { .. } => {
                 self.acknowledge(position);
                 self.resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
@@ -231,6 +260,7 @@ impl Coordinator {
                     self.mend(position);
                     self.seek_evidence(position, reason);
                 } else if !matches!(phase, Phase::AtSettler(_)) {
+                    self.leave_doubt(position);
                     self.seek_evidence(position, reason);
                 }
             }
@@ -238,6 +268,10 @@ impl Coordinator {
     }
 
     fn resolve_done(&mut self, position: Position, done: TaskDone, evidence: Evidence, by: Option<WorkerIndex>) {
+        if lacks_object(self.operation(position), &done.writes) {
+            self.unsettled(position, NO_OBJECT.to_owned());
+            return;
+        }
         let TaskDone { writes, local, exports, diagnostics } = done;
         match self.records.write(writes) {
             Ok(writes) => {

@@ -35,6 +35,9 @@ impl Coordinator {
     }
 
     fn reason_to_end(&self) -> Option<FinishReason> {
+        if self.has_left() {
+            return Some(FinishReason::Left);
+        }
         if !self.in_store.is_empty() {
             return None;
         }

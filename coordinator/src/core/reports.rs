@@ -8,9 +8,10 @@ use weft_state::{
 use super::answers::{Kept, Step};
 use super::{Coordinator, Phase, Position, WorkerIndex};
 use crate::event::ProgressKind;
+use crate::outline::{OperationKind, OutlineOperation};
 use crate::result::{JournalledResult, encode_diagnostics};
 use crate::status::Status;
-use crate::worker::{FromWorker, Order, Task, TaskDone, TaskResult, TaskWrites};
+use crate::worker::{FromWorker, ObjectChange, Order, Task, TaskDone, TaskResult, TaskWrites};
 use weft_graph_format::diagnostic::Diagnostic;
 
 impl Coordinator {
@@ -119,7 +120,7 @@ impl Coordinator {
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
-                let kind = failure_kind(absence_unproven);
+                let kind = failure_kind(self.operation(position), &writes, absence_unproven);
                 self.take_failed(position, writes, diagnostics, kind, intended);
             }
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
@@ -147,6 +148,10 @@ impl Coordinator {
     }
 
     fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
+        if intended && lacks_object(self.operation(position), &done.writes) {
+            self.doubt(position, NO_OBJECT.to_owned());
+            return;
+        }
         let TaskDone { writes, local, exports, diagnostics } = done;
         let by = self.maker(position);
         let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended, by };
@@ -282,7 +287,26 @@ impl Coordinator {
     }
 }
 
+/// Why a finished create that gives no object is in doubt.
+pub(super) const NO_OBJECT: &str = "the create was said to be done, and no object came with it";
+
+/// Whether a create that is said to be done names no object: something may have been made, and nobody would know it.
+pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
+    operation.kind == OperationKind::Create && !puts(operation, writes)
+}
+
+/// Whether the object of the operation itself is written.
+fn puts(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
+    writes.objects.iter().any(|write| {
+        matches!(write.change, ObjectChange::Put(_)) && write.address == operation.address && write.deposed.is_none()
+    })
+}
+
 /// The kind of a failure that a worker reports.
-pub(super) fn failure_kind(absence_unproven: bool) -> FailureKind {
-    if absence_unproven { FailureKind::AbsenceUnproven } else { FailureKind::Error }
+pub(super) fn failure_kind(operation: &OutlineOperation, writes: &TaskWrites, absence_unproven: bool) -> FailureKind {
+    match absence_unproven {
+        _ if operation.kind == OperationKind::Create && puts(operation, writes) => FailureKind::ObjectKept,
+        true => FailureKind::AbsenceUnproven,
+        false => FailureKind::Error,
+    }
 }

@@ -105,6 +105,9 @@ impl Coordinator {
         if self.draining {
             self.order(index, Order::Drain);
         }
+        if self.stopping.is_some() {
+            self.order(index, Order::Stop);
+        }
         self.compare_tasks(index, hello.held);
         for shard in self.workers[index as usize].shards.clone() {
             self.open_shard(index, shard);
@@ -137,13 +140,19 @@ impl Coordinator {
                 _ => {}
             }
         }
-        // It is alive and knows nothing of these: it was never told to call.
+        // It is alive and knows nothing of these: it was never told to call, or was told to forget them.
         for position in self.workers[index as usize].doubts.clone() {
             let op = &self.ops[position as usize];
             let has = held.get(&self.operation(position).index);
             let knows = has.is_some_and(|held| held.task.attempt.0 == op.attempt && held.phase > HeldPhase::Preparing);
-            if !knows && !op.reported && op.status == Status::InDoubt && op.phase != Phase::ResolveInStore {
-                self.worker_settles(position, TaskResult::NotCalled { reason: String::new() });
+            if knows || op.status != Status::InDoubt {
+                continue;
+            }
+            match (op.reported, op.phase) {
+                (false, Phase::ResolveInStore) => {}
+                (false, _) => self.worker_settles(position, TaskResult::NotCalled { reason: String::new() }),
+                (true, Phase::AwaitsHolder) => self.holder_is_silent(position),
+                (true, _) => {}
             }
         }
         for held in held.into_values() {
@@ -218,6 +227,7 @@ impl Coordinator {
     }
 
     pub(super) fn tick(&mut self) {
+        self.tick_stopping();
         for index in 0..self.workers.len() as u32 {
             let worker = &self.workers[index as usize];
             let away = self.now.saturating_sub(worker.away_since);
@@ -244,6 +254,9 @@ impl Coordinator {
                 // The store's answer decides.
                 _ => {}
             }
+        }
+        for position in self.workers[index as usize].doubts.clone() {
+            self.holder_is_silent(position);
         }
         self.refresh(index);
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, Digest, Ending, Failure, FailureKind, OpRecord, OpStatus, Opaque, Outcome, RunHeader, RunId, RunStatus,
-    RunView, StoreAnswer, StoreStep, Writes,
+    Attempt, Digest, Ending, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, Outcome, RunHeader, RunId,
+    RunStatus, RunView, StoreAnswer, StoreStep, Writes,
 };
 
 use super::*;
@@ -164,14 +164,118 @@ fn a_drained_run_ends_when_nothing_is_under_way() {
 }
 
 #[test]
-fn the_second_signal_leaves_at_once() {
+fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
+    let wait = crate::timing::STOP_WAIT.as_millis() as u64;
+    for answers in [false, true] {
+        let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+        let tasks = started(&core.step(0, hello("w")));
+        core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+        core.step(0, ok(1));
+        let told = orders(&core.step(1, Event::Cancel(Cancel::Drain)));
+        assert!(told.contains(&Order::Drain) && !told.contains(&Order::Stop), "the first signal stops no provider");
+        assert!(orders(&core.step(2, Event::Cancel(Cancel::Stop))).contains(&Order::Stop));
+        assert!(finish(&core.step(wait, Event::Tick)).is_none());
+        if answers {
+            core.step(wait, said("w", done(tasks[0])));
+            let end = finish(&core.step(wait, ok(1))).unwrap();
+            assert_eq!((end.reason, end.counts.done), (FinishReason::Drained, 1));
+            continue;
+        }
+        let told = core.step(wait + 2, Event::Tick);
+        assert!(matches!(&steps(&told)[..], [StoreStep::Doubt { .. }]), "{told:?}");
+        let end = finish(&core.step(wait + 3, ok(1))).unwrap();
+        assert_eq!((end.reason, end.in_doubt), (FinishReason::Left, vec![0]));
+        assert_eq!(end.release, Some(Ending::Stopped), "nobody goes on with it by itself");
+    }
+}
+
+#[test]
+fn a_run_that_is_left_does_not_wait_for_a_store_that_is_silent() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
     core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(0, ok(1));
-    core.step(1, Event::Cancel(Cancel::Drain));
-    let end = finish(&core.step(1, Event::Cancel(Cancel::Leave))).unwrap();
+    assert!(finish(&core.step(1, Event::Cancel(Cancel::Leave))).is_none());
+    let end = finish(&core.step(60_000, Event::Tick)).unwrap();
     assert_eq!((end.reason, end.unfinished), (FinishReason::Left, vec![0]));
+}
+
+#[test]
+fn the_word_of_a_living_worker_settles_a_doubt_of_an_earlier_term() {
+    let doubt = |worker: &str| OpRecord {
+        status: OpStatus::InDoubt,
+        attempt: Attempt(1),
+        worker: WorkerId(worker.to_owned()),
+        ..OpRecord::default()
+    };
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let plan = || outline(OperationKind::Provision, &[&[], &[0]], 1);
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    // It comes back with the result.
+    let (mut core, begun) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
+    assert!(finish(&begun).is_none() && finish(&core.step(1, Event::Tick)).is_none(), "its word is waited for");
+    let Event::Joined(mut back) = hello("w") else { panic!("a greeting") };
+    back.held = vec![crate::worker::HeldTask { task, phase: crate::worker::HeldPhase::Called }];
+    core.step(2, Event::Joined(back));
+    assert!(finish(&core.step(60_000, Event::Tick)).is_none(), "the call goes on there");
+    let told = core.step(60_001, said("w", done(task)));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Worker), "{told:?}");
+    assert_eq!(started(&core.step(60_002, ok(1)))[0].operation, 1);
+    // It comes back and knows nothing, or does not come at all.
+    for comes in [true, false] {
+        let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
+        let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
+        let unsettled = |command: &Command| {
+            matches!(command, Command::Progress(Progress { what: ProgressKind::InDoubt { .. }, .. }))
+        };
+        assert!(told.iter().any(unsettled), "{told:?}");
+        assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);
+    }
+}
+
+#[test]
+fn an_object_that_a_failed_create_left_is_not_made_again() {
+    let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
+    let object = crate::worker::ObjectWrite {
+        address: plan().operations[0].address.clone(),
+        provider: String::new(),
+        deposed: None,
+        change: crate::worker::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
+            0,
+            weft_state::RawJson::new("{}"),
+        ))),
+    };
+    let writes = crate::worker::TaskWrites { objects: vec![object], outputs: Vec::new() };
+    let (mut core, _) = begin(plan(), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let result = TaskResult::Failed { writes, diagnostics: Opaque::default(), absence_unproven: false };
+    let told = steps(&core.step(0, said("w", FromWorker::Result { task, result })));
+    let [StoreStep::Fail(failure)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(failure.kind, FailureKind::ObjectKept);
+    let record = OpRecord {
+        status: OpStatus::Failed,
+        attempt: Attempt(1),
+        failure: Some(failure.clone()),
+        ..OpRecord::default()
+    };
+    let (mut core, begun) = begin(plan(), RunOptions::in_process(), vec![(0, record)]);
+    let failed = |command: &Command| matches!(command, Command::Progress(Progress { what: ProgressKind::Failed, .. }));
+    assert!(begun.iter().any(failed), "it is said why");
+    assert!(started(&core.step(0, hello("w"))).is_empty());
+    let end = finish(&core.step(1, ok(1))).unwrap();
+    assert_eq!((end.counts.failed, end.counts.skipped), (1, 1));
+}
+
+#[test]
+fn a_finished_create_without_an_object_is_in_doubt() {
+    let (mut core, _) = begin(outline(OperationKind::Create, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let told = steps(&core.step(0, said("w", done(task))));
+    assert!(matches!(&told[..], [StoreStep::Doubt { .. }]), "{told:?}");
 }
 
 #[test]

@@ -100,6 +100,16 @@ async fn a_worker_that_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_stopped_leaves_though_nobody_takes_its_result() {
+    let mut run = Coordinator::start(plan_of(creates(1).finish(), schemas()), options()).await;
+    let a = run.operation("terraform_data.a[0]");
+    run.begin(a).await;
+    granted(&mut run).await;
+    run.handle.drain();
+    assert_eq!(run.ended().await, Ended::Drained);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn late_grants_are_not_acted_on() {
     let plan = plan_of(creates(1).finish(), schemas());
     let mut run = Coordinator::start(plan.clone(), options()).await;

@@ -357,9 +357,25 @@ async fn an_interrupted_create_leaves_a_doubt() {
     run.begin(slow).await;
     granted(&mut run).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    run.order(Order::Drain(true)).await;
+    run.order(Order::Stop(true)).await;
     let Item::Result(found) = run.next().await else { panic!("no result") };
     assert!(matches!(found.outcome, Some(Outcome::InDoubt(_))), "{:?}", found.outcome);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_goes_on_to_its_end_in_a_run_that_is_drained() {
+    let Some(lab) = Lab::new().await else { return };
+    let draft = lab.draft();
+    let slow = vec![("name", Value::string("slow")), ("delay_ms", Value::int(900))];
+    lab.change(&draft, "lab_thing.slow", None, slow, |_| ()).await;
+    let mut run = lab.start(draft).await;
+    let slow = run.operation("lab_thing.slow");
+    run.begin(slow).await;
+    granted(&mut run).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    run.order(Order::Drain(true)).await;
+    let Item::Result(found) = run.next().await else { panic!("no result") };
+    assert!(matches!(found.outcome, Some(Outcome::Done(_))), "{:?}", found.outcome);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,7 @@ use crate::call::{
     PlanRequest, PlannedChange, RawState, ReadRequest, Reply,
 };
 use crate::convert;
-use crate::diagnostic::ProviderDiagnostic;
+use crate::diagnostic::{ProviderDiagnostic, has_errors};
 
 impl ProviderSession {
     /// Is this a sound configuration of a managed resource? Unknown values are allowed.
@@ -143,6 +143,11 @@ impl ProviderSession {
             planned_identity: self.encode_identity(request.planned_identity.as_ref(), name).await?,
         };
         let reply = self.call(CallKind::Apply, METHOD, self.inner.wire.apply_change(message)).await?;
+        let diagnostics = convert::diagnostics(reply.diagnostics);
+        // An object that is gone is a null; without any value and without an error nothing was said.
+        if is_absent(reply.new_state.as_ref()) && !has_errors(&diagnostics) {
+            return Err(undecodable(METHOD, "it has neither a new state nor an error"));
+        }
         let ty = self.ty(of, name).await?;
         Ok(Reply {
             value: AppliedChange {
@@ -153,7 +158,7 @@ impl ProviderSession {
                 },
                 legacy_type_system: reply.legacy_type_system,
             },
-            diagnostics: convert::diagnostics(reply.diagnostics),
+            diagnostics,
         })
     }
 
@@ -231,4 +236,9 @@ fn raw_state(state: RawState) -> messages::RawState {
 
 fn version_number(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+/// Whether a reply holds no value at all, which is not the same as a null.
+fn is_absent(value: Option<&messages::DynamicValue>) -> bool {
+    value.is_none_or(|value| value.msgpack.is_empty() && value.json.is_empty())
 }

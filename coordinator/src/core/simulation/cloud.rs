@@ -79,6 +79,16 @@ impl Cloud {
         }
     }
 
+    /// The provider is asked to stop: a call that has no effect yet ends, and nobody knows whether it will have one.
+    pub(super) fn interrupt(&mut self, call: usize, now: u64) {
+        self.pass(now);
+        let call = &mut self.calls[call];
+        call.ends_at = call.ends_at.min(now);
+        if !call.effect && call.ending == Ending::Success {
+            call.ending = Ending::Deadline;
+        }
+    }
+
     /// A process is dead, and with it every call of its.
     pub(super) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
         self.pass(now);

@@ -181,6 +181,11 @@ impl Process {
             }
             Order::Settle { task, holder_dead, .. } => self.settles.push_back(Settle { task, holder_dead }),
             Order::Drain => self.draining = true,
+            Order::Stop => {
+                self.draining = true;
+                let calls = self.held.values().filter(|held| held.phase == HeldPhase::Called);
+                calls.filter_map(|held| held.call).for_each(|call| around.cloud.interrupt(call, around.now));
+            }
             Order::Leave => {
                 self.held.retain(|_, held| held.phase >= HeldPhase::Called);
                 self.settles.clear();

@@ -307,7 +307,7 @@ impl World {
 
     fn interrupt(&mut self) {
         let Some(current) = self.current else { return };
-        let how = if self.random.chance(60) { Cancel::Drain } else { Cancel::Leave };
+        let how = [Cancel::Drain, Cancel::Drain, Cancel::Stop, Cancel::Leave][self.random.index(4)];
         self.tell(current, Event::Cancel(how));
     }
 

@@ -58,6 +58,29 @@ pub enum What {
     Hang,
     /// The answer takes longer.
     Delay,
+    /// The object is answered, and the plugin is to return it together with an error.
+    Partial,
+    /// The object is answered, and the plugin is to say nothing at all of it.
+    Empty,
+}
+
+/// What the plugin is to make of an object that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twist {
+    /// It comes together with an error.
+    Partial,
+    /// An empty message comes in its place.
+    Empty,
+}
+
+impl Twist {
+    /// The word in answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Twist::Partial => "partial",
+            Twist::Empty => "empty",
+        }
+    }
 }
 
 /// One rule. Requests that match `region`, `type` and `op` (each: all, where not given) are counted from 1. The rule
@@ -143,6 +166,8 @@ pub struct Trouble {
     pub delay: Duration,
     /// What ends the request there.
     pub end: Option<End>,
+    /// What the plugin is to make of the object.
+    pub twist: Option<Twist>,
 }
 
 /// How a request ends early.
@@ -209,13 +234,17 @@ impl Faults {
                 continue;
             }
             counted.fired += 1;
+            if let What::Partial | What::Empty = rule.what {
+                let twist = if rule.what == What::Partial { Twist::Partial } else { Twist::Empty };
+                after.twist = after.twist.or(Some(twist));
+            }
             let side = match rule.when {
                 When::Before => &mut before,
                 When::After => &mut after,
             };
             side.delay += Duration::from_millis(rule.delay_ms);
             let end = match rule.what {
-                What::Delay => None,
+                What::Delay | What::Partial | What::Empty => None,
                 What::Cut => Some(End::Cut),
                 What::Hang => Some(End::Hang),
                 What::Error => {

@@ -13,11 +13,15 @@ use hyper::header::{CONTENT_TYPE, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde_json::{Value as Json, json};
 
+use super::fault::Twist;
 use super::store::StoreError;
 use super::world::Refusal;
 
 /// How long to wait, in milliseconds, beside `Retry-After`, which has whole seconds only.
 pub const RETRY_AFTER_MS: &str = "retry-after-ms";
+
+/// The member of an answered object that tells the plugin what to make of it.
+pub const TWIST: &str = "twist";
 
 /// Lines that are sent as they are read. An error in the middle cuts the connection: half a ledger must not look whole.
 pub type Lines = Pin<Box<dyn Stream<Item = Result<Bytes, StoreError>> + Send>>;
@@ -54,6 +58,15 @@ impl Reply {
     /// An error without further particulars.
     pub fn error(status: StatusCode, code: &'static str, message: impl Into<String>) -> Reply {
         Reply::Error { status, code, message: message.into(), field: None, retry_after: None }
+    }
+
+    /// The same, telling the plugin what to make of the object, where there is one.
+    #[must_use]
+    pub fn twisted(mut self, twist: Option<Twist>) -> Reply {
+        if let (Some(twist), Reply::Json(_, Json::Object(members))) = (twist, &mut self) {
+            members.insert(TWIST.to_owned(), twist.word().into());
+        }
+        self
     }
 
     /// As HTTP; `None` where the connection is to be cut.

@@ -110,7 +110,7 @@ impl Cloud {
         if let Some(reply) = trouble(before).await {
             return reply;
         }
-        let reply = self.carry_out(region, route, body).await;
+        let reply = self.carry_out(region, route, body).await.twisted(after.twist);
         pause(latency / 2).await;
         trouble(after).await.unwrap_or(reply)
     }

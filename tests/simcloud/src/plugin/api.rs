@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const RATE_PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long a change under way may take once the provider is stopped: its outcome is worth waiting for.
-const STOP_GRACE: Duration = Duration::from_secs(10);
+const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// What a repetition of a call would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,8 @@ use super::problem::Problem;
 use super::value::{Attributes, Value};
 use crate::client::encode;
 use crate::cloud::config::default_zones;
+use crate::cloud::fault::Twist;
+use crate::cloud::reply::TWIST;
 
 /// The summary of the error that says: there is no object of that id or token. Engines compare it.
 pub const NO_SUCH_IMPORT: &str = "Cannot import non-existent remote object";
@@ -36,11 +38,16 @@ fn not_configured() -> Problem {
 }
 
 impl Backend {
-    /// Makes the planned object.
-    pub async fn create(&self, resource: &Resource, region: &str, planned: &Attributes) -> Result<Attributes, Problem> {
+    /// Makes the planned object. Gives also what the cloud wants to be made of it.
+    pub async fn create(
+        &self,
+        resource: &Resource,
+        region: &str,
+        planned: &Attributes,
+    ) -> Result<(Attributes, Option<Twist>), Problem> {
         let api = match self {
             Backend::Cloud(api) => api,
-            Backend::Offline => return Ok(offline::create(resource, planned, region)),
+            Backend::Offline => return Ok((offline::create(resource, planned, region), None)),
             Backend::Unknown => return Err(not_configured()),
         };
         let mut planned = planned.clone();
@@ -58,7 +65,12 @@ impl Backend {
         let path = objects_path(resource, region);
         let made = api.call(Method::POST, &path, Some(&Json::Object(body)), repeat).await;
         let made = made.map_err(|error| problem("create", resource, &error))?;
-        from_cloud(resource, &made, &planned)
+        let twist = match made.get(TWIST).and_then(Json::as_str) {
+            Some("partial") => Some(Twist::Partial),
+            Some("empty") => Some(Twist::Empty),
+            _ => None,
+        };
+        Ok((from_cloud(resource, &made, &planned)?, twist))
     }
 
     /// The object as it is; `None` when it is gone.

@@ -26,6 +26,7 @@ use super::problem::{At, Problem, attribute_path};
 use super::schema::{read, resource_schema, schema, write};
 use super::value::{Attributes, Value};
 use crate::client::Client;
+use crate::cloud::fault::Twist;
 
 /// The region where neither configuration nor environment names one.
 pub const DEFAULT_REGION: &str = "eu-central";
@@ -161,19 +162,26 @@ impl CloudProvider {
     async fn apply(
         &self,
         request: &apply_resource_change::Request,
-    ) -> Result<(Option<Attributes>, Option<Problem>), Problem> {
+    ) -> Result<Option<(Option<Attributes>, Option<Problem>)>, Problem> {
         let resource = resource_named(&request.type_name)?;
         let setup = self.setup()?;
         let prior = read(request.prior_state.as_ref(), resource.attributes)?;
         let planned = read(request.planned_state.as_ref(), resource.attributes)?;
-        Ok(match (prior, planned) {
+        Ok(Some(match (prior, planned) {
             (None, None) => (None, None),
             (None, Some(planned)) => {
                 let made = match setup.region_of(&planned) {
                     Ok(region) => setup.backend.create(resource, &region, &planned).await,
                     Err(problem) => Err(problem),
                 };
-                made.map_or_else(|problem| (None, Some(problem)), |made| (Some(made), None))
+                match made {
+                    Ok((_, Some(Twist::Empty))) => return Ok(None),
+                    Ok((made, Some(Twist::Partial))) => {
+                        (Some(made), Some(Problem::new("Created, and not ready", "The cloud asked for this error.")))
+                    }
+                    Ok((made, None)) => (Some(made), None),
+                    Err(problem) => (None, Some(problem)),
+                }
             }
             (Some(prior), Some(planned)) => {
                 let changed = match setup.region_of(&prior) {
@@ -189,7 +197,7 @@ impl CloudProvider {
                 };
                 deleted.map_or_else(|problem| (Some(prior), Some(problem)), |()| (None, None))
             }
-        })
+        }))
     }
 
     async fn import(&self, request: &import_resource_state::Request) -> Result<DynamicValue, Problem> {
@@ -412,7 +420,8 @@ impl Provider for CloudProvider {
         let request = request.into_inner();
         let said = announced(request.provider_meta.as_ref(), "apply");
         let (state, problem) = match self.apply(&request).await {
-            Ok((object, problem)) => (Some(write(object.as_ref())), problem),
+            Ok(Some((object, problem))) => (Some(write(object.as_ref())), problem),
+            Ok(None) => return Ok(Response::new(apply_resource_change::Response::default())),
             // The values could not be read: the object is what it was.
             Err(problem) => (request.prior_state, Some(problem)),
         };
