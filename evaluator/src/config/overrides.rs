@@ -51,21 +51,23 @@ impl Compiling<'_> {
                         && block.block_type != "output"
                     {
                         let at = block.tree.range(found.name.span);
-                        self.error("Unsupported override", "The depends_on argument may not be overridden.", &at);
+                        self.clash("Unsupported override", "The depends_on argument may not be overridden.", &at);
                     }
                     below.layers.push(Layer { tree: block.tree.clone(), body: block.body });
                 }
                 // The default configuration of a provider need not be written anywhere else.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
-                None => self.error(
-                    summary,
-                    format!(
+                None => {
+                    let detail = format!(
                         "There is no {} block {} in the other files of this module that this could override.",
                         block.block_type,
                         key.1.join(".")
-                    ),
-                    &block.range,
-                ),
+                    );
+                    match block.block_type {
+                        "variable" => self.error(summary, detail, &block.range),
+                        _ => self.clash(summary, detail, &block.range),
+                    }
+                }
             }
         }
         rest
@@ -89,7 +91,7 @@ impl Compiling<'_> {
                     self.requirements = None;
                     self.block(block);
                 }
-                other => self.error(
+                other => self.clash(
                     &format!("Cannot override '{other}' blocks"),
                     format!("Blocks of type {other:?} cannot stand in override files."),
                     &block.range,

@@ -36,7 +36,9 @@ const BLOCKS: &[&str] = &["lifecycle", "locals", "_"];
 pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let local_name = block.labels[0].0.clone();
     let content = compiling.content(block, &PROVIDER);
-    compiling.normalised_provider(&local_name, &block.labels[0].1);
+    if !compiling.normalised_provider(&local_name, &block.range) {
+        return;
+    }
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
             let at = found.name_range.clone();
@@ -80,7 +82,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let key = (local_name.clone(), alias.clone());
     if let Some(first) = compiling.module.providers.get(&key) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
+        compiling.clash(
             "Duplicate provider configuration",
             match &alias {
                 None => format!(
