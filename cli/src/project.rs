@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::{
     CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems,
-    load_early, load_tree_from,
+    load_early, load_tree_beyond, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -40,7 +40,7 @@ impl Project {
     /// # Errors
     /// What is wrong with it, warnings included; modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::load_quietly(invocation);
+        let (project, problems) = Project::read_installed(invocation, load_tree_beyond);
         if has_errors(&problems) {
             // Where the state is and how it is sealed comes before the rest.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
@@ -75,7 +75,7 @@ impl Project {
     /// # Errors
     /// What is wrong with the root module, warnings included.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::read(invocation, &mut Nowhere);
+        let (project, problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
         if has_errors(&problems) {
             return Err(problems);
         }
@@ -85,7 +85,7 @@ impl Project {
 
     /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
-        let (mut project, mut problems) = Project::read(invocation, places);
+        let (mut project, mut problems) = Project::read(invocation, places, load_tree_beyond);
         if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
@@ -107,27 +107,35 @@ impl Project {
 
     /// As far as it goes, with all that is wrong beside it.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
+        Project::read_installed(invocation, load_tree_from)
+    }
+
+    fn read_installed(invocation: &Invocation<'_>, load: LoadTree) -> (Project, Vec<Diagnostic>) {
         let manifest = match ModuleManifest::read(&invocation.context.data_directory) {
             Ok(manifest) => manifest,
             Err(problem) => {
-                let (project, mut problems) = Project::read(invocation, &mut Nowhere);
+                let (project, mut problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
                 problems.push(problem);
                 return (project, problems);
             }
         };
         let mut places = FromManifest { manifest: &manifest, root: PathBuf::from(".") };
-        let (project, mut problems) = Project::read(invocation, &mut places);
+        let (project, mut problems) = Project::read(invocation, &mut places, load);
         if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
         (project, problems)
     }
 
-    fn read(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> (Project, Vec<Diagnostic>) {
+    fn read(
+        invocation: &Invocation<'_>,
+        places: &mut dyn ModulePlaces,
+        load_tree: LoadTree,
+    ) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
         let (root, sources, problems) = load(&invocation.context, &invocation.arguments, |inputs| {
-            load_tree_from(Path::new("."), places, inputs)
+            load_tree(Path::new("."), places, inputs)
         });
         invocation.view.know(&sources);
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
@@ -176,6 +184,9 @@ impl Project {
 
 /// What a module was loaded as: with its files, and what is wrong.
 type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
+
+/// Loads a tree of modules.
+type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
 
 /// Loads the configuration with `load`. Values of variables come first: where they cannot be read, nothing else is.
 fn load(

@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Body, BodyId, Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_body, read_content};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -48,6 +48,8 @@ pub(super) struct Compiling<'a> {
     /// What can be said only of all blocks together. Commands that want no more of a configuration than where its state
     /// is leave this out.
     pub(super) together: Vec<Diagnostic>,
+    /// A block of an override file is read that overrides nothing: it need not be whole.
+    pub(super) overriding: bool,
     /// The first `required_providers` block.
     pub(super) requirements: Option<SourceRange>,
 }
@@ -71,7 +73,10 @@ impl Compiling<'_> {
     }
 
     pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
-        read_block(block, rules, &block.missing(), self.diagnostics)
+        match self.overriding {
+            true => read_body(&block.tree, block.body, rules, self.diagnostics),
+            false => read_block(block, rules, &block.missing(), self.diagnostics),
+        }
     }
 
     pub(super) fn body_source(
@@ -160,6 +165,7 @@ pub(super) fn compile_module(
         module: CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() },
         diagnostics,
         together: Vec::new(),
+        overriding: false,
         requirements: None,
     };
     let mut base: Vec<FoundBlock> = trees.iter().flat_map(|tree| compiling.top_level(tree)).collect();

@@ -1,6 +1,6 @@
 //! Reading a tree of modules from directories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,6 +75,16 @@ pub fn load_tree_from(
     Loader::new(root, places, inputs).loaded()
 }
 
+/// The same, going on when the root module has errors: what its calls lead to is read as far as it is known where that
+/// is. What is wrong between modules is said with the rest, unless called modules have errors.
+pub fn load_tree_beyond(
+    root: &Path,
+    places: &mut dyn ModulePlaces,
+    inputs: &StaticInputs<'_>,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
+}
+
 /// Reads of the root module what says where its state is and how it is sealed.
 ///
 /// Of its problems those come back that are about one block each, about variables and local values, and about what was
@@ -105,6 +115,10 @@ struct Loader<'a> {
     inputs: &'a StaticInputs<'a>,
     /// Only for [`load_early`].
     early: bool,
+    /// Errors of the root module do not end it.
+    beyond: bool,
+    /// Called modules have errors.
+    children_failed: bool,
     statics: StaticValues,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
@@ -145,6 +159,8 @@ impl<'a> Loader<'a> {
             places,
             inputs,
             early: false,
+            beyond: false,
+            children_failed: false,
             statics: StaticValues::new(root, &inputs.workspace),
             sources: Sources::new(),
             diagnostics: Vec::new(),
@@ -153,6 +169,10 @@ impl<'a> Loader<'a> {
 
     fn loaded(mut self) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
         let module = Arc::new(self.module(".", Module::root(), None));
+        // Otherwise who reads a tree without errors asks for the links.
+        if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {
+            check_providers(&module, &mut self.diagnostics);
+        }
         (module, self.sources, self.diagnostics)
     }
 
@@ -197,10 +217,12 @@ impl<'a> Loader<'a> {
             };
             module.sources.insert(called.call.name.clone(), source);
         }
-        if caller.is_none() && has_errors(&self.diagnostics[before..]) {
+        if caller.is_none() && !self.beyond && has_errors(&self.diagnostics[before..]) {
             return module;
         }
+        let before = self.diagnostics.len();
         self.children(&mut module, calls);
+        self.children_failed |= has_errors(&self.diagnostics[before..]);
         module
     }
 
@@ -227,6 +249,17 @@ impl<'a> Loader<'a> {
 
     /// Reads what a module calls.
     fn children(&mut self, module: &mut CompiledModule, calls: Vec<Called>) {
+        let known: BTreeSet<SmolStr> = calls.iter().map(|called| called.call.name.clone()).collect();
+        let unsourced = module.calls.values().filter(|call| !self.early && !known.contains(&call.name));
+        for call in unsourced.cloned().collect::<Vec<_>>() {
+            let path = module.path.child(&call.name);
+            if path.0.len() <= DEEPEST_MODULES
+                && let Some(dir) = self.places.unsourced(&path, &call.range, &mut self.diagnostics)
+            {
+                let child = self.module(&dir, path, Some(call.clone()));
+                module.children.insert(call.name.clone(), Arc::new(child));
+            }
+        }
         for Called { call, source, version, .. } in calls {
             let child_path = module.path.child(&call.name);
             if child_path.0.len() > DEEPEST_MODULES {

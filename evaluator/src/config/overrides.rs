@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::CompiledModule;
 use super::compile::Compiling;
 use super::content::{FoundBlock, Layer};
 use super::literal::literal_string;
@@ -58,6 +59,7 @@ impl Compiling<'_> {
                 // The default configuration of a provider need not be written anywhere else.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
                 None => {
+                    self.overriding_nothing(&block);
                     let detail = format!(
                         "There is no {} block {} in the other files of this module that this could override.",
                         block.block_type,
@@ -71,6 +73,17 @@ impl Compiling<'_> {
             }
         }
         rest
+    }
+
+    /// Reads a block for what is wrong with it alone.
+    fn overriding_nothing(&mut self, block: &FoundBlock) {
+        let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
+        let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
+        let together = std::mem::take(&mut self.together);
+        self.overriding = true;
+        self.block(block);
+        self.overriding = false;
+        (self.module, self.together) = (kept, together);
     }
 
     /// Blocks of override files that are about parts of others.

@@ -10,7 +10,7 @@ use super::ProviderBlock;
 use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
-use super::literal::{literal_string, optional};
+use super::literal::optional;
 
 const PROVIDER: ContentRules = ContentRules {
     attributes: &[
@@ -59,15 +59,18 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let alias = match content.get("alias") {
         None => None,
         Some(expression) => {
-            let text = literal_string(expression).or_else(|| expression.as_keyword().map(SmolStr::new));
+            let text = compiling.text(Some(expression)).map(SmolStr::from);
             if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
-                compiling.error(
+                compiling.diagnostics.push(Diagnostic::error(
                     "Invalid provider configuration alias",
-                    "An alias must be a plain name: letters, digits, underscores and dashes.",
-                    &expression.range(),
-                );
+                    format!(
+                        "The alias of the provider {local_name:?} in {} must be a plain name: letters, digits, \
+                         underscores and dashes.",
+                        block.range.file
+                    ),
+                ));
             }
-            text
+            text.filter(|text| !text.is_empty())
         }
     };
     let for_each = content.get("for_each").cloned();

@@ -243,9 +243,10 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 child.path,
                 shown(name)
             );
-            let problem = match name.1 {
-                Some(_) => Diagnostic::error(summary, detail),
-                None => Diagnostic::warning(summary, detail),
+            let source = child.provider_source(&name.0);
+            let problem = match source == ProviderSource::default_for(&source.type_name) {
+                true => Diagnostic::warning(summary, detail),
+                false => Diagnostic::error(summary, detail),
             };
             diagnostics.push(problem.at(one.child_range.clone()));
         }

@@ -29,9 +29,9 @@ impl Compiling<'_> {
                 format!("A module may have only one required_providers block; the first is at {place}."),
                 &block.range,
             );
-            return;
         }
-        self.requirements = Some(block.range.clone());
+        let counts = self.requirements.is_none();
+        self.requirements.get_or_insert_with(|| block.range.clone());
         let tree = &block.tree;
         let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
@@ -47,7 +47,7 @@ impl Compiling<'_> {
             if !self.normalised_provider(&name, &value.range()) {
                 continue;
             }
-            if let Some(required) = self.required_provider(&name, &value) {
+            if let Some(required) = self.required_provider(&name, &value).filter(|_| counts) {
                 self.module.required_providers.insert(name, required);
             }
         }
