@@ -180,9 +180,9 @@ impl Compiling<'_> {
             _ => (expression.clone(), None),
         };
         let most = if computed.is_some() { 1 } else { 2 };
-        let traversal = match self.unquoted(&named) {
-            Unquoted::Reference(parsed) => parsed.as_traversal(),
-            Unquoted::AsWritten => named.as_traversal(),
+        let named = match self.unquoted(&named) {
+            Unquoted::Reference(parsed) => parsed,
+            Unquoted::AsWritten => named,
             Unquoted::Broken => {
                 if !begins_with_name(&named) {
                     self.no_provider_reference(&range);
@@ -190,11 +190,12 @@ impl Compiling<'_> {
                 return None;
             }
         };
-        let Some(Traversal { root, steps, .. }) = traversal.filter(|found| found.steps.len() <= most) else {
+        let place = |span| named.tree.range(span);
+        let Some(Traversal { root, steps, .. }) = named.as_traversal().filter(|found| found.steps.len() <= most) else {
             self.no_provider_reference(&range);
             return None;
         };
-        if !self.normalised_provider(&root.text, &range) {
+        if !self.normalised_provider(&root.text, &place(root.span)) {
             return None;
         }
         let alias = match steps.first() {
@@ -202,7 +203,7 @@ impl Compiling<'_> {
             Some(step) => match attribute_name(&step.kind) {
                 Some(alias) => Some(alias),
                 None => {
-                    self.no_provider_reference(&range);
+                    self.no_provider_reference(&place(step.span));
                     return None;
                 }
             },
@@ -210,8 +211,8 @@ impl Compiling<'_> {
         let key = match steps.get(1) {
             None => computed,
             Some(step) if matches!(step.kind, StepKind::Index(_)) => Some(expression.clone()),
-            Some(_) => {
-                self.no_provider_reference(&range);
+            Some(step) => {
+                self.no_provider_reference(&place(step.span));
                 return None;
             }
         };
