@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems,
-    load_early, load_tree_beyond, load_tree_from,
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems, load_early,
+    load_tree_beyond, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -59,11 +59,7 @@ impl Project {
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
     }
 
-    fn told(
-        mut self,
-        invocation: &Invocation<'_>,
-        mut problems: Vec<Diagnostic>,
-    ) -> Result<Project, Vec<Diagnostic>> {
+    fn told(mut self, invocation: &Invocation<'_>, mut problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
         problems.extend(invocation.context.settle_sealing(&self.root)?);
         invocation.view.diagnostics(&problems);
         self.warnings = problems;
@@ -134,9 +130,8 @@ impl Project {
     ) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
-        let (root, sources, problems) = load(&invocation.context, &invocation.arguments, |inputs| {
-            load_tree(Path::new("."), places, inputs)
-        });
+        let (root, sources, problems) =
+            load(&invocation.context, &invocation.arguments, |inputs| load_tree(Path::new("."), places, inputs));
         invocation.view.know(&sources);
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
     }
@@ -189,11 +184,7 @@ type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
 type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
 
 /// Loads the configuration with `load`. Values of variables come first: where they cannot be read, nothing else is.
-fn load(
-    context: &Context,
-    arguments: &Arguments,
-    load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot,
-) -> LoadedRoot {
+fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot) -> LoadedRoot {
     let (sources, problems) = variables::unreadable(arguments);
     if has_errors(&problems) {
         return (Arc::default(), sources, problems);
@@ -220,8 +211,7 @@ pub struct RootAlone {
 /// The root module alone, loaded at the first time.
 pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
     context.root.get_or_init(|| {
-        let (root, sources, problems) =
-            load(context, arguments, |inputs| load_early(Path::new("."), inputs));
+        let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
         RootAlone { root, sources, problems }
     })
 }

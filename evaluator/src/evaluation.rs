@@ -28,8 +28,8 @@ mod unsound;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;

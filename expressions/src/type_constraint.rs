@@ -83,7 +83,7 @@ pub fn variable_type_with(
         };
         return Err(vec![problem.at(expression.range())]);
     }
-    if matches!(expression.kind(), ExprKind::Template(_) | ExprKind::TemplateWrap { .. }) {
+    if matches!(expression.kind(), ExprKind::Template(_)) {
         // A text in quotes is read as a text first, which has no references.
         let (_, problems) = evaluate_constant(expression);
         if has_errors(&problems) {

@@ -382,12 +382,7 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
 }
 
 /// Configurations with `for_each` are handed over as a whole to modules that ask for that, and only to these.
-fn check_wholes(
-    module: &CompiledModule,
-    call: &ModuleCall,
-    child: &CompiledModule,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());
         let theirs = shown(&(passed.child_name.clone(), passed.child_alias.clone()));

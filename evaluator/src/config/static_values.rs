@@ -141,13 +141,7 @@ impl StaticValues {
     }
 
     /// The value of a name that has been looked at, for somebody who needs it.
-    fn needed(
-        &self,
-        name: &Name,
-        what: &str,
-        needing: &Needing,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Value> {
+    fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
         match self.value(name, diagnostics) {
             Ok(value) => Some(value),
             Err(NoValue::Unsuitable) => None,

@@ -198,18 +198,13 @@ pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
 /// What is named in a place where it has no value.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let (summary, detail) = match &reference.subject {
-        Subject::CountIndex => (
-            OUT_OF_SCOPE[0],
-            "count.index has a value only inside resource, data and module blocks that set count.",
-        ),
-        Subject::EachValue => (
-            OUT_OF_SCOPE[1],
-            "each.value has a value only inside blocks that set for_each.",
-        ),
-        Subject::EachKey => (
-            OUT_OF_SCOPE[2],
-            "each.key and each.value have values only inside blocks that set for_each.",
-        ),
+        Subject::CountIndex => {
+            (OUT_OF_SCOPE[0], "count.index has a value only inside resource, data and module blocks that set count.")
+        }
+        Subject::EachValue => (OUT_OF_SCOPE[1], "each.value has a value only inside blocks that set for_each."),
+        Subject::EachKey => {
+            (OUT_OF_SCOPE[2], "each.key and each.value have values only inside blocks that set for_each.")
+        }
         Subject::SelfObject => (
             OUT_OF_SCOPE[3],
             "self has a value only in provisioner, connection and postcondition blocks of a resource.",
@@ -254,7 +249,10 @@ impl ModuleNode {
                     }
                 }
                 subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_)) => {
-                    wanted.insert(subject);
+                    // What is not declared and yet not wrong stands where nobody looks.
+                    if !self.evaluation.is_validation() || self.declares(subject) {
+                        wanted.insert(subject);
+                    }
                 }
                 _ => {}
             }
@@ -323,7 +321,10 @@ impl ModuleNode {
         }
     }
 
-    pub(super) fn start(self: &Arc<Self>, subject: &Subject) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
+    pub(super) fn start(
+        self: &Arc<Self>,
+        subject: &Subject,
+    ) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
             Subject::Variable(name) => self.variable(name).boxed(),

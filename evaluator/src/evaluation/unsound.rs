@@ -28,8 +28,12 @@ pub(super) struct Unsound {
 /// Where references stand that are wrong.
 pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     let wrong = |one: &Unsound| {
-        let at: BTreeSet<SourceRange> =
-            one.problems.iter().filter(|problem| problem.is_error()).filter_map(|problem| problem.subject.clone()).collect();
+        let at: BTreeSet<SourceRange> = one
+            .problems
+            .iter()
+            .filter(|problem| problem.is_error())
+            .filter_map(|problem| problem.subject.clone())
+            .collect();
         let is_wrong = move |reference: &Reference| {
             at.contains(&reference.range) || reference.attribute_range.as_ref().is_some_and(|range| at.contains(range))
         };
@@ -69,7 +73,9 @@ async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     for reference in &one.references {
         let failed = match &reference.subject {
             Subject::Module(name, output) if node.config.children.contains_key(name) => {
-                let named = output.iter().cloned().collect();
+                let outputs = &node.config.children[name].outputs;
+                let named: BTreeSet<SmolStr> =
+                    output.iter().filter(|output| outputs.contains_key(*output)).cloned().collect();
                 node.call_value(name.clone(), Some(named)).await.is_err()
             }
             subject if node.declares(subject) => node.start(subject).await.is_err(),
