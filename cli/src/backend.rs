@@ -14,7 +14,7 @@ use weft_graph_format::types::Type;
 
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
-use crate::project::root_alone;
+use crate::project::{root_alone, sound_root};
 use crate::variables;
 
 /// The state file of the default workspace.
@@ -77,7 +77,8 @@ impl LocalBackend {
     /// # Errors
     /// What is wrong with the block; settings that `init` has not seen.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
-        LocalBackend::in_force(&root_alone(context, arguments).root, &context.data_directory)
+        let found = if context.strict { sound_root(context, arguments)? } else { root_alone(context, arguments) };
+        LocalBackend::in_force(&found.root, &context.data_directory)
     }
 
     /// As this configuration and `init` say together.

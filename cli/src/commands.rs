@@ -92,6 +92,15 @@ const GROUPS: &[(&str, &str)] = &[
     (WORKSPACES, "Work with workspaces"),
 ];
 
+/// Commands that OpenTofu does not have. They are about runs, and those need plan files only: a configuration that is being
+/// changed, or broken, stops none of them.
+const OWN: &[&str] = &["coordinator", "explain", "inspect", "runs", "worker"];
+
+/// Whether OpenTofu has no such command.
+pub fn is_own(command: &Command) -> bool {
+    command.words.first().is_some_and(|first| OWN.contains(first))
+}
+
 /// Every command, those that are to come last.
 fn all() -> impl Iterator<Item = &'static Command> {
     ALL.iter().copied().chain(later::LATER)

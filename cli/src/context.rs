@@ -38,6 +38,8 @@ pub struct Context {
     pub input: bool,
     /// Nobody wants to be told what to type next.
     pub automation: bool,
+    /// The command needs a sound configuration even where it only looks at a state, as OpenTofu's commands do.
+    pub strict: bool,
     /// How the command seals, once that is known.
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
     /// The CLI configuration, once it has been read.
@@ -48,13 +50,14 @@ pub struct Context {
 
 impl Context {
     /// From the environment; the current directory is the root module's by now.
-    pub fn new(launch_directory: PathBuf) -> Context {
+    pub fn new(launch_directory: PathBuf, strict: bool) -> Context {
         let data = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
         Context {
             launch_directory,
             data_directory: data.map_or_else(|| PathBuf::from(".terraform"), PathBuf::from),
             input: environment("TF_INPUT").is_none_or(|text| truth(&text) != Some(false)),
             automation: environment("TF_IN_AUTOMATION").is_some(),
+            strict,
             sealed_by: Arc::default(),
             cli: Arc::default(),
             root: Arc::default(),

@@ -132,7 +132,8 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
         return Exit::DONE;
     }
     let (view, problem) = View::new(&arguments, command.events);
-    let invocation = Invocation { command, arguments, context: Context::new(launch), view };
+    let context = Context::new(launch, !commands::is_own(command));
+    let invocation = Invocation { command, arguments, context, view };
     tell_of_settings(&invocation);
     if let Some(mistake) = mistake {
         return invocation.mistake(&Diagnostic::error("Failed to parse command-line flags", mistake.to_string()));

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use weft_evaluator::config::{ModulePlaces, ModuleRequest};
+use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::ModuleSource;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated};
 
 /// The folder of modules, inside the data directory.
@@ -161,18 +163,7 @@ const INSTALL: &str = "Run \"weft init\" to install all modules required by this
 impl ModulePlaces for FromManifest<'_> {
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
         let constraints = constraints(request, problems)?;
-        let missing = |detail: String| {
-            Diagnostic::error("Module not installed", format!("{detail} {INSTALL}")).at(request.call_range.clone())
-        };
-        let Some(record) = self.manifest.records.get(&request.key()) else {
-            problems.push(missing("This module is not yet installed.".to_owned()));
-            return None;
-        };
-        // Without a directory it was not found when it was to be installed.
-        if record.dir.is_empty() || !self.root.join(&record.dir).is_dir() {
-            problems.push(missing(format!("The directory {:?} of this module cannot be read.", record.dir)));
-            return None;
-        }
+        let record = self.record(&request.key(), request.call_range, problems)?;
         let source = request.source.to_string();
         let changed = |summary: &str, detail: String| {
             Diagnostic::error(summary, format!("{detail} {INSTALL}")).at(request.source_range.clone())
@@ -192,6 +183,25 @@ impl ModulePlaces for FromManifest<'_> {
             problems.push(changed("Module version requirements have changed", detail));
         }
         Some(record.dir.clone())
+    }
+
+    fn unsourced(&mut self, path: &Module, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        self.record(&path.0.join("."), call, problems).map(|record| record.dir.clone())
+    }
+}
+
+impl FromManifest<'_> {
+    /// What the list says of a call; that it says nothing is reported.
+    fn record(&self, key: &str, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<&ModuleRecord> {
+        let record = self.manifest.records.get(key);
+        let detail = match record {
+            // Without a directory it was not found when it was to be installed.
+            Some(record) if !record.dir.is_empty() && self.root.join(&record.dir).is_dir() => return Some(record),
+            Some(record) => format!("The directory {:?} of this module cannot be read.", record.dir),
+            None => "This module is not yet installed.".to_owned(),
+        };
+        problems.push(Diagnostic::error("Module not installed", format!("{detail} {INSTALL}")).at(call.clone()));
+        None
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems,
-    load_tree_from,
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems, load_early,
+    load_tree_beyond, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -40,14 +40,30 @@ impl Project {
     /// # Errors
     /// What is wrong with it, warnings included; modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (mut project, mut problems) = Project::load_quietly(invocation);
+        let (project, problems) = Project::read_installed(invocation, load_tree_beyond);
         if has_errors(&problems) {
+            // Where the state is and how it is sealed comes before the rest.
+            let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
+            invocation.context.settle_sealing(root)?;
             return Err(problems);
         }
-        problems.extend(invocation.context.settle_sealing(&project.root)?);
+        project.told(invocation, problems)
+    }
+
+    /// The same for commands that look at the whole configuration before anything else.
+    ///
+    /// # Errors
+    /// What is wrong with it, warnings included; modules that `init` has not seen.
+    pub fn load_whole(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
+        let (project, problems) = Project::load_quietly(invocation);
+        if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
+    }
+
+    fn told(mut self, invocation: &Invocation<'_>, mut problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
+        problems.extend(invocation.context.settle_sealing(&self.root)?);
         invocation.view.diagnostics(&problems);
-        project.warnings = problems;
-        Ok(project)
+        self.warnings = problems;
+        Ok(self)
     }
 
     /// The root module alone, for who installs what it calls.
@@ -55,7 +71,7 @@ impl Project {
     /// # Errors
     /// What is wrong with the root module, warnings included.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::read(invocation, &mut Nowhere);
+        let (project, problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
         if has_errors(&problems) {
             return Err(problems);
         }
@@ -65,7 +81,7 @@ impl Project {
 
     /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
-        let (mut project, mut problems) = Project::read(invocation, places);
+        let (mut project, mut problems) = Project::read(invocation, places, load_tree_beyond);
         if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
@@ -87,26 +103,35 @@ impl Project {
 
     /// As far as it goes, with all that is wrong beside it.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
+        Project::read_installed(invocation, load_tree_from)
+    }
+
+    fn read_installed(invocation: &Invocation<'_>, load: LoadTree) -> (Project, Vec<Diagnostic>) {
         let manifest = match ModuleManifest::read(&invocation.context.data_directory) {
             Ok(manifest) => manifest,
             Err(problem) => {
-                let (project, mut problems) = Project::read(invocation, &mut Nowhere);
+                let (project, mut problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
                 problems.push(problem);
                 return (project, problems);
             }
         };
         let mut places = FromManifest { manifest: &manifest, root: PathBuf::from(".") };
-        let (project, mut problems) = Project::read(invocation, &mut places);
+        let (project, mut problems) = Project::read(invocation, &mut places, load);
         if !has_errors(&problems) {
             problems.extend(link_problems(&project.root));
         }
         (project, problems)
     }
 
-    fn read(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> (Project, Vec<Diagnostic>) {
+    fn read(
+        invocation: &Invocation<'_>,
+        places: &mut dyn ModulePlaces,
+        load_tree: LoadTree,
+    ) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
-        let (root, sources, problems) = load(&invocation.context, &invocation.arguments, places);
+        let (root, sources, problems) =
+            load(&invocation.context, &invocation.arguments, |inputs| load_tree(Path::new("."), places, inputs));
         invocation.view.know(&sources);
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
     }
@@ -116,8 +141,15 @@ impl Project {
     /// # Errors
     /// What is wrong with it, or that there is none.
     pub fn load_present(invocation: &Invocation<'_>, doing: &str) -> Result<Project, Vec<Diagnostic>> {
-        let project = Project::load(invocation)?;
-        if project.empty {
+        Project::load(invocation)?.present(doing)
+    }
+
+    /// The configuration, where there are configuration files; `doing` is what they are needed for.
+    ///
+    /// # Errors
+    /// That there are none.
+    pub fn present(self, doing: &str) -> Result<Project, Vec<Diagnostic>> {
+        if self.empty {
             return Err(vec![Diagnostic::error(
                 "No configuration files",
                 format!(
@@ -127,7 +159,7 @@ impl Project {
                 ),
             )]);
         }
-        Ok(project)
+        Ok(self)
     }
 
     /// What configuration and state require of providers.
@@ -145,34 +177,52 @@ impl Project {
     }
 }
 
-fn load(
-    context: &Context,
-    arguments: &Arguments,
-    places: &mut dyn ModulePlaces,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+/// What a module was loaded as: with its files, and what is wrong.
+type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
+
+/// Loads a tree of modules.
+type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
+
+/// Loads the configuration with `load`. Values of variables come first: where they cannot be read, nothing else is.
+fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot) -> LoadedRoot {
+    let (sources, problems) = variables::unreadable(arguments);
+    if has_errors(&problems) {
+        return (Arc::default(), sources, problems);
+    }
     let inputs = StaticInputs {
         given: &|root| variables::gather(root, arguments, None).given,
         workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
         encryption: from_environment(),
     };
-    load_tree_from(Path::new("."), places, &inputs)
+    load(&inputs)
 }
 
-/// The root module of the current directory, without what it calls. What is wrong with it is told by who plans.
+/// The root module of the current directory as far as it says where its state is and how it is sealed.
 #[derive(Debug)]
 pub struct RootAlone {
     /// The module, as far as it can be understood.
     pub root: Arc<CompiledModule>,
     /// Its files, for messages about it.
     pub sources: Sources,
+    /// What is wrong with it so far, warnings included.
+    pub problems: Vec<Diagnostic>,
 }
 
 /// The root module alone, loaded at the first time.
 pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
     context.root.get_or_init(|| {
-        let (root, sources, _) = load(context, arguments, &mut Nowhere);
-        RootAlone { root, sources }
+        let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
+        RootAlone { root, sources, problems }
     })
+}
+
+/// The same, where nothing is wrong with it.
+///
+/// # Errors
+/// What is, warnings included.
+pub fn sound_root<'a>(context: &'a Context, arguments: &Arguments) -> Result<&'a RootAlone, Vec<Diagnostic>> {
+    let found = root_alone(context, arguments);
+    if has_errors(&found.problems) { Err(found.problems.clone()) } else { Ok(found) }
 }
 
 /// Where no called module is looked for.

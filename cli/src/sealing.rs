@@ -29,7 +29,7 @@ use weft_syntax::{parse_bytes, parse_json_bytes};
 
 use crate::context::{Context, environment};
 use crate::options::Arguments;
-use crate::project::root_alone;
+use crate::project::{root_alone, sound_root};
 
 /// What the environment says beside the configuration.
 const VARIABLE: &str = "TF_ENCRYPTION";
@@ -57,14 +57,11 @@ impl Context {
         }
         let (sealing, _) = match root {
             Some(root) => made(root)?,
-            None => {
-                let mentioned = mentions_encryption(Path::new("."))?;
-                if mentioned || from_environment().is_some() {
-                    made(&root_alone(self, arguments).root)?
-                } else {
-                    Made::default()
-                }
+            None if self.strict => made(&sound_root(self, arguments)?.root)?,
+            None if mentions_encryption(Path::new("."))? || from_environment().is_some() => {
+                made(&root_alone(self, arguments).root)?
             }
+            None => Made::default(),
         };
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
     }
@@ -81,7 +78,7 @@ impl Context {
 }
 
 /// Whether a configuration file in a directory has the word in it. What else is wrong with the configuration is not
-/// asked: whoever only looks at a state is not kept from it.
+/// asked: whoever goes on with a run is not kept from it.
 ///
 /// # Errors
 /// A file that cannot be read, and one with the word that cannot be understood: it may ask for encryption.

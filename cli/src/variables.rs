@@ -58,6 +58,46 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
+/// Files of variables that cannot be read and options that give none, with the files, for the lines of problems. Nothing
+/// of a configuration is looked at before these are mended.
+pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
+    let mut sources = Sources::new();
+    let mut problems = Vec::new();
+    let mut file = |path: &str, problems: &mut Vec<Diagnostic>| {
+        let read = file::read(path);
+        if has_errors(&read.diagnostics) {
+            sources.extend(read.sources);
+            problems.extend(read.diagnostics);
+        }
+    };
+    for path in usual_files(Path::new(".")) {
+        file(&path, &mut problems);
+    }
+    for (flag, text) in arguments.in_order(&["var", "var-file"]) {
+        match flag {
+            "var" => problems.extend(named_value(text).err()),
+            _ => file(text, &mut problems),
+        }
+    }
+    (sources, problems)
+}
+
+/// Name and value of a `-var` option.
+fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
+    let Some((name, value)) = text.split_once('=') else { return Err(bad_option(text)) };
+    if name.ends_with(' ') {
+        return Err(Diagnostic::error(
+            "Invalid -var option",
+            format!(
+                "Variable name {name:?} is invalid due to trailing space. Did you mean -var=\"{}={}\"?",
+                name.trim(),
+                value.trim()
+            ),
+        ));
+    }
+    Ok((name, value))
+}
+
 /// The same for who can do without those that are missing.
 pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
     given(root, arguments).gathered
@@ -251,21 +291,13 @@ impl Reader<'_> {
     }
 
     fn option(&mut self, text: &str) {
-        let Some((name, value)) = text.split_once('=') else {
-            self.gathered.diagnostics.push(bad_option(text));
-            return;
+        let (name, value) = match named_value(text) {
+            Ok(found) => found,
+            Err(problem) => {
+                self.gathered.diagnostics.push(problem);
+                return;
+            }
         };
-        if name.ends_with(' ') {
-            self.gathered.diagnostics.push(Diagnostic::error(
-                "Invalid -var option",
-                format!(
-                    "Variable name {name:?} is invalid due to trailing space. Did you mean -var=\"{}={}\"?",
-                    name.trim(),
-                    value.trim()
-                ),
-            ));
-            return;
-        }
         match self.root.variables.get(name).cloned() {
             Some(variable) => self.take_text(&variable, value, "the -var option"),
             None => self.undeclared(name, Place::Option, "-var"),

@@ -58,7 +58,10 @@ pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, L
 pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use import::{ImportBlock, ImportKey, ImportTarget};
-pub use load::{LoadError, Sources, has_configuration, link_problems, load_tree, load_tree_from, load_tree_with};
+pub use load::{
+    LoadError, Sources, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
+    load_tree_with,
+};
 pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
@@ -67,7 +70,6 @@ pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;
 pub use removed::RemovedBlock;
-pub(crate) use removed::without_lifecycle;
 pub use required_version::LANGUAGE_VERSION;
 pub use resource::Connection;
 pub use static_drawing::draw;

@@ -48,7 +48,7 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
     let body = content.body;
     let mut error = |summary: &str, detail: &str, at: SourceRange| {
         diagnostics.push(Diagnostic::error(summary, detail).at(at));
-        None
+        None::<DynamicBlock>
     };
     let [label] = block.labels.as_slice() else {
         return error(
@@ -57,9 +57,10 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
             header,
         );
     };
+    let mut unsupported = false;
     for attribute in &body.attributes {
         if !matches!(attribute.name.text.as_str(), "for_each" | "iterator" | "labels") {
-            return error(
+            error(
                 match tree.syntax() {
                     Syntax::Native => "Unsupported argument",
                     Syntax::Json => "Extraneous JSON object property",
@@ -68,6 +69,7 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
                  go into content.",
                 tree.range(attribute.name.span),
             );
+            unsupported = true;
         }
     }
     let Some(for_each) = body.attribute("for_each") else {
@@ -77,6 +79,9 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
             tree.missing_span(block.body).map_or(header, |span| tree.range(span)),
         );
     };
+    if unsupported {
+        return None;
+    }
     let iterator = match body.attribute("iterator") {
         None => label.text.clone(),
         Some(attribute) => match tree.expression(attribute.expression).as_keyword() {

@@ -24,11 +24,12 @@ mod scope;
 mod session;
 mod statements;
 mod stored;
+mod unsound;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;
@@ -69,6 +70,8 @@ pub(crate) struct Evaluation {
     pub(crate) selection: Selection,
     /// Provider configurations that state needs.
     pub(crate) wanted: Vec<ProviderConfig>,
+    /// References that are wrong: who has one is not evaluated.
+    pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// The next number for an impure call.
     pub(crate) occurrences: AtomicU32,
     /// The next number for a symbolic parameter.
@@ -96,11 +99,13 @@ pub async fn evaluate_configuration(
 ) -> Result<(), Failed> {
     let node = begin(root.clone(), glue, environment, given)?;
     // Planning comes after validating, which has said all this.
-    let referred = match node.evaluation.is_validation() {
+    let unsound = match node.evaluation.is_validation() {
         true => references::check_references(&node.evaluation, &root).await,
-        false => Ok(()),
+        false => Vec::new(),
     };
+    node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
     let outcome = node.everything().await;
+    let referred = unsound::report(&node, unsound).await;
     node.release();
     outcome.and(referred)
 }
@@ -148,6 +153,7 @@ fn begin(
         environment,
         given,
         dependencies,
+        unsound: OnceLock::new(),
         occurrences: AtomicU32::new(0),
         parameters: AtomicU32::new(0),
     });

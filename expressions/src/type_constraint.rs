@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::ProviderSource;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Syntax};
+use weft_syntax::{ExprKind, Expression, Syntax};
 
 use crate::constant::evaluate_constant;
 use crate::convert::convert_with_defaults;
@@ -82,6 +82,13 @@ pub fn variable_type_with(
             ),
         };
         return Err(vec![problem.at(expression.range())]);
+    }
+    if matches!(expression.kind(), ExprKind::Template(_)) {
+        // A text in quotes is read as a text first, which has no references.
+        let (_, problems) = evaluate_constant(expression);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
     }
     match expression.as_keyword() {
         Some("list") => Ok(TypeConstraint::plain(Type::list(Type::Dynamic))),

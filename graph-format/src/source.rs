@@ -33,6 +33,11 @@ pub struct SourceRange {
 }
 
 impl SourceRange {
+    /// Whether the other lies in this one.
+    pub fn holds(&self, other: &SourceRange) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
     /// A range that covers both.
     ///
     /// Both must be of the same file; the file of `self` is kept.

@@ -55,7 +55,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             "You must give the name of a single output value when using the -raw option.",
         )));
     }
-    let state = current(invocation).map_err(|problem| invocation.fail(&[problem]))?;
+    let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let outputs = state.map(|state| state.outputs).unwrap_or_default();
     let Some(name) = name else {
         if json {

@@ -111,8 +111,12 @@ impl Loaded {
     pub fn load(invocation: &Invocation<'_>, doing: &str, destroying: bool) -> Result<Loaded, Exit> {
         let Invocation { arguments, context, view, .. } = invocation;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-        let project = if destroying { Project::load(invocation) } else { Project::load_present(invocation, doing) }
-            .map_err(fail)?;
+        let project = match invocation.command.words {
+            ["import"] => Project::load_whole(invocation).and_then(|project| project.present(doing)),
+            _ if destroying => Project::load(invocation),
+            _ => Project::load_present(invocation, doing),
+        };
+        let project = project.map_err(fail)?;
         let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
         let prompt = asks(invocation).then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());

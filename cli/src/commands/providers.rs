@@ -40,7 +40,8 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-    let project = Project::load_present(invocation, "The list of providers").map_err(fail)?;
+    let project =
+        Project::load_whole(invocation).and_then(|project| project.present("The list of providers")).map_err(fail)?;
     let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");

@@ -63,7 +63,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         )));
     }
     let content = match forms {
-        [None, None, None] => Content::State(current(invocation).map_err(fail)?),
+        [None, None, None] => Content::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
         [Some(path), _, _] => of_file(invocation, path)?,
         [_, Some(path), _] => match of_file(invocation, path)? {
             Content::State(_) => {

@@ -80,21 +80,18 @@ pub const PULL: Command = Command {
 };
 
 /// The state as it stands; none when there is none yet.
-pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Diagnostic> {
+///
+/// # Errors
+/// What is wrong with it, or with the configuration that says where it is.
+pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Diagnostic>> {
     let Some((bytes, place)) = exported(invocation)? else { return Ok(None) };
     StateFile::parse(&bytes, &place)
         .map(Some)
-        .map_err(|error| Diagnostic::error("Failed to load state", format!("{error}.")))
+        .map_err(|error| vec![Diagnostic::error("Failed to load state", format!("{error}."))])
 }
 
-fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Diagnostic> {
-    let found = Place::find(&invocation.context, &invocation.arguments, None);
-    let place = found.map_err(|problems| {
-        problems
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| Diagnostic::error("Failed to load state", "It is not known where the state is."))
-    })?;
+fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Vec<Diagnostic>> {
+    let place = Place::find(&invocation.context, &invocation.arguments, None)?;
     if let Place::Embedded(options) = &place {
         let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
         if !folder.as_os_str().is_empty() && !folder.exists() {
@@ -114,6 +111,7 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Di
         }
     })
     .and_then(|exported| exported)
+    .map_err(|problem| vec![problem])
 }
 
 /// Schemas of the providers that a state needs, as far as they are installed.
@@ -157,7 +155,7 @@ fn none_found() -> Diagnostic {
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
-    let state = current(invocation).map_err(fail)?;
+    let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let Some(state) = state else {
         return Err(fail(none_found()));
     };
@@ -211,7 +209,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
         ))
     })?;
-    let state = current(invocation).map_err(fail)?;
+    let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let record = state.as_ref().and_then(|state| state.instances.get(&address.to_string()));
     let (Some(state), Some(record)) = (&state, record) else {
         return Err(fail(Diagnostic::error(
@@ -227,7 +225,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
-    let exported = exported(invocation).map_err(|problem| invocation.fail(&[problem]))?;
+    let exported = exported(invocation).map_err(|problems| invocation.fail(&problems))?;
     let doubts = block_on(async {
         let place = Place::find(&invocation.context, &invocation.arguments, None).ok()?;
         Some(place.snapshot().await.ok()?.doubts)

@@ -140,7 +140,7 @@ pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     if let Some(first) = compiling.module.provider_metas.get(&name) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
+        compiling.clash(
             "Duplicate provider_meta block",
             format!("A module may have one provider_meta block for {name:?}; the first is at {place}."),
             &block.range,

@@ -71,7 +71,7 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     if let Some(first) = compiling.module.checks.get(&name) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
+        compiling.clash(
             &format!("Duplicate check \"{name}\" configuration"),
             format!("A check block named {name:?} is at {place} already. Names of checks are unique in a module."),
             &block.range,

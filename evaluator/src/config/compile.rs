@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Body, BodyId, Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_body, read_content};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -43,7 +43,13 @@ const TOP_LEVEL: ContentRules = ContentRules {
 /// What is filled while the blocks of a module are read.
 pub(super) struct Compiling<'a> {
     pub(super) module: CompiledModule,
+    /// What can be said of each block for itself, and of variables and local values together.
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    /// What can be said only of all blocks together. Commands that want no more of a configuration than where its state
+    /// is leave this out.
+    pub(super) together: Vec<Diagnostic>,
+    /// A block of an override file is read that overrides nothing: it need not be whole.
+    pub(super) overriding: bool,
     /// The first `required_providers` block.
     pub(super) requirements: Option<SourceRange>,
 }
@@ -56,13 +62,21 @@ impl Compiling<'_> {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
 
+    /// A problem that shows only when the blocks of all files are put together.
+    pub(super) fn clash(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
+        self.together.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
+    }
+
     /// How many errors there are so far.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|problem| problem.is_error()).count()
     }
 
     pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
-        read_block(block, rules, &block.missing(), self.diagnostics)
+        match self.overriding {
+            true => read_body(&block.tree, block.body, rules, self.diagnostics),
+            false => read_block(block, rules, &block.missing(), self.diagnostics),
+        }
     }
 
     pub(super) fn body_source(
@@ -114,16 +128,14 @@ impl Compiling<'_> {
         valid
     }
 
+    /// A second declaration of the same variable or local value.
+    pub(super) fn duplicate_value(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
+        self.diagnostics.push(duplicate(what, name, first).at(second.clone()));
+    }
+
     /// A second declaration of the same name.
     pub(super) fn duplicate(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
-        self.error(
-            &format!("Duplicate {what}"),
-            format!(
-                "{name:?} is declared at {}:{} already. Each name can be declared once in a module.",
-                first.file, first.start.line
-            ),
-            second,
-        );
+        self.together.push(duplicate(what, name, first).at(second.clone()));
     }
 
     /// What an expression refers to. What is no reference is noted for when references are checked.
@@ -132,17 +144,28 @@ impl Compiling<'_> {
     }
 }
 
-/// Reads all files of a module. Children are filled in by the loader.
+fn duplicate(what: &str, name: &str, first: &SourceRange) -> Diagnostic {
+    let place = format!("{}:{}", first.file, first.start.line);
+    Diagnostic::error(
+        format!("Duplicate {what}"),
+        format!("{name:?} is declared at {place} already. Each name can be declared once in a module."),
+    )
+}
+
+/// Reads all files of a module. Children are filled in by the loader. What comes back beside it can be said only of all
+/// blocks together.
 pub(super) fn compile_module(
     path: Module,
     dir: &str,
     trees: &[Arc<Tree>],
     overrides: &[Arc<Tree>],
     diagnostics: &mut Vec<Diagnostic>,
-) -> CompiledModule {
+) -> (CompiledModule, Vec<Diagnostic>) {
     let mut compiling = Compiling {
         module: CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() },
         diagnostics,
+        together: Vec::new(),
+        overriding: false,
         requirements: None,
     };
     let mut base: Vec<FoundBlock> = trees.iter().flat_map(|tree| compiling.top_level(tree)).collect();
@@ -157,7 +180,7 @@ pub(super) fn compile_module(
         compiling.block(block);
     }
     compiling.override_rest(&rest);
-    compiling.module
+    (compiling.module, compiling.together)
 }
 
 impl Compiling<'_> {
@@ -222,7 +245,7 @@ impl Compiling<'_> {
         }
         if let Some(first) = self.module.locals.get(&name) {
             let first = first.range.clone();
-            self.duplicate("local value definition", &name, &first, &range);
+            self.duplicate_value("local value definition", &name, &first, &range);
             return;
         }
         let value = tree.expression(attribute.expression);

@@ -207,7 +207,13 @@ pub(crate) fn unsupported_argument<'n>(
         .at(place)
 }
 
-fn read_body(tree: &Arc<Tree>, body: BodyId, rules: &ContentRules, diagnostics: &mut Vec<Diagnostic>) -> Content {
+/// Reads a body in which everything may be missing.
+pub(super) fn read_body(
+    tree: &Arc<Tree>,
+    body: BodyId,
+    rules: &ContentRules,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Content {
     let mut found = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
     let weft_syntax::Content { body, problems } = tree.content(body, &|name| rules.role(name));
     diagnostics.extend(problems);

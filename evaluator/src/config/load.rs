@@ -1,6 +1,6 @@
 //! Reading a tree of modules from directories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use weft_syntax::{Expression, Tree, is_identifier};
 use super::compile::compile_module;
 use super::encryption::Encryption;
 use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
-use super::provider_links::{check_providers, check_references, check_wholes, unsuitable, warn_of_same};
+use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
 use super::static_values::{Needing, StaticInputs, StaticValues, static_text};
 use super::{CallSource, CompiledModule, ModuleCall};
@@ -72,17 +72,27 @@ pub fn load_tree_from(
     places: &mut dyn ModulePlaces,
     inputs: &StaticInputs<'_>,
 ) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    let mut loader = Loader {
-        root,
-        places,
-        inputs,
-        statics: StaticValues::new(root, &inputs.workspace),
-        sources: Sources::new(),
-        diagnostics: Vec::new(),
-    };
-    let module = Arc::new(loader.module(".", Module::root(), None));
-    let Loader { sources, diagnostics, .. } = loader;
-    (module, sources, diagnostics)
+    Loader::new(root, places, inputs).loaded()
+}
+
+/// The same, going on when the root module has errors: what its calls lead to is read as far as it is known where that
+/// is. What is wrong between modules is said with the rest, unless called modules have errors.
+pub fn load_tree_beyond(
+    root: &Path,
+    places: &mut dyn ModulePlaces,
+    inputs: &StaticInputs<'_>,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
+}
+
+/// Reads of the root module what says where its state is and how it is sealed.
+///
+/// Of its problems those come back that are about one block each, about variables and local values, and about what was
+/// asked for. A name that is declared twice, a module that is not there or a provider that cannot be are none of them.
+pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    let installed = Installed::new();
+    let mut places = AsWritten { root, installed: &installed };
+    Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }
 
 /// What is wrong with how providers are handed from module to module. To be asked when all modules were read without
@@ -103,6 +113,12 @@ struct Loader<'a> {
     root: &'a Path,
     places: &'a mut dyn ModulePlaces,
     inputs: &'a StaticInputs<'a>,
+    /// Only for [`load_early`].
+    early: bool,
+    /// Errors of the root module do not end it.
+    beyond: bool,
+    /// Called modules have errors.
+    children_failed: bool,
     statics: StaticValues,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
@@ -136,7 +152,30 @@ fn is_override(name: &str) -> bool {
     stem == "override" || stem.ends_with("_override")
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    fn new(root: &'a Path, places: &'a mut dyn ModulePlaces, inputs: &'a StaticInputs<'a>) -> Loader<'a> {
+        Loader {
+            root,
+            places,
+            inputs,
+            early: false,
+            beyond: false,
+            children_failed: false,
+            statics: StaticValues::new(root, &inputs.workspace),
+            sources: Sources::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn loaded(mut self) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+        let module = Arc::new(self.module(".", Module::root(), None));
+        // Otherwise who reads a tree without errors asks for the links.
+        if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {
+            check_providers(&module, &mut self.diagnostics);
+        }
+        (module, self.sources, self.diagnostics)
+    }
+
     fn module(&mut self, dir: &str, path: Module, caller: Option<Arc<ModuleCall>>) -> CompiledModule {
         let before = self.diagnostics.len();
         let files = match self.files(dir) {
@@ -152,12 +191,14 @@ impl Loader<'_> {
                 if is_override(&name) { overrides.push(tree) } else { trees.push(tree) }
             }
         }
-        let mut module = compile_module(path, dir, &trees, &overrides, &mut self.diagnostics);
+        let (mut module, together) = compile_module(path, dir, &trees, &overrides, &mut self.diagnostics);
+        if !self.early {
+            self.diagnostics.extend(together);
+        }
         if caller.is_none() {
             self.statics.give((self.inputs.given)(&module));
         }
         self.statics.enter(&module, caller.clone());
-        self.check_alone(&module, caller.as_deref());
         if let Some(written) = module.backend.take() {
             module.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
         }
@@ -165,11 +206,9 @@ impl Loader<'_> {
             let (block, environment) = (module.encryption_block.as_deref(), self.inputs.encryption.as_deref());
             module.encryption = Encryption::computed(block, environment, &mut self.statics);
         }
-        for written in module.provider_metas.values_mut() {
-            *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
-        }
-        let calls: Vec<_> = module.calls.values().cloned().collect();
-        let calls: Vec<_> = calls.into_iter().filter_map(|call| self.called(&module, call)).collect();
+        let calls = if self.early { Vec::new() } else { self.static_parts(&mut module) };
+        self.check_constants(&module, caller.as_deref());
+        self.only_versions(&module, before);
         for called in &calls {
             let source = CallSource {
                 text: called.text.clone(),
@@ -178,8 +217,48 @@ impl Loader<'_> {
             };
             module.sources.insert(called.call.name.clone(), source);
         }
-        if caller.is_none() && has_errors(&self.diagnostics[before..]) {
+        if caller.is_none() && !self.beyond && has_errors(&self.diagnostics[before..]) {
             return module;
+        }
+        let before = self.diagnostics.len();
+        self.children(&mut module, calls);
+        self.children_failed |= has_errors(&self.diagnostics[before..]);
+        module
+    }
+
+    /// What of a module is computed before planning, beside its variables. Its calls come back, as far as they lead
+    /// anywhere.
+    fn static_parts(&mut self, module: &mut CompiledModule) -> Vec<Called> {
+        for written in module.provider_metas.values_mut() {
+            *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
+        }
+        let calls: Vec<_> = module.calls.values().cloned().collect();
+        let calls = calls.into_iter().filter_map(|call| self.called(module, call)).collect();
+        self.check_iteration(module);
+        calls
+    }
+
+    /// A module that is made for another version is not looked at any closer: nothing else is said of it.
+    fn only_versions(&mut self, module: &CompiledModule, before: usize) {
+        let unmet: Vec<Diagnostic> = module.required_versions.iter().filter_map(unmet).collect();
+        if !unmet.is_empty() {
+            self.diagnostics.truncate(before);
+            self.diagnostics.extend(unmet);
+        }
+    }
+
+    /// Reads what a module calls.
+    fn children(&mut self, module: &mut CompiledModule, calls: Vec<Called>) {
+        let known: BTreeSet<SmolStr> = calls.iter().map(|called| called.call.name.clone()).collect();
+        let unsourced = module.calls.values().filter(|call| !self.early && !known.contains(&call.name));
+        for call in unsourced.cloned().collect::<Vec<_>>() {
+            let path = module.path.child(&call.name);
+            if path.0.len() <= DEEPEST_MODULES
+                && let Some(dir) = self.places.unsourced(&path, &call.range, &mut self.diagnostics)
+            {
+                let child = self.module(&dir, path, Some(call.clone()));
+                module.children.insert(call.name.clone(), Arc::new(child));
+            }
         }
         for Called { call, source, version, .. } in calls {
             let child_path = module.path.child(&call.name);
@@ -195,7 +274,7 @@ impl Loader<'_> {
             }
             let request = ModuleRequest {
                 path: &child_path,
-                caller_dir: dir,
+                caller_dir: &module.dir.clone(),
                 source: &source,
                 version: version.as_ref().map(|(text, range)| (text.as_str(), range.clone())),
                 call_range: &call.range,
@@ -203,11 +282,9 @@ impl Loader<'_> {
             };
             if let Some(child_dir) = self.places.place(&request, &mut self.diagnostics) {
                 let child = self.module(&child_dir, child_path, Some(call.clone()));
-                check_wholes(&module, &call, &child, &mut self.diagnostics);
                 module.children.insert(call.name.clone(), Arc::new(child));
             }
         }
-        module
     }
 
     /// Where a call leads and with which version; why it cannot be known is reported.
@@ -245,8 +322,7 @@ impl Loader<'_> {
             return Some(text);
         }
         let address = module.path.child(&call.name);
-        // What cannot be computed is said of the values that it comes from, not of the source.
-        let needing = Needing { text: format!("{address}.source"), range: SourceRange::default() };
+        let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
         static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
     }
@@ -259,7 +335,7 @@ impl Loader<'_> {
         written: &Expression,
     ) -> Result<Option<SmolStr>, NoVersion> {
         let address = module.path.child(&call.name);
-        let needing = Needing { text: format!("{address}.version"), range: SourceRange::default() };
+        let needing = Needing { text: format!("{address}.version"), range: written.range() };
         let value = self.statics.evaluate(&module.path, written, &needing, &mut self.diagnostics).ok_or(NoVersion)?;
         if value.is_null() {
             return Ok(None);
@@ -275,10 +351,8 @@ impl Loader<'_> {
         Err(NoVersion)
     }
 
-    /// What can be said of a module when its callers are known, but nothing that it calls.
-    fn check_alone(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
-        self.diagnostics.extend(module.required_versions.iter().filter_map(unmet));
-        check_references(module, &mut self.diagnostics);
+    /// The `for_each` of the provider blocks of a module.
+    fn check_iteration(&mut self, module: &CompiledModule) {
         for block in module.providers.values() {
             let Some(expression) = &block.for_each else { continue };
             let text = match &block.alias {
@@ -295,25 +369,20 @@ impl Loader<'_> {
                 let problem = Diagnostic::error("Invalid for_each argument", detail);
                 self.diagnostics.push(problem.at(expression.range()));
             }
-            warn_of_same(module, block, expression, &mut self.diagnostics);
         }
-        let Some(call) = caller else { return };
+    }
+
+    /// Variables that have to be known before planning.
+    fn check_constants(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
         for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
-            if !call.arguments.contains_key(&variable.name) {
+            if caller.is_some_and(|call| !call.arguments.contains_key(&variable.name)) {
                 continue;
             }
-            if !self.statics.variable(&module.path, &variable.name, &mut self.diagnostics) {
-                self.diagnostics.push(
-                    Diagnostic::error(
-                        "Unable to compute static value",
-                        format!(
-                            "{} depends on {}:var.{}, which is not available before planning: the variable is const.",
-                            module.path, module.path, variable.name
-                        ),
-                    )
-                    .at(call.range.clone()),
-                );
-            }
+            let needing = Needing {
+                text: module.path.to_string(),
+                range: caller.map(|call| call.range.clone()).unwrap_or_default(),
+            };
+            self.statics.variable(&module.path, &variable.name, &needing, &mut self.diagnostics);
         }
     }
 

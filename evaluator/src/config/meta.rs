@@ -172,42 +172,58 @@ impl Compiling<'_> {
                 return None;
             }
         };
-        let found = match expression.as_string_literal() {
-            Some(_) => match self.unquoted(&expression) {
-                Unquoted::Reference(parsed) => provider_name(&parsed),
-                Unquoted::Broken => return None,
-                Unquoted::AsWritten => provider_name(&expression),
-            },
-            None => match expression.as_traversal() {
-                // A literal key stands at the end of the traversal itself.
-                Some(Traversal { root, steps, .. }) => match steps.as_slice() {
-                    [] => Some((root.text, None, None)),
-                    [alias] => attribute_name(&alias.kind).map(|a| (root.text, Some(a), None)),
-                    [alias, key] if matches!(key.kind, StepKind::Index(_)) => {
-                        attribute_name(&alias.kind).map(|a| (root.text, Some(a), Some(expression.clone())))
-                    }
-                    _ => None,
-                },
-                None => provider_name(&expression),
-            },
+        // A key that is computed stands behind the rest, one that is written out belongs to it.
+        let (named, computed) = match expression.kind() {
+            ExprKind::Index { collection, key, .. } => (expression.child(*collection), Some(expression.child(*key))),
+            _ => (expression.clone(), None),
         };
-        match found {
-            Some((local_name, alias, key)) => {
-                if !self.normalised_provider(&local_name, &range) {
+        let most = if computed.is_some() { 1 } else { 2 };
+        let named = match self.unquoted(&named) {
+            Unquoted::Reference(parsed) => parsed,
+            Unquoted::AsWritten => named,
+            Unquoted::Broken => {
+                if !begins_with_name(&named) {
+                    self.no_provider_reference(&range);
+                }
+                return None;
+            }
+        };
+        let place = |span| named.tree.range(span);
+        let Some(Traversal { root, steps, .. }) = named.as_traversal().filter(|found| found.steps.len() <= most) else {
+            self.no_provider_reference(&range);
+            return None;
+        };
+        if !self.normalised_provider(&root.text, &place(root.span)) {
+            return None;
+        }
+        let alias = match steps.first() {
+            None => None,
+            Some(step) => match attribute_name(&step.kind) {
+                Some(alias) => Some(alias),
+                None => {
+                    self.no_provider_reference(&place(step.span));
                     return None;
                 }
-                Some(ProviderReference { local_name, alias, key, range })
+            },
+        };
+        let key = match steps.get(1) {
+            None => computed,
+            Some(step) if matches!(step.kind, StepKind::Index(_)) => Some(expression.clone()),
+            Some(step) => {
+                self.no_provider_reference(&place(step.span));
+                return None;
             }
-            None => {
-                self.error(
-                    "Invalid provider configuration reference",
-                    "The provider argument needs a provider's local name, and an alias where it is not the default \
-                     configuration: aws, aws.west or aws.by_region[each.key].",
-                    &range,
-                );
-                None
-            }
-        }
+        };
+        Some(ProviderReference { local_name: root.text, alias, key, range })
+    }
+
+    fn no_provider_reference(&mut self, at: &SourceRange) {
+        self.error(
+            "Invalid provider configuration reference",
+            "The provider argument needs a provider's local name, and an alias where it is not the default \
+             configuration: aws, aws.west or aws.by_region[each.key].",
+            at,
+        );
     }
 
     /// `depends_on`: whole objects only.
@@ -456,6 +472,11 @@ impl Compiling<'_> {
             );
         }
     }
+}
+
+/// Whether a string in quotes begins as a reference does.
+fn begins_with_name(quoted: &Expression) -> bool {
+    quoted.as_string_literal().is_some_and(|text| text.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
 fn attribute_name(kind: &StepKind) -> Option<SmolStr> {

@@ -50,6 +50,12 @@ pub trait ModulePlaces {
     /// The directory of a called module, relative to that of the root module, or absolute. None where there is nothing
     /// to be read; then why is among the problems.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
+
+    /// The same for a call whose source could not be computed, which was reported: where it led before, if that is
+    /// remembered.
+    fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
+        None
+    }
 }
 
 /// Local modules where they are, others where they were installed.

@@ -25,8 +25,8 @@ pub struct MovedBlock {
 /// A `moved` block.
 pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &MOVED);
-    let from = content.get("from").and_then(|e| endpoint(compiling, e, "from", block));
-    let to = content.get("to").and_then(|e| endpoint(compiling, e, "to", block));
+    let from = endpoint(compiling, content.get("from"), "from", block);
+    let to = endpoint(compiling, content.get("to"), "to", block);
     let (Some(from), Some(to)) = (from, to) else { return };
     if from.resource.is_some() != to.resource.is_some() {
         compiling.error(
@@ -41,20 +41,18 @@ pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 fn endpoint(
     compiling: &mut Compiling<'_>,
-    expression: &Expression,
+    expression: Option<&Expression>,
     name: &str,
     block: &FoundBlock,
 ) -> Option<RelativeAddress> {
-    let found = match read_address(expression) {
+    let read = expression.map(|given| read_address(given).unwrap_or_else(|| Err(not_static(given.range()))));
+    let found = match read {
         Some(Ok(found)) => Some(found),
         Some(Err(problem)) => {
             compiling.diagnostics.push(problem);
             None
         }
-        None => {
-            compiling.diagnostics.push(not_static(expression.range()));
-            None
-        }
+        None => None,
     };
     let movable = found
         .filter(|found| found.resource.as_ref().is_none_or(|(resource, _)| resource.mode != ResourceMode::Ephemeral));

@@ -41,6 +41,10 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(first) = &first {
         compiling.duplicate("output definition", &name, first, &block.range);
     }
+    let description = compiling.text(content.get("description"));
+    let sensitive = compiling.flag(content.get("sensitive"), false);
+    let ephemeral = compiling.flag(content.get("ephemeral"), false);
+    let deprecated = compiling.deprecation(content.get("deprecated"), "Invalid `deprecated` attribute", None);
     let Some(value) = content.get("value").cloned() else { return };
     let mut references = compiling.references(&value);
     for condition in &preconditions {
@@ -50,10 +54,10 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let output = Output {
         name: name.clone(),
         value,
-        description: compiling.text(content.get("description")),
-        sensitive: compiling.flag(content.get("sensitive"), false),
-        ephemeral: compiling.flag(content.get("ephemeral"), false),
-        deprecated: compiling.deprecation(content.get("deprecated"), "Invalid `deprecated` attribute", None),
+        description,
+        sensitive,
+        ephemeral,
+        deprecated,
         depends_on,
         preconditions,
         references,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::CompiledModule;
 use super::compile::Compiling;
 use super::content::{FoundBlock, Layer};
 use super::literal::literal_string;
@@ -51,24 +52,38 @@ impl Compiling<'_> {
                         && block.block_type != "output"
                     {
                         let at = block.tree.range(found.name.span);
-                        self.error("Unsupported override", "The depends_on argument may not be overridden.", &at);
+                        self.clash("Unsupported override", "The depends_on argument may not be overridden.", &at);
                     }
                     below.layers.push(Layer { tree: block.tree.clone(), body: block.body });
                 }
                 // The default configuration of a provider need not be written anywhere else.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
-                None => self.error(
-                    summary,
-                    format!(
+                None => {
+                    self.overriding_nothing(&block);
+                    let detail = format!(
                         "There is no {} block {} in the other files of this module that this could override.",
                         block.block_type,
                         key.1.join(".")
-                    ),
-                    &block.range,
-                ),
+                    );
+                    match block.block_type {
+                        "variable" => self.error(summary, detail, &block.range),
+                        _ => self.clash(summary, detail, &block.range),
+                    }
+                }
             }
         }
         rest
+    }
+
+    /// Reads a block for what is wrong with it alone.
+    fn overriding_nothing(&mut self, block: &FoundBlock) {
+        let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
+        let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
+        let together = std::mem::take(&mut self.together);
+        self.overriding = true;
+        self.block(block);
+        self.overriding = false;
+        (self.module, self.together) = (kept, together);
     }
 
     /// Blocks of override files that are about parts of others.
@@ -89,7 +104,7 @@ impl Compiling<'_> {
                     self.requirements = None;
                     self.block(block);
                 }
-                other => self.error(
+                other => self.clash(
                     &format!("Cannot override '{other}' blocks"),
                     format!("Blocks of type {other:?} cannot stand in override files."),
                     &block.range,

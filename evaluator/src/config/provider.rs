@@ -10,7 +10,7 @@ use super::ProviderBlock;
 use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
-use super::literal::{literal_string, optional};
+use super::literal::optional;
 
 const PROVIDER: ContentRules = ContentRules {
     attributes: &[
@@ -36,7 +36,9 @@ const BLOCKS: &[&str] = &["lifecycle", "locals", "_"];
 pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let local_name = block.labels[0].0.clone();
     let content = compiling.content(block, &PROVIDER);
-    compiling.normalised_provider(&local_name, &block.labels[0].1);
+    if !compiling.normalised_provider(&local_name, &block.range) {
+        return;
+    }
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
             let at = found.name_range.clone();
@@ -57,15 +59,18 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let alias = match content.get("alias") {
         None => None,
         Some(expression) => {
-            let text = literal_string(expression).or_else(|| expression.as_keyword().map(SmolStr::new));
+            let text = compiling.text(Some(expression)).map(SmolStr::from);
             if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
-                compiling.error(
+                compiling.diagnostics.push(Diagnostic::error(
                     "Invalid provider configuration alias",
-                    "An alias must be a plain name: letters, digits, underscores and dashes.",
-                    &expression.range(),
-                );
+                    format!(
+                        "The alias of the provider {local_name:?} in {} must be a plain name: letters, digits, \
+                         underscores and dashes.",
+                        block.range.file
+                    ),
+                ));
             }
-            text
+            text.filter(|text| !text.is_empty())
         }
     };
     let for_each = content.get("for_each").cloned();
@@ -80,7 +85,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let key = (local_name.clone(), alias.clone());
     if let Some(first) = compiling.module.providers.get(&key) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
+        compiling.clash(
             "Duplicate provider configuration",
             match &alias {
                 None => format!(

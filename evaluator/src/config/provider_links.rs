@@ -13,6 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{ExprKind, Expression};
 
+use super::requirements::is_part;
 use super::{CompiledModule, ModuleCall, ProviderBlock, ProviderReference, Repetition};
 
 type Name = (SmolStr, Option<SmolStr>);
@@ -39,7 +40,11 @@ impl ProviderBlock {
 pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
     // Modules with the text in their call that forbids configurations in them and below.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
+    check_passed_on(root, None, diagnostics);
     while let Some((module, forbidden)) = pending.pop() {
+        check_names(&module, diagnostics);
+        check_references(&module, diagnostics);
+        warn_of_same(&module, diagnostics);
         for call in module.calls.values() {
             let Some(child) = module.children.get(&call.name) else { continue };
             let own = forbidding(call).filter(|_| !module.experiments.provider_iteration);
@@ -63,7 +68,96 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
                 );
             }
             check_call(&module, call, child, diagnostics);
+            check_wholes(&module, call, child, diagnostics);
+            check_passed_on(child, Some((&module, call)), diagnostics);
             pending.push((child.clone(), forbidden));
+        }
+    }
+}
+
+/// Names of providers that mean the same provider, and names of types that no provider can have.
+fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+    const SUMMARY: &str = "Duplicate required provider";
+    let mut first_names: BTreeMap<&ProviderSource, &SmolStr> = BTreeMap::new();
+    for (name, required) in &module.required_providers {
+        let source = &required.source;
+        if let Some(first) = first_names.get(source) {
+            let detail = format!(
+                "Provider {} has two local names here, {first:?} and {name:?}: one is enough.",
+                source.for_display()
+            );
+            diagnostics.push(Diagnostic::warning(SUMMARY, detail).at(required.range.clone()));
+            continue;
+        }
+        first_names.insert(source, name);
+        let implied = |block: &ProviderBlock| {
+            block.local_name != *name && ProviderSource::default_for(&block.local_name) == *source
+        };
+        if let Some(block) = module.providers.values().find(|block| implied(block)) {
+            let detail = format!(
+                "Provider {} has the local name {name:?} here, but a provider block calls it {:?}.",
+                source.for_display(),
+                block.local_name
+            );
+            diagnostics.push(Diagnostic::warning(SUMMARY, detail).at(required.range.clone()));
+        }
+    }
+    for block in module.resources.values().filter(|block| block.provider.is_none() && block.provider_value.is_none()) {
+        let local_name = block.provider_local_name();
+        if !is_part(&local_name) {
+            let detail = format!(
+                "The type {:?} would belong to a provider {local_name:?}, and no provider can be called so.",
+                block.resource.type_name
+            );
+            diagnostics.push(Diagnostic::error("Invalid provider local name", detail).at(block.range.clone()));
+        } else if !module.required_providers.contains_key(&local_name)
+            && let Some(other) = first_names.get(&module.provider_source(&local_name))
+        {
+            let detail = format!(
+                "{} belongs to provider {local_name:?} by its name, but required_providers calls that provider \
+                 {other:?}. Call it {local_name:?} there, or write provider = {other} in the resource.",
+                block.resource
+            );
+            diagnostics.push(Diagnostic::warning(SUMMARY, detail).at(block.range.clone()));
+        }
+    }
+}
+
+/// Default configurations that a module passes on to what it calls: somebody has to say what they are. `caller` is the
+/// module that calls it, and the call.
+fn check_passed_on(
+    module: &CompiledModule,
+    caller: Option<(&CompiledModule, &ModuleCall)>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let passed = module.calls.values().flat_map(|call| &call.providers);
+    for one in passed.filter(|one| one.value.is_none() && one.parent.alias.is_none()) {
+        let name = (one.parent.local_name.clone(), None);
+        let configured = module.providers.get(&name).is_some_and(|block| block.is_configured());
+        let source = module.provider_source(&name.0);
+        if !configured && !module.required_providers.contains_key(&name.0) {
+            let detail = format!(
+                "{} does not say what provider {:?} is, so {} is taken to be meant. Add it to required_providers.",
+                place(module),
+                name.0,
+                source.for_display()
+            );
+            let problem = Diagnostic::warning("Reference to undefined provider", detail);
+            diagnostics.push(problem.at(one.parent.range.clone()));
+            continue;
+        }
+        let Some((above, call)) = caller.filter(|_| !configured) else { continue };
+        if !call.providers.iter().any(|given| given.child_name == name.0 && given.child_alias.is_none()) {
+            let detail = format!(
+                "{} passes on a configuration of provider {} under the name {:?}, but {} gives it none: add an entry \
+                 for it to the \"providers\" argument of this call.",
+                module.path,
+                source.for_display(),
+                name.0,
+                place(above)
+            );
+            let problem = Diagnostic::warning("Missing required provider configuration", detail);
+            diagnostics.push(problem.at(call.range.clone()));
         }
     }
 }
@@ -149,9 +243,10 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 child.path,
                 shown(name)
             );
-            let problem = match name.1 {
-                Some(_) => Diagnostic::error(summary, detail),
-                None => Diagnostic::warning(summary, detail),
+            let source = child.provider_source(&name.0);
+            let problem = match source == ProviderSource::default_for(&source.type_name) {
+                true => Diagnostic::warning(summary, detail),
+                false => Diagnostic::error(summary, detail),
             };
             diagnostics.push(problem.at(one.child_range.clone()));
         }
@@ -180,25 +275,6 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 )
                 .at(one.parent.range.clone()),
             );
-        }
-        if parent_name.1.is_none() {
-            let named = module.providers.get(&parent_name).is_some_and(|block| block.is_configured())
-                || declared(module, &parent_name);
-            if !named {
-                diagnostics.push(
-                    Diagnostic::warning(
-                        "Reference to undefined provider",
-                        format!(
-                            "{} does not say what provider {:?} is, so {} is taken to be meant. Add it to \
-                             required_providers.",
-                            place(module),
-                            parent_name.0.as_str(),
-                            ours.for_display()
-                        ),
-                    )
-                    .at(one.parent.range.clone()),
-                );
-            }
         }
     }
     // One for each local name, at the last of its blocks.
@@ -278,7 +354,7 @@ fn absent_configuration(what: &str, module: &CompiledModule, name: &Name) -> Dia
 
 /// Keys are given for configurations with `for_each`, and for these only. Which those are is known only for blocks of
 /// the same module.
-pub(super) fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, summary: &str, passed: bool| {
         let name = (reference.local_name.clone(), reference.alias.clone());
         let detail = match (&reference.key, module.has_provider_keys(&name.0, name.1.as_ref())) {
@@ -306,12 +382,7 @@ pub(super) fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Di
 }
 
 /// Configurations with `for_each` are handed over as a whole to modules that ask for that, and only to these.
-pub(super) fn check_wholes(
-    module: &CompiledModule,
-    call: &ModuleCall,
-    child: &CompiledModule,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());
         let theirs = shown(&(passed.child_name.clone(), passed.child_alias.clone()));
@@ -373,7 +444,15 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
 
 /// When resources are repeated over the very expression that their provider is, taking a key out takes the provider
 /// away together with what it would have to destroy.
-pub(super) fn warn_of_same(
+fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+    for block in module.providers.values() {
+        if let Some(expression) = &block.for_each {
+            warn_of_same_as(module, block, expression, diagnostics);
+        }
+    }
+}
+
+fn warn_of_same_as(
     module: &CompiledModule,
     block: &ProviderBlock,
     expression: &Expression,

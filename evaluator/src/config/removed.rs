@@ -3,13 +3,13 @@
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
+use weft_syntax::Expression;
 
-use super::CompiledModule;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::provisioner::{Provisioner, provisioner};
-use super::relative_address::{RelativeAddress, not_static, read_address};
+use super::relative_address::{RelativeAddress, address_of, not_static, read_address};
 
 const REMOVED: ContentRules = ContentRules {
     attributes: &[required("from")],
@@ -56,6 +56,7 @@ impl RemovedBlock {
 
 /// A `removed` block.
 pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let errors = compiling.errors();
     let content = compiling.content(block, &REMOVED);
     let mut lifecycle = None;
     let mut provisioners = Vec::new();
@@ -83,21 +84,47 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let Some(expression) = content.get("from") else { return };
     let address = match read_address(expression) {
         Some(Ok(found)) => found,
-        Some(Err(problem)) => return compiling.diagnostics.push(problem),
+        Some(Err(problem)) => {
+            let problem = if leads_into_resource(expression) { with_keys(expression.range()) } else { problem };
+            return compiling.diagnostics.push(problem);
+        }
         None => return compiling.diagnostics.push(not_static(expression.range())),
     };
     if let Some(problem) = unsuitable(&address) {
         return compiling.diagnostics.push(problem);
     }
     let module = address.module_from(&compiling.module.path);
-    compiling.module.removed.push(RemovedBlock {
+    let found = RemovedBlock {
         module,
         resource: address.resource.map(|(resource, _)| resource),
         destroy: lifecycle.flatten(),
         dir: compiling.module.dir.clone(),
         provisioners,
         range: block.range.clone(),
-    });
+    };
+    if compiling.errors() == errors && found.destroy.is_none() {
+        compiling.diagnostics.push(without_lifecycle(&found));
+    }
+    compiling.module.removed.push(found);
+}
+
+/// Whether something follows what is the address of a resource.
+fn leads_into_resource(expression: &Expression) -> bool {
+    let Some(mut traversal) = expression.as_traversal() else { return false };
+    while traversal.steps.pop().is_some() {
+        if address_of(&traversal, expression.range()).is_ok_and(|address| address.resource.is_some()) {
+            return true;
+        }
+    }
+    false
+}
+
+fn with_keys(range: SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance address with keys is not allowed",
+        "All instances of a resource are removed together: write the address of the resource, and nothing behind it.",
+    )
+    .at(range)
 }
 
 /// Addresses of configurations only, of what can be destroyed.
@@ -117,27 +144,22 @@ fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
                 "Ephemeral resource address is not allowed",
                 "Ephemeral resources are never in state. Taking their block out is enough.",
             ),
-            Some((_, key)) if *key != InstanceKey::None => (
-                "Resource instance address with keys is not allowed",
-                "All instances of a resource are removed together: write the address without keys.",
-            ),
+            Some((_, key)) if *key != InstanceKey::None => return Some(with_keys(address.range.clone())),
             _ => return None,
         }
     };
     Some(Diagnostic::error(summary, detail).at(address.range.clone()))
 }
 
-/// Warnings about blocks that do not say what becomes of the objects.
-pub(crate) fn without_lifecycle(module: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
-    module.removed.iter().filter(|block| block.destroy.is_none()).map(|block| {
-        Diagnostic::warning(
-            "Missing lifecycle from the removed block",
-            format!(
-                "This block does not say whether the objects of {} are to be destroyed, so they are forgotten and stay \
-                 in the world. Write lifecycle {{ destroy = false }} or destroy = true.",
-                block.address()
-            ),
-        )
-        .at(block.range.clone())
-    })
+/// A warning about a block that does not say what becomes of the objects.
+fn without_lifecycle(block: &RemovedBlock) -> Diagnostic {
+    Diagnostic::warning(
+        "Missing lifecycle from the removed block",
+        format!(
+            "This block does not say whether the objects of {} are to be destroyed, so they are forgotten and stay in \
+             the world. Write lifecycle {{ destroy = false }} or destroy = true.",
+            block.address()
+        ),
+    )
+    .at(block.range.clone())
 }

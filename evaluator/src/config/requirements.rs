@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ProviderSource;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{ExprKind, Expression, Syntax};
@@ -24,14 +24,14 @@ impl Compiling<'_> {
     pub(super) fn required_providers(&mut self, block: &FoundBlock) {
         if let Some(first) = &self.requirements {
             let place = format!("{}:{}", first.file, first.start.line);
-            self.error(
+            self.clash(
                 "Duplicate required providers configuration",
                 format!("A module may have only one required_providers block; the first is at {place}."),
                 &block.range,
             );
-            return;
         }
-        self.requirements = Some(block.range.clone());
+        let counts = self.requirements.is_none();
+        self.requirements.get_or_insert_with(|| block.range.clone());
         let tree = &block.tree;
         let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
@@ -47,36 +47,10 @@ impl Compiling<'_> {
             if !self.normalised_provider(&name, &value.range()) {
                 continue;
             }
-            if let Some(required) = self.required_provider(&name, &value) {
+            if let Some(required) = self.required_provider(&name, &value).filter(|_| counts) {
                 self.module.required_providers.insert(name, required);
             }
         }
-        self.same_source_twice();
-    }
-
-    /// Two names for one provider are allowed, with a word.
-    fn same_source_twice(&mut self) {
-        let mut seen: std::collections::BTreeMap<ProviderSource, SmolStr> = std::collections::BTreeMap::new();
-        let mut found = Vec::new();
-        for (name, required) in &self.module.required_providers {
-            if let Some(first) = seen.get(&required.source) {
-                found.push(
-                    Diagnostic::warning(
-                        "Duplicate required provider",
-                        format!(
-                            "Provider {} has two local names here, {:?} and {:?}: one is enough.",
-                            required.source.for_display(),
-                            first.as_str(),
-                            name.as_str()
-                        ),
-                    )
-                    .at(required.range.clone()),
-                );
-                continue;
-            }
-            seen.insert(required.source.clone(), name.clone());
-        }
-        self.diagnostics.extend(found);
     }
 
     /// Whether a local name of a provider is written as such names are; what is wrong is reported.
@@ -290,7 +264,7 @@ fn is_constraint(text: &str) -> bool {
 }
 
 /// Whether a text can be a part of a provider's address.
-fn is_part(text: &str) -> bool {
+pub(super) fn is_part(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && !text.ends_with('-')

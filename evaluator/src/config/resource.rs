@@ -161,7 +161,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     }
     if let Some(first) = compiling.module.resources.get(&resource) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
+        compiling.clash(
             &format!("Duplicate {} {:?} configuration", words.duplicate, resource.type_name.as_str()),
             format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
             &block.range,

@@ -223,9 +223,16 @@ impl StaticGraph {
 
     /// Circles: one diagnostic each, every step named.
     pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-        components(&self.next)
+        let mut found: Vec<Vec<usize>> = components(&self.next)
             .into_iter()
             .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
+            .collect();
+        // What needs nothing but itself is found by evaluating, which larger circles keep from happening.
+        if found.iter().any(|members| members.len() > 1) {
+            found.retain(|members| members.len() > 1);
+        }
+        found
+            .into_iter()
             .map(|members| {
                 let steps: BTreeSet<String> = members.iter().map(|i| self.nodes[*i].name()).collect();
                 let steps: Vec<String> = steps.into_iter().collect();

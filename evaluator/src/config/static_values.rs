@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use smol_str::SmolStr;
 use weft_expressions::call_context::CallContext;
+use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::{convert, convert_with_defaults};
 use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
 use weft_expressions::functions::FunctionError;
@@ -60,10 +61,18 @@ pub(super) struct StaticValues {
     workspace: SmolStr,
     root_dir: PathBuf,
     cwd: PathBuf,
-    /// None for what could not be computed; why was reported.
-    values: BTreeMap<Name, Option<Value>>,
+    values: BTreeMap<Name, Result<Value, NoValue>>,
     occurrences: AtomicU32,
     parameters: AtomicU32,
+}
+
+/// Why a name has no value; what is wrong was reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NoValue {
+    /// What it is computed from has none. Whoever needs the name is told too.
+    NotComputed,
+    /// Its value does not fit its declaration, which says all there is to say.
+    Unsuitable,
 }
 
 enum Visit {
@@ -117,11 +126,32 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
-    /// Whether a variable of a module can be computed now; why not is reported.
-    pub(super) fn variable(&mut self, module: &Module, name: &SmolStr, diagnostics: &mut Vec<Diagnostic>) -> bool {
+    /// Reports why a variable of a module cannot be computed now, if it cannot.
+    pub(super) fn variable(
+        &mut self,
+        module: &Module,
+        name: &SmolStr,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let what = format!("var.{name}");
         let name = (module.clone(), Subject::Variable(name.clone()));
         self.walk(vec![Visit::Enter(name.clone())], diagnostics);
-        self.values.get(&name).is_some_and(Option::is_some)
+        self.needed(&name, &what, needing, diagnostics);
+    }
+
+    /// The value of a name that has been looked at, for somebody who needs it.
+    fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
+        match self.value(name, diagnostics) {
+            Ok(value) => Some(value),
+            Err(NoValue::Unsuitable) => None,
+            Err(NoValue::NotComputed) => {
+                let detail = format!("{} depends on {what}, which is not available before planning.", needing.text);
+                let problem = Diagnostic::error("Unable to compute static value", detail);
+                diagnostics.push(problem.at(needing.range.clone()));
+                None
+            }
+        }
     }
 
     /// Computes all named values that an expression leads to.
@@ -146,8 +176,10 @@ impl StaticValues {
                 Visit::Leave(name) => {
                     let Some(definition) = self.definition(&name) else { continue };
                     let Definition { home, expression, needing } = definition;
-                    let value = self.finish(&home, &expression, &needing, diagnostics);
-                    let value = value.and_then(|value| self.converted(&name, value, &expression, diagnostics));
+                    let value = match self.finish(&home, &expression, &needing, diagnostics) {
+                        Some(value) => self.converted(&name, value, diagnostics),
+                        None => Err(NoValue::NotComputed),
+                    };
                     self.values.insert(name, value);
                 }
             }
@@ -190,23 +222,54 @@ impl StaticValues {
         &self,
         (path, subject): &Name,
         value: Value,
-        at: &Expression,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Value> {
-        let Subject::Variable(name) = subject else { return Some(value) };
-        let variable = self.frames.get(path)?.variables.get(name)?;
-        convert_variable(variable, &value).map_err(|problem| diagnostics.push(problem.at(at.range()))).ok()
+    ) -> Result<Value, NoValue> {
+        let Subject::Variable(name) = subject else { return Ok(value) };
+        let variable = self.frames.get(path).and_then(|frame| frame.variables.get(name));
+        let variable = variable.ok_or(NoValue::NotComputed)?;
+        self.suitable(variable, &value, diagnostics)
+    }
+
+    /// A value as a variable's declaration wants it. That of a variable that cannot be null is its default then.
+    fn suitable(
+        &self,
+        variable: &Variable,
+        value: &Value,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Value, NoValue> {
+        let failed = |diagnostics: &mut Vec<Diagnostic>, problem| {
+            diagnostics.push(problem);
+            NoValue::Unsuitable
+        };
+        let converted = convert_variable(variable, value).map_err(|problem| failed(diagnostics, problem))?;
+        if !converted.is_null() || variable.nullable {
+            return Ok(converted);
+        }
+        if let Some(default) = &variable.default {
+            let (default, problems) = evaluate_constant(default);
+            if !has_errors(&problems) {
+                return convert_variable(variable, &default).map_err(|problem| failed(diagnostics, problem));
+            }
+        }
+        let detail = format!("The value given for var.{} is null, which the variable does not allow.", variable.name);
+        diagnostics.push(Diagnostic::error("Required variable not set", detail).at(variable.range.clone()));
+        Err(NoValue::NotComputed)
     }
 
     /// The value of a name that has been looked at.
-    fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
+    fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Result<Value, NoValue> {
         if let Some(found) = self.values.get(name) {
             return found.clone();
         }
-        let (path, Subject::Variable(variable)) = name else { return None };
-        let variable = self.frames.get(path)?.variables.get(variable)?;
+        let (path, Subject::Variable(variable)) = name else { return Err(NoValue::NotComputed) };
+        let frame = self.frames.get(path).ok_or(NoValue::NotComputed)?;
+        let variable = frame.variables.get(variable).ok_or(NoValue::NotComputed)?;
         let Some(given) = self.given.get(&variable.name).filter(|_| path.is_root()) else {
-            if path.is_root() {
+            if let Some(call) = &frame.call {
+                let detail = format!("The call has no argument {:?}, which is needed before planning.", variable.name);
+                let problem = Diagnostic::error("Missing required variable in module call", detail);
+                diagnostics.push(problem.at(call.missing.clone()));
+            } else {
                 diagnostics.push(
                     Diagnostic::error(
                         format!("Failed to request input from user for variable var.{}", variable.name),
@@ -216,10 +279,9 @@ impl StaticValues {
                     .at(variable.range.clone()),
                 );
             }
-            return None;
+            return Err(NoValue::NotComputed);
         };
-        let at = given.range.clone().unwrap_or_else(|| variable.range.clone());
-        convert_variable(variable, &given.value).map_err(|problem| diagnostics.push(problem.at(at))).ok()
+        self.suitable(variable, &given.value, diagnostics)
     }
 
     /// Evaluates an expression whose names have been looked at.
@@ -271,13 +333,37 @@ impl StaticValues {
             Subject::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
             Subject::Variable(name) => (format!("var.{name}"), frame.variables.contains_key(name)),
             Subject::Path(name) => {
-                return Some(match name.as_str() {
-                    "module" => Value::string(&frame.dir),
-                    "root" => Value::string("."),
-                    _ => Value::string(self.cwd.to_string_lossy()),
-                });
+                return match name.as_str() {
+                    "module" => Some(Value::string(&frame.dir)),
+                    "root" => Some(Value::string(".")),
+                    "cwd" => Some(Value::string(self.cwd.to_string_lossy())),
+                    _ => {
+                        let detail = format!("There is no path.{name}: path has the attributes cwd, module and root.");
+                        problems.push(error("Invalid \"path\" attribute", detail));
+                        None
+                    }
+                };
             }
             Subject::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
+            Subject::Terraform(root, name) => {
+                let (summary, detail) = match name.as_str() {
+                    "applying" => (
+                        "Invalid attribute in static context".to_owned(),
+                        format!("{root}.applying is known while planning and applying only, not before."),
+                    ),
+                    _ => (
+                        "Invalid \"terraform\" attribute".to_owned(),
+                        format!("There is no {root}.{name}: {root} has the attribute workspace."),
+                    ),
+                };
+                problems.push(error(&summary, detail));
+                return None;
+            }
+            Subject::Module(name, Some(_)) => {
+                let detail = format!("{who} has to be known before planning, so module.{name} cannot be used for it.");
+                problems.push(error("Module output not supported in static context", detail));
+                return None;
+            }
             Subject::ProviderFunction(name, _) => {
                 let detail = format!("{who} has to be known before planning, so no function of {name} can be called.");
                 problems.push(error("Provider function in static context", detail));
@@ -296,20 +382,12 @@ impl StaticValues {
         if let Subject::Variable(name) = &reference.subject
             && frame.variables.get(name).is_some_and(|variable| variable.constant == Some(false))
         {
-            problems.push(dynamic(format!("{what}, which is declared with const = false,")));
+            let detail =
+                format!("{what} is declared with const = false, so it cannot be used for {who}, before planning.");
+            problems.push(error("Unable to use variable in static context", detail));
             return None;
         }
-        let value = self.value(&(module.clone(), reference.subject.clone()), problems);
-        if value.is_none() {
-            problems.push(
-                Diagnostic::error(
-                    "Unable to compute static value",
-                    format!("{who} depends on {what}, which is not available before planning."),
-                )
-                .at(needing.range.clone()),
-            );
-        }
-        value
+        self.needed(&(module.clone(), reference.subject.clone()), &what, needing, problems)
     }
 }
 

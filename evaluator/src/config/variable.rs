@@ -98,7 +98,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     match compiling.module.variables.get(&name) {
         Some(first) => {
             let first = first.range.clone();
-            compiling.duplicate("variable declaration", &name, &first, &block.range);
+            compiling.duplicate_value("variable declaration", &name, &first, &block.range);
         }
         None if valid => {
             compiling.module.variables.insert(name, Arc::new(variable));

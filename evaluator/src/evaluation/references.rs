@@ -11,12 +11,14 @@ use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Step;
 use weft_graph_format::schema::Schema;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::Role;
 
 use super::Evaluation;
 use super::schema_traversal::{Placed, wrong_step};
 use super::scope::out_of_scope;
-use crate::config::{CompiledModule, Repetition, ResourceBlock, did_you_mean};
-use crate::glue::Failed;
+use super::unsound::Unsound;
+use crate::config::{CompiledModule, ModuleCall, Repetition, ResourceBlock, did_you_mean};
 use crate::reference::{Reference, Subject};
 
 /// Where references stand decides what else may be named there.
@@ -30,16 +32,14 @@ struct Allowed {
 const NOTHING: Allowed = Allowed { count: false, each: false, self_object: false };
 const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
 
-/// Reports references that lead nowhere, in the whole tree of modules.
-pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Result<(), Failed> {
-    let mut found = Vec::new();
+/// References that lead nowhere, in the whole tree of modules.
+pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Vec<Unsound> {
+    let mut unsound = Vec::new();
     for module in root.all() {
         let schemas = Schemas::of(evaluation, &module).await;
-        Checking { module: &module, schemas, found: &mut found }.module();
+        Checking { module: &module, schemas, found: Vec::new(), unsound: &mut unsound }.module();
     }
-    let failed = found.iter().any(Diagnostic::is_error);
-    found.into_iter().for_each(|problem| evaluation.glue.report(problem));
-    if failed { Err(Failed) } else { Ok(()) }
+    unsound
 }
 
 /// What is wrong with the references of an expression that stands in no block, as those of a module are checked.
@@ -48,10 +48,10 @@ pub(super) async fn check_loose(
     module: &Arc<CompiledModule>,
     references: &[Reference],
 ) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
-    Checking { module, schemas, found: &mut found }.all(references, NOTHING);
-    found
+    let mut checking = Checking { module, schemas, found: Vec::new(), unsound: &mut Vec::new() };
+    checking.all(references, NOTHING);
+    checking.found
 }
 
 /// The schemas of all resources of a module that are referred to with an attribute.
@@ -61,8 +61,7 @@ struct Schemas {
 
 impl Schemas {
     async fn of(evaluation: &Evaluation, module: &CompiledModule) -> Schemas {
-        let ignoring = module.resources.values().filter(|r| !r.lifecycle.ignore_changes.is_empty());
-        Schemas::read(evaluation, module, all_references(module), ignoring.map(|r| &r.resource)).await
+        Schemas::read(evaluation, module, all_references(module), module.resources.keys()).await
     }
 
     async fn of_references<'a>(
@@ -105,7 +104,7 @@ pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &R
     let outputs = module.outputs.values().flat_map(|o| &o.references);
     let providers = module.providers.values().flat_map(|p| &p.references);
     let resources = module.resources.values().flat_map(|r| r.references.iter().chain(&r.trigger_references));
-    let provisioners = module.resources.values().flat_map(provisioner_references);
+    let provisioners = module.resources.values().flat_map(|block| provisioner_references(block));
     let calls = module.calls.values().flat_map(|c| &c.references);
     let checks = module.checks.values().flat_map(|c| &c.references);
     let imports = module.imports.iter().flat_map(|i| &i.references);
@@ -119,7 +118,7 @@ pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &R
         .chain(imports)
 }
 
-fn provisioner_references(block: &Arc<ResourceBlock>) -> impl Iterator<Item = &Reference> {
+fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Reference> {
     let own = block.connection.iter().flat_map(|connection| &connection.references);
     own.chain(block.provisioners.iter().flat_map(|provisioner| &provisioner.references))
 }
@@ -127,44 +126,117 @@ fn provisioner_references(block: &Arc<ResourceBlock>) -> impl Iterator<Item = &R
 struct Checking<'a> {
     module: &'a CompiledModule,
     schemas: Schemas,
-    found: &'a mut Vec<Diagnostic>,
+    /// What is wrong with the present block.
+    found: Vec<Diagnostic>,
+    unsound: &'a mut Vec<Unsound>,
 }
 
 impl Checking<'_> {
     fn module(mut self) {
         let module = self.module;
         self.found.extend(module.invalid_references.iter().cloned());
+        self.block(std::iter::empty());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
+            // A condition of a variable names the variable itself, and what calls give it is checked there.
+            let others = |reference: &&Reference| reference.subject != Subject::Variable(variable.name.clone());
+            self.block(variable.references.iter().filter(others));
         }
         for local in module.locals.values() {
             self.all(&local.references, NOTHING);
+            self.block(&local.references);
         }
         for output in module.outputs.values() {
             self.all(&output.references, NOTHING);
             self.depends_on(&output.depends_on, false);
+            self.block(&output.references);
         }
         for provider in module.providers.values() {
             self.all(&provider.references, Allowed { each: true, ..NOTHING });
+            self.block(&provider.references);
         }
         for resource in module.resources.values() {
-            self.all(&resource.references, ANYTHING);
-            for reference in provisioner_references(resource) {
-                self.one(reference, ANYTHING);
-            }
-            self.depends_on(&resource.depends_on, true);
-            self.triggers(resource);
-            self.ignored(resource);
+            self.resource(resource);
         }
         for check in module.checks.values() {
             self.all(&check.references, NOTHING);
+            self.block(&check.references);
         }
         for import in &module.imports {
             self.all(&import.references, Allowed { each: true, ..NOTHING });
+            self.block(&import.references);
         }
         for call in module.calls.values() {
-            self.all(&call.references, Allowed { self_object: false, ..ANYTHING });
+            self.call(call);
         }
+    }
+
+    /// What was found belongs to a block with these references.
+    fn block<'r>(&mut self, references: impl IntoIterator<Item = &'r Reference>) {
+        let problems = std::mem::take(&mut self.found);
+        if !problems.is_empty() {
+            let references = references.into_iter().cloned().collect();
+            let module = self.module.path.clone();
+            self.unsound.push(Unsound { module, references, provider: None, problems });
+        }
+    }
+
+    fn resource(&mut self, resource: &ResourceBlock) {
+        // What stands in arguments that the type does not have is never looked at.
+        let unknown = self.unknown_arguments(resource);
+        let known = |reference: &&Reference| !unknown.iter().any(|range| range.holds(&reference.range));
+        for reference in resource.references.iter().filter(known) {
+            self.one(reference, ANYTHING);
+        }
+        for reference in provisioner_references(resource) {
+            self.one(reference, ANYTHING);
+        }
+        self.depends_on(&resource.depends_on, true);
+        self.triggers(resource);
+        self.ignored(resource);
+        let problems = std::mem::take(&mut self.found);
+        if !problems.is_empty() {
+            let own = resource.references.iter().chain(provisioner_references(resource));
+            let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
+            let others = all.filter(|reference| reference.subject != Subject::Resource(resource.resource.clone()));
+            self.unsound.push(Unsound {
+                module: self.module.path.clone(),
+                references: others.cloned().collect(),
+                provider: Some((
+                    resource.provider_local_name(),
+                    resource.provider.as_ref().and_then(|provider| provider.alias.clone()),
+                )),
+                problems,
+            });
+        }
+    }
+
+    /// The arguments of a resource that its type does not have.
+    fn unknown_arguments(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
+        let Some(schema) = self.schemas.by_resource.get(&resource.resource) else { return Vec::new() };
+        let block = &schema.block;
+        let content = resource.body.content(&|_| Role::Unknown);
+        let unknown = content.attributes.iter().filter(|(_, attribute)| {
+            let name = &attribute.name.text;
+            !block.attributes.contains_key(name) && !block.blocks.contains_key(name)
+        });
+        unknown.map(|(tree, attribute)| tree.range(attribute.span)).collect()
+    }
+
+    /// Each argument of a call is evaluated for itself.
+    fn call(&mut self, call: &ModuleCall) {
+        let ranges: Vec<SourceRange> = call.arguments.values().map(|(value, _)| value.range()).collect();
+        let allowed = Allowed { self_object: false, ..ANYTHING };
+        for range in &ranges {
+            let inside: Vec<Reference> =
+                call.references.iter().filter(|reference| range.holds(&reference.range)).cloned().collect();
+            self.all(&inside, allowed);
+            self.block(&inside);
+        }
+        let outside = |reference: &&Reference| !ranges.iter().any(|range| range.holds(&reference.range));
+        let rest: Vec<Reference> = call.references.iter().filter(outside).cloned().collect();
+        self.all(&rest, allowed);
+        self.block(&rest);
     }
 
     fn all(&mut self, references: &[Reference], allowed: Allowed) {

@@ -23,8 +23,8 @@ use super::checks::Tally;
 use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
 use super::provider_values::provider_problem;
-use super::scope::{ReadyScope, Repeated};
-use crate::config::{ResourceBlock, did_you_mean};
+use super::scope::{ReadyScope, Repeated, is_out_of_scope};
+use crate::config::{ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
 use crate::glue::{DesiredInstance, Failed, Protection, Trigger};
 use crate::reference::Subject;
@@ -40,7 +40,10 @@ impl ModuleNode {
             if node.evaluation.is_inspection() {
                 return node.stored(&block).await;
             }
-            let expanded = expand(&node, &block.repetition).await?;
+            let expanded = match expand(&node, &block.repetition).await {
+                Ok(expanded) => expanded,
+                Err(Failed) => return node.unexpanded(&block).await,
+            };
             let absolute = node.absolute(&key);
             let protection = match &block.lifecycle.prevent_destroy {
                 Some(expression) => {
@@ -60,6 +63,21 @@ impl ModuleNode {
             let whole = assemble(kind, values);
             Ok(Arc::new(Instances { whole }))
         })
+    }
+
+    /// A resource of which nobody knows how many there are: validation looks at the rest of it all the same.
+    async fn unexpanded(self: &Arc<Self>, block: &Arc<ResourceBlock>) -> Result<Arc<Instances>, Failed> {
+        let Some(expression) = block.repetition.expression().filter(|_| self.evaluation.is_validation()) else {
+            return Err(Failed);
+        };
+        // Where it follows from something else that went wrong, there is nothing to say.
+        let references = references_of(expression, &mut Vec::new());
+        self.scope(&references, &Repeated::default()).await?;
+        let schema = self.schema_of(block).await?;
+        let common = Common { block: block.clone(), schema, waits: None, direct: Vec::new() };
+        let repeated = Repeated::unknown(block.repetition.is_count());
+        Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
+        Err(Failed)
     }
 
     /// Plans instances, all of them whatever becomes of one.
@@ -196,7 +214,11 @@ impl ModuleNode {
             failed |= self.validate_provisioners(block, repeated).await.is_err();
         }
         let scope = self.block_scope(block, repeated).await?;
-        let (config, problems) = decode(&block.body, &common.schema.block, &scope);
+        let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
+        if problems.iter().any(is_out_of_scope) {
+            // A body whose references are wrong is not read any further.
+            problems.retain(is_out_of_scope);
+        }
         failed |= problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         if failed {

@@ -182,23 +182,31 @@ impl Scope for ReadyScope {
     }
 }
 
+/// What is said of names that have no value in their place.
+const OUT_OF_SCOPE: [&str; 4] = [
+    "Reference to \"count\" in non-counted context",
+    "each.value cannot be used in this context",
+    "Reference to \"each\" in context without for_each",
+    "Invalid \"self\" reference",
+];
+
+/// Whether a problem is one of [`out_of_scope`].
+pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
+    OUT_OF_SCOPE.contains(&problem.summary.as_str())
+}
+
 /// What is named in a place where it has no value.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let (summary, detail) = match &reference.subject {
-        Subject::CountIndex => (
-            "Reference to \"count\" in non-counted context",
-            "count.index has a value only inside resource, data and module blocks that set count.",
-        ),
-        Subject::EachValue => (
-            "each.value cannot be used in this context",
-            "each.value has a value only inside blocks that set for_each.",
-        ),
-        Subject::EachKey => (
-            "Reference to \"each\" in context without for_each",
-            "each.key and each.value have values only inside blocks that set for_each.",
-        ),
+        Subject::CountIndex => {
+            (OUT_OF_SCOPE[0], "count.index has a value only inside resource, data and module blocks that set count.")
+        }
+        Subject::EachValue => (OUT_OF_SCOPE[1], "each.value has a value only inside blocks that set for_each."),
+        Subject::EachKey => {
+            (OUT_OF_SCOPE[2], "each.key and each.value have values only inside blocks that set for_each.")
+        }
         Subject::SelfObject => (
-            "Invalid \"self\" reference",
+            OUT_OF_SCOPE[3],
             "self has a value only in provisioner, connection and postcondition blocks of a resource.",
         ),
         Subject::Terraform(..) => (
@@ -217,6 +225,11 @@ impl ModuleNode {
         references: &[Reference],
         repeated: &Repeated,
     ) -> Result<ReadyScope, Failed> {
+        if let Some(unsound) = self.evaluation.unsound.get().filter(|unsound| !unsound.is_empty())
+            && references.iter().any(|reference| unsound.contains(&reference.range))
+        {
+            return Err(Failed);
+        }
         let mut wanted: BTreeSet<&Subject> = BTreeSet::new();
         let mut outputs: BTreeMap<&SmolStr, Option<BTreeSet<SmolStr>>> = BTreeMap::new();
         let mut providers: BTreeMap<(SmolStr, Option<SmolStr>), &SourceRange> = BTreeMap::new();
@@ -236,7 +249,10 @@ impl ModuleNode {
                     }
                 }
                 subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_)) => {
-                    wanted.insert(subject);
+                    // What is not declared and yet not wrong stands where nobody looks.
+                    if !self.evaluation.is_validation() || self.declares(subject) {
+                        wanted.insert(subject);
+                    }
                 }
                 _ => {}
             }
@@ -295,7 +311,20 @@ impl ModuleNode {
         })
     }
 
-    fn start(self: &Arc<Self>, subject: &Subject) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
+    /// Whether this module declares such a thing.
+    pub(super) fn declares(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::Variable(name) => self.config.variables.contains_key(name),
+            Subject::Local(name) => self.config.locals.contains_key(name),
+            Subject::Resource(resource) => self.config.resources.contains_key(resource),
+            _ => false,
+        }
+    }
+
+    pub(super) fn start(
+        self: &Arc<Self>,
+        subject: &Subject,
+    ) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
             Subject::Variable(name) => self.variable(name).boxed(),

@@ -8,16 +8,13 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use super::provisioners;
-use crate::config::{CompiledModule, without_lifecycle};
+use crate::config::CompiledModule;
 use crate::glue::{Construct, Failed, Glue, Purpose, not_supported};
 
 /// Reports warnings and errors about statements; `Failed` when one is an error that leaves nothing to evaluate.
 pub(super) fn report(root: &Arc<CompiledModule>, glue: &dyn Glue) -> Result<(), Failed> {
     let modules = root.all();
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
-    for module in &modules {
-        found.extend(without_lifecycle(module));
-    }
     if glue.purpose() == Purpose::Plan {
         found.extend(still_there(&modules));
         found.extend(modules.iter().flat_map(|module| unsupported(module, glue)));

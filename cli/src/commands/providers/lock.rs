@@ -61,7 +61,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         )));
     }
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
-    let project = Project::load(invocation).map_err(fail)?;
+    let project = Project::load_whole(invocation).map_err(fail)?;
     let required = project.requirements(None).map_err(fail)?;
     let required = chosen(required, &arguments.positionals).map_err(fail)?;
     let (config, environment, said) = context.cli_config();

@@ -52,7 +52,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let root = Path::new(directory);
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
-    let project = Project::load(invocation).map_err(fail)?;
+    let project = Project::load_whole(invocation).map_err(fail)?;
     let mut required = project.requirements(None).map_err(fail)?;
     for source in required.keys().filter(|source| source.is_builtin()) {
         // OpenTofu's words: scripts look for them.
