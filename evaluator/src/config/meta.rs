@@ -9,17 +9,21 @@ use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, refere
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-use super::{Condition, Lifecycle, ProviderReference, Repetition};
+use super::{Condition, Lifecycle, ProviderKey, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
-pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<Expression>)> {
-    let (traversal, key) = match expression.kind() {
+pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<ProviderKey>)> {
+    let (traversal, computed) = match expression.kind() {
         ExprKind::Index { collection, key, .. } => {
-            (expression.child(*collection).as_traversal()?, Some(expression.child(*key)))
+            (expression.child(*collection).as_traversal()?, Some(ProviderKey::Computed(expression.child(*key))))
         }
         _ => (expression.as_traversal()?, None),
     };
+    let literal = traversal.steps.get(1).and_then(|step| match &step.kind {
+        StepKind::Index(key) => Some(ProviderKey::Literal(key.clone(), expression.range())),
+        _ => None,
+    });
     let alias = match traversal.steps.as_slice() {
         [] => None,
         [step] | [step, _] => match &step.kind {
@@ -28,7 +32,7 @@ pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<
         },
         _ => return None,
     };
-    Some((traversal.root.text, alias, key))
+    Some((traversal.root.text, alias, computed.or(literal)))
 }
 
 /// All references of an expression; what is none is reported.
@@ -183,9 +187,13 @@ impl Compiling<'_> {
                 Some(Traversal { root, steps, .. }) => match steps.as_slice() {
                     [] => Some((root.text, None, None)),
                     [alias] => attribute_name(&alias.kind).map(|a| (root.text, Some(a), None)),
-                    [alias, key] if matches!(key.kind, StepKind::Index(_)) => {
-                        attribute_name(&alias.kind).map(|a| (root.text, Some(a), Some(expression.clone())))
-                    }
+                    [alias, key] => match &key.kind {
+                        StepKind::Index(key) => attribute_name(&alias.kind).map(|alias| {
+                            let key = ProviderKey::Literal(key.clone(), expression.range());
+                            (root.text, Some(alias), Some(key))
+                        }),
+                        _ => None,
+                    },
                     _ => None,
                 },
                 None => provider_name(&expression),

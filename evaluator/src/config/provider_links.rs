@@ -149,9 +149,11 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 child.path,
                 shown(name)
             );
-            let problem = match name.1 {
-                Some(_) => Diagnostic::error(summary, detail),
-                None => Diagnostic::warning(summary, detail),
+            // What the module would take the name for is as good as declared where it is a default provider.
+            let source = child.provider_source(&name.0);
+            let problem = match source == ProviderSource::default_for(&source.type_name) {
+                true => Diagnostic::warning(summary, detail),
+                false => Diagnostic::error(summary, detail),
             };
             diagnostics.push(problem.at(one.child_range.clone()));
         }

@@ -298,6 +298,10 @@ impl ModuleNode {
     fn start(self: &Arc<Self>, subject: &Subject) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
+            Subject::Variable(name) if self.evaluation.is_validation() => {
+                let (node, name) = (self.clone(), name.clone());
+                async move { node.variable_in_validation(&name).await }.boxed()
+            }
             Subject::Variable(name) => self.variable(name).boxed(),
             Subject::Local(name) => self.local(name).boxed(),
             Subject::Resource(resource) => {
