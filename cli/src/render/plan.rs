@@ -147,9 +147,9 @@ fn same_but_for_unset(before: &Value, after: &Value) -> bool {
         return true;
     }
     match (before.as_fields(), after.as_fields()) {
-        (Some(before), Some(after)) if before.len() == after.len() => before
-            .iter()
-            .all(|(name, was)| after.get(name).is_some_and(|is| same_but_for_unset(was, is))),
+        (Some(before), Some(after)) if before.len() == after.len() => {
+            before.iter().all(|(name, was)| after.get(name).is_some_and(|is| same_but_for_unset(was, is)))
+        }
         _ => match (before.as_items(), after.as_items()) {
             (Some(before), Some(after)) if before.len() == after.len() => {
                 before.iter().zip(after).all(|(was, is)| same_but_for_unset(was, is))
