@@ -92,7 +92,8 @@ class Life:
 
     def step(self, name, *arguments):
         """A command with a stream of events."""
-        code, out, err = self.run(*arguments, "-input=false", "-json")
+        command, *rest = arguments
+        code, out, err = self.run(command, "-input=false", "-json", *rest)
         # Which ids were read or made is in the state.
         view = events_view(out.splitlines())
         for done in view.get("done", []):
@@ -103,7 +104,8 @@ class Life:
     def document(self, name, view, *arguments):
         code, out, _ = self.run(*arguments)
         try:
-            self.said[name] = {"code": code, "what": view(json.loads(out))}
+            # No state at all and a state of nothing are the same.
+            self.said[name] = {"code": code, "what": view(json.loads(out or '{"version": 4}'))}
         except ValueError:
             self.said[name] = {"code": code, "text": out[:300]}
 
