@@ -47,7 +47,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
-use weft_syntax::Expression;
+use weft_syntax::{Expression, Key};
 
 pub use backend::BackendBlock;
 pub use body_source::{BodyContent, BodySource};
@@ -253,9 +253,28 @@ pub struct ProviderReference {
     /// Alias.
     pub alias: Option<SmolStr>,
     /// Key of the instance.
-    pub key: Option<Expression>,
+    pub key: Option<ProviderKey>,
     /// Where it stands.
     pub range: SourceRange,
+}
+
+/// The key in a reference to a provider instance.
+#[derive(Clone, Debug)]
+pub enum ProviderKey {
+    /// Written out, as in `aws.by_region["eu-west-1"]`; and where the reference stands.
+    Literal(Key, SourceRange),
+    /// Computed, as in `aws.by_region[each.key]`.
+    Computed(Expression),
+}
+
+impl ProviderKey {
+    /// Where it stands.
+    pub fn range(&self) -> SourceRange {
+        match self {
+            ProviderKey::Literal(_, range) => range.clone(),
+            ProviderKey::Computed(expression) => expression.range(),
+        }
+    }
 }
 
 /// A `resource` or `data` block.

@@ -12,6 +12,14 @@ use weft_graph_format::value::Value;
 
 /// Files by name, `main.tf` first.
 fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule>, Vec<String>) {
+    let (root, problems) = problems_of(files, given);
+    let mut found: Vec<String> = problems.iter().map(told).collect();
+    found.sort();
+    found.dedup();
+    (root, found)
+}
+
+fn problems_of(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule>, Vec<Diagnostic>) {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, text) in files {
         let path = dir.path().join(name);
@@ -30,10 +38,7 @@ fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule
     if problems.is_empty() {
         problems = link_problems(&root);
     }
-    let mut found: Vec<String> = problems.iter().map(told).collect();
-    found.sort();
-    found.dedup();
-    (root, found)
+    (root, problems)
 }
 
 /// A problem as its line and summary.
@@ -44,6 +49,21 @@ fn told(problem: &Diagnostic) -> String {
 
 fn said(text: &str) -> Vec<String> {
     loaded(&[("main.tf", text)], &[]).1
+}
+
+/// A configuration is passed under a name that the module does not declare. That is let pass where the name can only
+/// mean a default provider.
+#[test]
+fn passed_names_that_are_not_declared() {
+    for (source, is_error) in [("hashicorp/test", false), ("weft.test/some/test", true)] {
+        let required = format!("terraform {{\n required_providers {{\n test = {{ source = \"{source}\" }}\n }}\n}}\n");
+        let root = format!(
+            "{required}provider \"test\" {{}}\nmodule \"m\" {{\n source = \"./m\"\n providers = {{ test.dns = test }}\n}}"
+        );
+        let (_, problems) = problems_of(&[("main.tf", &root), ("m/main.tf", &required)], &[]);
+        let found: Vec<_> = problems.iter().map(|problem| (told(problem), problem.is_error())).collect();
+        assert_eq!(found, [("9 Reference to undefined provider".to_owned(), is_error)], "{source}");
+    }
 }
 
 #[test]

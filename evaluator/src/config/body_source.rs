@@ -87,10 +87,14 @@ impl BodySource {
                 _ => 0,
             };
             let Some(block) = here.blocks_of(name).nth(index) else { break };
-            range = tree.range(block.header_span);
             if matches!(steps.peek(), Some(Step::Index(_) | Step::Key(_))) {
                 steps.next();
             }
+            // What is said of a block as a whole stands at the header of the body that it is in, as in OpenTofu.
+            if steps.peek().is_none() {
+                break;
+            }
+            range = tree.range(block.header_span);
             here = tree.body(block.body);
         }
         range

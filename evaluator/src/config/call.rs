@@ -10,7 +10,7 @@ use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
 use super::meta::{Unquoted, provider_name};
-use super::{ModuleCall, PassedProvider, ProviderReference};
+use super::{ModuleCall, PassedProvider, ProviderKey, ProviderReference};
 
 const MODULE: ContentRules = ContentRules {
     attributes: &[
@@ -110,12 +110,12 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 /// What the key of a provider instance refers to. A literal key is part of the provider's own name.
 pub(super) fn provider_key_references(
     compiling: &mut Compiling<'_>,
-    key: &Expression,
+    key: &ProviderKey,
 ) -> Vec<crate::reference::Reference> {
-    let literal = key.as_traversal().is_some_and(|traversal| {
-        matches!(traversal.steps.last().map(|step| &step.kind), Some(weft_syntax::StepKind::Index(_)))
-    });
-    if literal { Vec::new() } else { compiling.references(key) }
+    match key {
+        ProviderKey::Literal(..) => Vec::new(),
+        ProviderKey::Computed(expression) => compiling.references(expression),
+    }
 }
 
 fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> Vec<PassedProvider> {

@@ -9,17 +9,21 @@ use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, refere
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-use super::{Condition, Lifecycle, ProviderReference, Repetition};
+use super::{Condition, Lifecycle, ProviderKey, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
-pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<Expression>)> {
-    let (traversal, key) = match expression.kind() {
+pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<SmolStr>, Option<ProviderKey>)> {
+    let (traversal, computed) = match expression.kind() {
         ExprKind::Index { collection, key, .. } => {
-            (expression.child(*collection).as_traversal()?, Some(expression.child(*key)))
+            (expression.child(*collection).as_traversal()?, Some(ProviderKey::Computed(expression.child(*key))))
         }
         _ => (expression.as_traversal()?, None),
     };
+    let literal = traversal.steps.get(1).and_then(|step| match &step.kind {
+        StepKind::Index(key) => Some(ProviderKey::Literal(key.clone(), expression.range())),
+        _ => None,
+    });
     let alias = match traversal.steps.as_slice() {
         [] => None,
         [step] | [step, _] => match &step.kind {
@@ -28,7 +32,7 @@ pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<
         },
         _ => return None,
     };
-    Some((traversal.root.text, alias, key))
+    Some((traversal.root.text, alias, computed.or(literal)))
 }
 
 /// All references of an expression; what is none is reported.
@@ -174,7 +178,7 @@ impl Compiling<'_> {
         };
         // A key that is computed stands behind the rest, one that is written out belongs to it.
         let (named, computed) = match expression.kind() {
-            ExprKind::Index { collection, key, .. } => (expression.child(*collection), Some(expression.child(*key))),
+            ExprKind::Index { collection, key, .. } => (expression.child(*collection), Some(ProviderKey::Computed(expression.child(*key)))),
             _ => (expression.clone(), None),
         };
         let most = if computed.is_some() { 1 } else { 2 };
@@ -208,11 +212,13 @@ impl Compiling<'_> {
         };
         let key = match steps.get(1) {
             None => computed,
-            Some(step) if matches!(step.kind, StepKind::Index(_)) => Some(expression.clone()),
-            Some(step) => {
-                self.no_provider_reference(&place(step.span));
-                return None;
-            }
+            Some(step) => match &step.kind {
+                StepKind::Index(key) => Some(ProviderKey::Literal(key.clone(), expression.range())),
+                _ => {
+                    self.no_provider_reference(&place(step.span));
+                    return None;
+                }
+            },
         };
         Some(ProviderReference { local_name: root.text, alias, key, range })
     }

@@ -243,6 +243,7 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
                 child.path,
                 shown(name)
             );
+            // What the module would take the name for is as good as declared where it is a default provider.
             let source = child.provider_source(&name.0);
             let problem = match source == ProviderSource::default_for(&source.type_name) {
                 true => Diagnostic::warning(summary, detail),

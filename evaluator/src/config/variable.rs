@@ -7,6 +7,7 @@ use weft_expressions::convert::convert_with_defaults;
 use weft_expressions::type_constraint::{TypeConstraint, variable_type_with};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
+use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
 use weft_syntax::Expression;
 
@@ -34,6 +35,15 @@ const VARIABLE: ContentRules = ContentRules {
 
 /// Names that a variable cannot have, since module calls use them.
 const RESERVED: &[&str] = &["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
+
+impl Variable {
+    /// The marks that a reference to it bears, whatever its value is.
+    pub(crate) fn marks(&self) -> Marks {
+        let sensitive = if self.sensitive { Marks::SENSITIVE } else { Marks::NONE };
+        let ephemeral = if self.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
+        sensitive.union(&ephemeral)
+    }
+}
 
 /// A `variable` block.
 pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {

@@ -64,17 +64,19 @@ impl ModuleNode {
             } else {
                 value
             };
-            let mut marks = Marks::NONE;
-            if variable.sensitive {
-                marks = marks.union(&Marks::SENSITIVE);
-            }
-            if variable.ephemeral {
-                marks = marks.union(&Marks::EPHEMERAL);
-            }
-            let value = node.evaluation.glue.named(&node.name_of(&format!("var.{key}")), value.mark(&marks));
+            let value = node.evaluation.glue.named(&node.name_of(&format!("var.{key}")), value.mark(&variable.marks()));
             let checked = node.validate_variable(&variable, &value).await?;
             Ok(value.add_origin(checked.as_ref()))
         })
+    }
+
+    /// What a reference to a variable yields during validation: an unknown value of its type, whatever the caller
+    /// gives. A module must be valid for all arguments that it can get, not only for those of this call. Its value is
+    /// still checked where it is given.
+    pub(crate) async fn variable_in_validation(self: &Arc<Self>, name: &SmolStr) -> Result<Value, Failed> {
+        self.variable(name).await?;
+        let variable = self.config.variables.get(name).ok_or(Failed)?;
+        Ok(Value::unknown(variable.ty.without_optional()).mark(&variable.marks()))
     }
 
     /// The value that a caller gives.

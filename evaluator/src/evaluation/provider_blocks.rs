@@ -7,20 +7,20 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Expression, Key, StepKind};
+use weft_syntax::Key;
 
 use super::calls::ModuleNode;
 use super::instances::{expand, expand_provider};
 use super::provider_values::provider_problem;
 use super::scope::Repeated;
-use crate::config::{PassedProvider, ProviderBlock, ProviderReference, Repetition};
+use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -55,14 +55,16 @@ pub(crate) struct Chosen {
 type Waiting = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
 
 impl ModuleNode {
-    /// The provider that `reference` (or the default configuration of `local_name`) means for one instance.
+    /// The provider that `reference` (or the default configuration of `local_name`) means for one instance. `user` is
+    /// who names it, and where.
     pub(crate) async fn choose_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
         reference: Option<&ProviderReference>,
         repeated: &Repeated,
-        at: &SourceRange,
+        user: (&str, &SourceRange),
     ) -> Result<Chosen, Failed> {
+        let (_, at) = user;
         let alias = reference.and_then(|r| r.alias.clone());
         let found = self.find_provider(local_name, alias.as_ref(), at).await?;
         let mut origin = found.origin.clone();
@@ -74,7 +76,7 @@ impl ModuleNode {
             }
             None => None,
         };
-        self.pick(&found, own_key, origin, at)
+        self.pick(&found, own_key, origin, user)
     }
 
     fn pick(
@@ -82,7 +84,7 @@ impl ModuleNode {
         found: &Found,
         own_key: Option<(InstanceKey, SourceRange)>,
         origin: Option<Origin>,
-        at: &SourceRange,
+        (user, at): (&str, &SourceRange),
     ) -> Result<Chosen, Failed> {
         let key = match (&found.key, own_key) {
             // The call chose an instance already.
@@ -107,13 +109,7 @@ impl ModuleNode {
                     );
                 }
                 if !found.blocks.instances.contains_key(&key) && !self.evaluation.is_validation() {
-                    return self.fail(Diagnostic::error(
-                        "Provider instance not present",
-                        format!(
-                            "The provider configuration has no instance {key}. Its instances are: {}.",
-                            found.blocks.instances.keys().map(|k| k.to_string()).collect::<Vec<_>>().join(", ")
-                        ),
-                    ));
+                    return self.fail(found.absent(&key, user, &range));
                 }
                 key
             }
@@ -148,22 +144,17 @@ impl ModuleNode {
     /// The key that an expression such as `aws.by_region[each.key]` chooses.
     async fn provider_key(
         self: &Arc<Self>,
-        expression: &Expression,
+        key: &ProviderKey,
         repeated: &Repeated,
     ) -> Result<(InstanceKey, Option<Origin>), Failed> {
-        // A literal key stands in the traversal.
-        if let Some(traversal) = expression.as_traversal()
-            && let Some(StepKind::Index(key)) = traversal.steps.last().map(|s| &s.kind)
-        {
-            let key = match key {
-                Key::String(text) => InstanceKey::String(text.clone()),
-                Key::Number(digits) => {
-                    let number = Number::parse(digits).ok();
-                    InstanceKey::String(number.map(|n| n.to_string()).unwrap_or_default().into())
-                }
-            };
-            return Ok((key, None));
-        }
+        let expression = match key {
+            ProviderKey::Literal(Key::String(text), _) => return Ok((InstanceKey::String(text.clone()), None)),
+            ProviderKey::Literal(Key::Number(digits), _) => {
+                let number = Number::parse(digits).ok();
+                return Ok((InstanceKey::String(number.map(|n| n.to_string()).unwrap_or_default().into()), None));
+            }
+            ProviderKey::Computed(expression) => expression,
+        };
         let value = self.evaluate(expression, repeated).await?;
         let origin = value.deep_origin();
         let error = |detail: &str| {
@@ -240,7 +231,12 @@ impl ModuleNode {
                     if let Some(expression) = &passed.parent.key {
                         let (key, origin) = parent.provider_key(expression, &caller.repeated).await?;
                         let origin = Origin::union([found.origin.clone(), origin].into_iter().flatten());
-                        let chosen = parent.pick(&found, Some((key, expression.range())), origin, &at)?;
+                        let chosen = parent.pick(
+                            &found,
+                            Some((key, expression.range())),
+                            origin,
+                            (&node.address.to_string(), &at),
+                        )?;
                         found.key = Some(chosen.instance.key);
                         found.origin = chosen.origin;
                     }
@@ -357,6 +353,27 @@ pub(super) struct Found {
     /// Where the name leads to.
     pub(super) named:
         (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
+}
+
+impl Found {
+    /// A key is asked for that no instance has.
+    fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
+        let (module, source, alias) = &self.named;
+        let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
+        let there: Vec<String> = self.blocks.instances.keys().map(InstanceKey::to_string).collect();
+        let there = match there.is_empty() {
+            true => "It has none".to_owned(),
+            false => format!("Its instances are: {}", there.join(", ")),
+        };
+        Diagnostic::error(
+            "Provider instance not present",
+            format!(
+                "{user} uses the instance {key} of {config} (at {}:{}), and there is no such instance. {there}. Add the \
+                 key to the for_each of the provider block, or choose another one.",
+                at.file, at.start.line
+            ),
+        )
+    }
 }
 
 fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceRange) -> Diagnostic {

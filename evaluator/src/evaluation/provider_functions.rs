@@ -194,7 +194,12 @@ impl ModuleNode {
                 return Ok(None);
             }
             return match self
-                .choose_provider(&key.0, Some(&wanted.reference()), &Repeated::default(), &passed.child_range)
+                .choose_provider(
+                    &key.0,
+                    Some(&wanted.reference()),
+                    &Repeated::default(),
+                    (&format!("the call of {}", self.address), &passed.child_range),
+                )
                 .await
             {
                 Ok(chosen) => Ok(Some(chosen.instance)),

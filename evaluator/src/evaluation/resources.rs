@@ -14,6 +14,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::schema::Schema;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression, Key, StepKind};
@@ -53,6 +54,11 @@ impl ModuleNode {
                 None => None,
             };
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
+            if node.evaluation.is_validation() && block.provider_value.is_none() {
+                // Where a provider block is wrong, nothing is said of what it is for.
+                let (alias, at) = node.provider_named_by(&block);
+                node.find_provider(&block.provider_local_name(), alias, &at).await?;
+            }
             let schema = node.schema_of(&block).await?;
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
@@ -112,6 +118,14 @@ impl ModuleNode {
             }
         }
         if failed { Err(Failed) } else { Ok(values) }
+    }
+
+    /// The alias of the provider that a block names, and where that is said.
+    fn provider_named_by<'b>(&self, block: &'b ResourceBlock) -> (Option<&'b SmolStr>, SourceRange) {
+        match &block.provider {
+            Some(provider) => (provider.alias.as_ref(), provider.range.clone()),
+            None => (None, block.range.clone()),
+        }
     }
 
     pub(super) async fn schema_of(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Schema>, Failed> {
@@ -196,10 +210,13 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let local_name = block.provider_local_name();
-        let at = block.provider.as_ref().map_or(block.range.clone(), |p| p.range.clone());
+        let (_, at) = self.provider_named_by(block);
         let chosen = match &block.provider_value {
             Some(expression) => self.provider_of_value(expression, repeated, &local_name).await?,
-            None => self.choose_provider(&local_name, block.provider.as_ref(), repeated, &at).await?,
+            None => {
+                let user = address.to_string();
+                self.choose_provider(&local_name, block.provider.as_ref(), repeated, (&user, &at)).await?
+            }
         };
         let conditions = Conditions {
             blocks: &block.lifecycle.preconditions,

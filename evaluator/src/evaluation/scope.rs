@@ -327,6 +327,10 @@ impl ModuleNode {
     ) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
+            Subject::Variable(name) if self.evaluation.is_validation() => {
+                let (node, name) = (self.clone(), name.clone());
+                async move { node.variable_in_validation(&name).await }.boxed()
+            }
             Subject::Variable(name) => self.variable(name).boxed(),
             Subject::Local(name) => self.local(name).boxed(),
             Subject::Resource(resource) => {

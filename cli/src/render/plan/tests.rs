@@ -408,4 +408,27 @@ fn drift_is_told_where_the_plan_has_to_do_with_it() {
     assert!(text.ends_with("\nPlan: 0 to add, 1 to change, 0 to destroy.\n"), "{text}");
     let quiet = human(&plan(Changes { drift: vec![drift], ..Changes::default() }), &Style::default());
     assert!(quiet.starts_with("\nNo changes."), "{quiet}");
+    assert!(quiet.contains("found no differences"), "{quiet}");
+}
+
+/// Providers of the first SDK write null, "", [] or {} for what is not set.
+#[test]
+fn what_is_not_set_is_no_drift() {
+    let drift = update(&[("id", Value::null(Type::String))], &[("id", Value::string(""))]);
+    let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
+    let text =
+        human(&plan(Changes { resources: vec![change], drift: vec![drift], ..Changes::default() }), &Style::default());
+    assert!(!text.contains("Note:"), "{text}");
+}
+
+/// An empty text of a block's argument counts as not set.
+#[test]
+fn empty_texts_are_not_shown() {
+    let change = update(
+        &[("id", Value::string("")), ("size", Value::int(1))],
+        &[("id", Value::string("")), ("size", Value::int(2))],
+    );
+    let text = human(&plan(Changes { resources: vec![change], ..Changes::default() }), &Style::default());
+    assert!(!text.contains("id"), "{text}");
+    assert!(!text.contains("unchanged"), "{text}");
 }

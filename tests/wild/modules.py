@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Public modules: is every example that OpenTofu accepts accepted by Weft, and lived through in the same way?
+
+    WEFT_TOFU=/path/of/tofu modules.py [--bin target/debug/weft] [--life] [--only REGEX] CHECKOUT...
+
+Each CHECKOUT is a git directory or a folder named `[OWNER+]terraform-PROVIDER-NAME`, with `@REVISION` where the newest
+release that fits the AWS provider's package is not wanted. Calls of registry modules become calls of folders, so the
+modules that examples call must be among the checkouts; a git directory gives the release that the call's constraint
+asks for. Nothing of the modules is kept here.
+
+Every example goes through `init` and `validate -json` with both tools, in copies. A provider that is not to be had
+fails both; such an example is counted as skipped, by what it needs. With --life, what validates lives through plan,
+apply, plan, show, and destroy against moto_server, and exit codes, plans, states and outputs are compared as
+`tests/conformance/difftest.py` does, with the ids of the cloud masked. Modules none of whose examples can be had live
+through `tests/wild/lives/NAME/main.tf` (`--lives`).
+
+The AWS provider's package is found as `tests/aws/run` finds it; `--plugins DIR` names further mirrors (what
+`tests/plugins/build.sh` builds). With --cache DIR, what the reference said is kept from run to run.
+"""
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(ROOT / "tests" / part) for part in ("wild", "aws", "chaos", "conformance")]
+from checkouts import Checkouts, Repository  # noqa: E402
+from life import Life, Moto  # noqa: E402
+from stage import clean_environment  # noqa: E402
+
+HOSTS = ("registry.terraform.io", "registry.opentofu.org")
+# The longest a command may take, in seconds: the schema of the AWS provider is large and the machine may be busy.
+LONG = 600
+# What OpenTofu says of lock files made from a mirror. Weft does not, and it has nothing to do with the modules.
+APART = {"Incomplete lock file information for providers"}
+# What init says of a package or a module that is not to be had.
+NEEDS = re.compile(r"versions for provider (\S+?):|available versions for (module) |available (releases) match")
+
+
+def mirror(place, aws, others):
+    """A filesystem mirror of all packages, under the registry hosts of both tools."""
+    def add(namespace, kind, version, system, folder):
+        for host in HOSTS:
+            target = place / host / namespace / kind / version / system
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(folder)
+    if aws:
+        program, version = aws
+        add("hashicorp", "aws", version, program.parent.name, program.parent)
+    for other in others:
+        for folder in Path(other).resolve().glob("*/*/*/*/*"):
+            add(*folder.parts[-4:], folder)
+    return place
+
+
+class Tool:
+    """One of the two programs, with its own copy of everything."""
+
+    def __init__(self, name, program, place, config):
+        self.name, self.program, self.place = name, str(Path(program).resolve()), place / name
+        self.env = {**clean_environment(), "TF_CLI_CONFIG_FILE": str(config), "CHECKPOINT_DISABLE": "1",
+                    "HOME": str(place), "NO_COLOR": "1"}
+        for foreign in [key for key in self.env if key.startswith("AWS_")]:
+            del self.env[foreign]
+
+    def run(self, folder, *arguments, **env):
+        """Exit code, standard output, standard error, seconds."""
+        begun = time.monotonic()
+        try:
+            done = subprocess.run([self.program, *arguments], cwd=folder, env={**self.env, **env}, timeout=LONG,
+                                  capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                                  check=False)
+        except subprocess.TimeoutExpired:
+            return -1, "", f"no end within {LONG} s", LONG
+        return done.returncode, done.stdout, done.stderr, time.monotonic() - begun
+
+    def look(self, folder):
+        """What init and validate say of an example."""
+        code, out, err, _ = self.run(folder, "init", "-input=false", "-no-color")
+        text = err + out
+        needs = {"".join(found) for found in NEEDS.findall(re.sub(r"\s+", " ", text))} if code else set()
+        if "Invalid registry module source address" in text:
+            needs.add("module")
+        # Weft adds a code to each summary.
+        said = {re.sub(r" \[[A-Z]\d+\]$", "", line) for line in re.findall(r"(?:Error|Warning): (.*)", text)}
+        found = {"init": code, "needs": sorted(needs), "said": sorted(said)}
+        if code == 0:
+            code, out, err, seconds = self.run(folder, "validate", "-json")
+            try:
+                document = json.loads(out)
+            except ValueError:
+                document = {"diagnostics": [{"severity": "error", "summary": f"no JSON: {err[-200:]}"}]}
+            found |= {"validate": code, "seconds": round(seconds, 1),
+                      "diagnostics": sorted({place_of(d) for d in document.get("diagnostics") or []})}
+        return found
+
+
+def place_of(diagnostic):
+    where = diagnostic.get("range") or {}
+    line = (where.get("start") or {}).get("line", "")
+    return f"{diagnostic.get('severity')}: {diagnostic.get('summary')} [{where.get('filename', '')}:{line}]"
+
+
+class Cache:
+    """What the reference said, by the content that it was asked about."""
+
+    def __init__(self, folder, program):
+        self.folder = folder and Path(folder)
+        self.program = program
+
+    def of(self, what, checkout, example, make):
+        if not self.folder:
+            return make()
+        digest = hashlib.sha256(f"2 {what} {self.program} {example}".encode())
+        for path in sorted(checkout.rglob("*.tf")):
+            digest.update(str(path.relative_to(checkout)).encode() + path.read_bytes())
+        path = self.folder / f"{digest.hexdigest()[:32]}.json"
+        if not path.exists():
+            found = make()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(found))
+        return json.loads(path.read_text())
+
+
+def compare(reference, ours):
+    """The differences of two looks, shortened to what makes a cluster."""
+    if reference["init"] != ours["init"]:
+        return [f"init ends with {ours['init']}, not {reference['init']}: {'; '.join(ours['said'] or reference['said'])}"]
+    if reference["init"]:
+        return []
+    found = [f"init: not expected {said}" for said in ours["said"] if said not in reference["said"]]
+    found += [f"init: missing {said}" for said in reference["said"] if said not in ours["said"] and said not in APART]
+    if reference["validate"] != ours["validate"]:
+        found.append(f"validate ends with {ours['validate']}, not {reference['validate']}")
+    theirs, mine = set(reference["diagnostics"]), set(ours["diagnostics"])
+    found += [f"missing {said}" for said in sorted(theirs - mine)]
+    found += [f"not expected {said}" for said in sorted(mine - theirs)]
+    return found
+
+
+class Trial:
+    """All examples, with both tools."""
+
+    def __init__(self, options, place, aws):
+        self.options, self.place = options, place
+        config = place / "cli.tfrc"
+        packages = mirror(place / "mirror", aws, options.plugins)
+        config.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{packages}"\n  }}\n}}\n')
+        self.tofu = Tool("tofu", options.tofu, place, config)
+        self.weft = Tool("weft", options.bin, place, config)
+        self.cache = Cache(options.cache, f"{Path(options.tofu).resolve()} {os.stat(options.tofu).st_mtime}")
+        self.skipped, self.clusters = collections.Counter(), collections.defaultdict(list)
+        self.seconds = collections.Counter()
+        self.passed = self.failed = self.invalid = 0
+        self.examples = self.lay_out(aws)
+
+    def lay_out(self, aws):
+        """[(name, checkout, example)], relative to a tool's copy."""
+        base, wanted = self.place / "base", re.compile(self.options.only or "")
+        repositories = [Repository(text) for text in self.options.checkouts]
+        checkouts = Checkouts(base, repositories, aws[1] if aws else "0.0.0")
+        found = []
+        for repository in repositories:
+            folder = checkouts.checkout(repository)
+            for example in [] if self.options.lives else checkouts.examples(folder):
+                found.append((folder.relative_to(base), example.relative_to(base)))
+            for own in sorted((ROOT / "tests/wild/lives").glob(f"{repository.name}*")) if self.options.life else []:
+                shutil.copytree(own, folder / "lives" / own.name)
+                for path in (folder / "lives" / own.name).glob("*.tf"):
+                    checkouts.link(path)
+                found.append((folder.relative_to(base), (folder / "lives" / own.name).relative_to(base)))
+        for tool in (self.tofu, self.weft):
+            shutil.copytree(base, tool.place, symlinks=True)
+        return [(str(example), checkout, example) for checkout, example in found if wanted.search(str(example))]
+
+    def look(self, name, checkout, example):
+        reference = self.cache.of("look", self.place / "base" / checkout, name,
+                                  lambda: self.tofu.look(self.tofu.place / example))
+        ours = self.weft.look(self.weft.place / example)
+        found = compare(reference, ours)
+        if reference["init"] and not found:
+            self.skipped[", ".join(reference["needs"]) or "; ".join(reference["said"])] += 1
+            return "skipped", f"needs {', '.join(reference['needs']) or '; '.join(reference['said'])}"
+        for difference in found:
+            cluster = re.sub(r" \[[^\]]*\]$", "", difference)
+            self.clusters[cluster].append(f"{name} {difference[len(cluster):]}")
+        if reference["init"] == 0 and reference["validate"] == 0 and not found:
+            self.seconds["tofu"] += reference["seconds"]
+            self.seconds["weft"] += ours["seconds"]
+        if found:
+            return "DIFFERS", "; ".join(found)[:300]
+        times = f"{reference['seconds']} s, weft {ours['seconds']} s"
+        return ("valid", times) if reference["validate"] == 0 else ("invalid", f"with both; {times}")
+
+    def live(self, moto, name, checkout, example):
+        if not (self.tofu.place / example / ".terraform/providers").is_dir():
+            self.tofu.run(self.tofu.place / example, "init", "-input=false", "-no-color")
+        with moto.started() as url:
+            theirs = Life(self.tofu, self.tofu.place / example, url).live()
+        with moto.started() as url:
+            mine = Life(self.weft, self.weft.place / example, url).live()
+        found = list(theirs.differences(mine))
+        for difference in found:
+            self.clusters["life: " + re.sub(r"[\d.]+|/\d+(?=/)", "#", difference)[:110]].append(f"{name}: {difference}")
+        return ("DIFFERS" if found else "lived"), f"{theirs}" + (f"; {len(found)} differences" if found else "")
+
+    def report(self, kind, name, text):
+        print(f"{'FAIL' if kind == 'DIFFERS' else 'ok':4} {kind:8} {name}: {text}", flush=True)
+        self.passed += kind in ("valid", "invalid", "lived")
+        self.failed += kind == "DIFFERS"
+        self.invalid += kind == "invalid"
+
+    def everything(self):
+        valid = []
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for one, (kind, text) in zip(self.examples, pool.map(lambda one: self.look(*one), self.examples)):
+                self.report(kind, one[0], text)
+                valid += [one] if kind == "valid" else []
+        if self.options.life:
+            moto = Moto(self.place)
+            for one in valid:
+                self.report(*(lambda kind, text: (kind, one[0], text))(*self.live(moto, *one)))
+
+    def close(self):
+        print()
+        for cluster, where in sorted(self.clusters.items(), key=lambda item: -len(item[1])):
+            print(f"{len(where):4} {cluster}")
+            for line in where[:self.options.shown]:
+                print(f"       {line[:600]}")
+        for need, count in self.skipped.most_common():
+            print(f"{count:4} skipped: {need}")
+        print(f"printed: valid with both: tofu {self.seconds['tofu']:.0f} s, weft {self.seconds['weft']:.0f} s; "
+              f"{self.invalid} invalid with both")
+        print(f"{self.passed} passed, {self.failed} failed, {sum(self.skipped.values())} skipped")
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin", default=os.environ.get("WEFT_BIN", ROOT / "target" / "debug" / "weft"))
+    a.add_argument("--tofu", default=os.environ.get("WEFT_TOFU") or shutil.which("tofu"))
+    a.add_argument("--plugins", action="append", default=[], metavar="DIR")
+    a.add_argument("--life", action="store_true")
+    a.add_argument("--lives", action="store_true", help="only tests/wild/lives, no examples of the modules")
+    a.add_argument("--only", metavar="REGEX")
+    a.add_argument("--jobs", type=int, default=2)
+    a.add_argument("--cache", metavar="DIR")
+    a.add_argument("--keep", metavar="DIR", help="work there, and leave everything")
+    a.add_argument("--shown", type=int, default=3, help="how many of a cluster are shown")
+    a.add_argument("checkouts", nargs="+")
+    o = a.parse_args()
+    if not o.tofu:
+        print("SKIPPED: no tofu to hold Weft against; name one with WEFT_TOFU\n0 passed, 0 failed, 1 skipped")
+        return
+    import importlib.machinery
+    import importlib.util
+    loader = importlib.machinery.SourceFileLoader("aws_run", str(ROOT / "tests/aws/run"))
+    aws_run = importlib.util.module_from_spec(importlib.util.spec_from_loader("aws_run", loader))
+    loader.exec_module(aws_run)
+    with contextlib.ExitStack() as stack:
+        place = Path(o.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-wild-"))).resolve()
+        place.mkdir(parents=True, exist_ok=True)
+        trial = Trial(o, place, aws_run.find_package())
+        trial.everything()
+        trial.close()
+    sys.exit(1 if trial.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
