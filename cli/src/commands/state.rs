@@ -241,7 +241,8 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.event_document(&show_json::state(Some(&alone), &schemas));
     }
     if !view.is_json() {
-        view.document(&(render::instance(record, &schemas, view.style()) + "\n"));
+        let text = render::instance(record, &schemas, view.style());
+        view.document(&format!("{}\n", text.trim_end_matches('\n')));
     }
     Ok(Exit::DONE)
 }
