@@ -2,6 +2,7 @@
 //! [`crate::commands`].
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -9,7 +10,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::options::{Arguments, Flag, Takes, switch, text};
 use crate::store::without_lock;
-use crate::view::View;
+use crate::view::{View, json_twice, open_into};
 
 /// A command.
 #[derive(Clone, Copy)]
@@ -96,6 +97,26 @@ impl Invocation<'_> {
         Ok(())
     }
 
+    /// Hands a document out: alone with `-json`, into a file beside the text for people with `-json-into`. True when the
+    /// text is not wanted.
+    pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
+        let json = self.arguments.switch("json", false);
+        let Some(path) = self.arguments.value("json-into") else {
+            if json {
+                self.view.document(&make());
+            }
+            return Ok(json);
+        };
+        if json {
+            return Err(self.mistake(&json_twice()));
+        }
+        let mut file = open_into(path).map_err(|problem| self.mistake(&problem))?;
+        file.write_all(make().as_bytes()).map_err(|error| {
+            self.fail(&[Diagnostic::error("Invalid output format", format!("{path} cannot be written: {error}."))])
+        })?;
+        Ok(false)
+    }
+
     /// Refuses options that OpenTofu has and Weft does not yet.
     pub fn refuse_unsupported(&self, names: &[&str]) -> Result<(), Exit> {
         let given: Vec<Diagnostic> = names
@@ -164,6 +185,11 @@ pub const JSON: &[Flag] = &[
 ];
 /// A document in JSON.
 pub const JSON_DOCUMENT: &[Flag] = &[switch("json", "Print as JSON.")];
+/// A document in JSON, perhaps in a file of its own.
+pub const DOCUMENT: &[Flag] = &[
+    switch("json", "Print as JSON."),
+    text("json-into", "FILE", "Write the same to a file, and text to the terminal."),
+];
 /// Questions.
 pub const INPUT: &[Flag] = &[switch("input", "Ask for what is missing (the default, on a terminal).")];
 /// Secrets.

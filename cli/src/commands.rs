@@ -102,8 +102,13 @@ pub fn is_own(command: &Command) -> bool {
 }
 
 /// Every command, those that are to come last.
-fn all() -> impl Iterator<Item = &'static Command> {
+pub fn all() -> impl Iterator<Item = &'static Command> {
     ALL.iter().copied().chain(later::LATER)
+}
+
+/// The names of groups.
+pub fn groups() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|(name, _)| *name)
 }
 
 /// Finds a command: two words first, then one.
@@ -161,7 +166,8 @@ pub fn overview() -> String {
     GROUPS.iter().for_each(|(name, about)| line(&mut text, name, about));
     text.push_str(
         "\nGlobal options (use these before the command):\n  -chdir=DIR    Enter another directory first.\n  -help         \
-         Show this text, or that of a command.\n  -version      The same as the version command.\n",
+         Show this text, or that of a command.\n  -version      The same as the version command.\n\nLet the shell complete command lines, or no longer:\n  \
+         -install-autocomplete\n  -uninstall-autocomplete\n",
     );
     text
 }

@@ -6,6 +6,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::command::{Command, Invocation};
 use crate::commands;
+use crate::completion;
 use crate::context::{Context, environment, is_directory};
 use crate::exit::Exit;
 use crate::logging;
@@ -15,6 +16,10 @@ use crate::view::View;
 
 /// Runs what the arguments (without the program's name) ask for.
 pub fn run(arguments: Vec<String>) -> Exit {
+    if let Some(line) = environment("COMP_LINE") {
+        completion::answer(&line);
+        return Exit::DONE;
+    }
     logging::start();
     let launch = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let mut rest = arguments.as_slice();
@@ -36,6 +41,8 @@ pub fn run(arguments: Vec<String>) -> Exit {
             },
             None if matches!(name, "help" | "h") => help = true,
             None if matches!(name, "version" | "v") => version = true,
+            None if name == "install-autocomplete" => return completion::install(),
+            None if name == "uninstall-autocomplete" => return completion::uninstall(),
             _ => {
                 let detail = format!("flag provided but not defined: -{name}");
                 return refuse("Failed to parse command-line flags", &detail);

@@ -7,18 +7,22 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::context::environment;
 
-/// Begins to write notes, if `WEFT_LOG` (a filter as of `tracing`) or `TF_LOG` (a level, or `JSON`) is set; to the file
-/// of `TF_LOG_PATH`, otherwise to the standard error.
+/// What OpenTofu's variables may ask for, the most talkative first.
+const LEVELS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "off"];
+
+/// Begins to write notes, if `WEFT_LOG` (a filter as of `tracing`) or OpenTofu's variables ask for them: `TF_LOG` (a
+/// level, or `JSON`), `TF_LOG_CORE` for those of Weft itself, `TF_LOG_PROVIDER` for those of providers. They go to the
+/// file of `TF_LOG_PATH`, otherwise to the standard error.
 pub fn start() {
-    let (filter, json) = match (environment("WEFT_LOG"), environment("TF_LOG")) {
-        (Some(filter), _) => (filter, false),
-        (None, Some(level)) => match level.to_ascii_uppercase().as_str() {
-            "OFF" => return,
-            "JSON" => ("trace".to_owned(), true),
-            known @ ("TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR") => (known.to_ascii_lowercase(), false),
-            _ => ("trace".to_owned(), false),
+    let asked = |name: &str| environment(name).or_else(|| environment("TF_LOG"));
+    let (core, provider) = (asked("TF_LOG_CORE"), asked("TF_LOG_PROVIDER"));
+    let json = [&core, &provider].iter().any(|level| level.as_ref().is_some_and(|l| l.eq_ignore_ascii_case("json")));
+    let filter = match environment("WEFT_LOG") {
+        Some(filter) => filter,
+        None => match (level(core.as_deref()), level(provider.as_deref())) {
+            ("off", "off") => return,
+            (core, provider) => format!("{core},plugin={provider}"),
         },
-        (None, None) => return,
     };
     // The transport's own notes are of no use to anybody but its authors.
     let filter = format!("{filter},h2=warn,hyper=warn,tower=warn,tonic=warn,rustls=warn");
@@ -34,4 +38,30 @@ pub fn start() {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
     // Somebody may have set another one up before; then that one stays.
     let _ = if json { builder.json().try_init() } else { builder.try_init() };
+}
+
+/// The level that a variable asks for; of what is no level, everything.
+fn level(asked: Option<&str>) -> &'static str {
+    let Some(asked) = asked else { return "off" };
+    let known = LEVELS.into_iter().find(|level| level.eq_ignore_ascii_case(asked));
+    known.unwrap_or_else(|| {
+        if !asked.eq_ignore_ascii_case("json") {
+            let all = LEVELS.join(", ");
+            eprintln!("The log level {asked:?} is not known, so everything is logged. Levels are: {all} and JSON.");
+        }
+        "trace"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level;
+
+    #[test]
+    fn what_is_no_level_asks_for_everything() {
+        assert_eq!(level(None), "off");
+        assert_eq!(level(Some("WARN")), "warn");
+        assert_eq!(level(Some("JSON")), "trace");
+        assert_eq!(level(Some("bogus")), "trace");
+    }
 }

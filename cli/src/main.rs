@@ -10,6 +10,7 @@ mod apply;
 mod backend;
 mod command;
 mod commands;
+mod completion;
 mod context;
 mod edits;
 mod exit;

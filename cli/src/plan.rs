@@ -1,6 +1,6 @@
 //! Making a plan: configuration, variables and state become a plan file.
 
-mod configuration;
+pub mod configuration;
 mod prior_state;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -55,6 +56,8 @@ pub struct View {
     /// Of the times in events, as it was at the start.
     zone: jiff::tz::TimeZone,
     concise: bool,
+    /// Lines for people are events too.
+    told: AtomicBool,
     /// Warnings, and errors, that say the same are shown once.
     consolidate: (bool, bool),
     /// Events that wait to be written with others; `None` while each is written at once.
@@ -72,7 +75,8 @@ impl View {
     pub fn new(arguments: &Arguments, events: bool) -> (View, Option<Diagnostic>) {
         let json = events && arguments.switch("json", false);
         let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        let forced = std::env::var_os("FORCE_COLOR").is_some_and(|v| !v.is_empty() && v != "0");
+        let terminal = forced || (std::io::stdout().is_terminal() && std::io::stderr().is_terminal());
         let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).or_else(terminal_width);
         let style = Style {
             colour: !json && !plain && terminal,
@@ -92,6 +96,7 @@ impl View {
             held: Mutex::new(None),
             zone: jiff::tz::TimeZone::system(),
             concise,
+            told: AtomicBool::new(false),
             consolidate,
             unwanted: match arguments.value("deprecation").map(|level| level.trim_start_matches("module:")) {
                 Some("none") => &[LOCAL_MODULE, REMOTE_MODULE],
@@ -109,19 +114,13 @@ impl View {
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
         };
-        let problem = match std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path) {
-            Ok(_) if json => Some(Diagnostic::error(
-                "Invalid output format",
-                "The -json and -json-into options exclude each other: give one of them.",
-            )),
+        let problem = match open_into(path) {
+            Ok(_) if json => Some(json_twice()),
             Ok(file) => {
                 view.into = Some(Mutex::new(file));
                 None
             }
-            Err(error) => Some(Diagnostic::error(
-                "Invalid output format",
-                format!("The file {path} of -json-into cannot be written: {error}."),
-            )),
+            Err(problem) => Some(problem),
         };
         (view, problem)
     }
@@ -167,8 +166,19 @@ impl View {
         self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));
     }
 
+    /// From now on every line for people is an event too, for commands that have no other ones.
+    pub fn tell_lines(&self) {
+        self.told.store(true, Ordering::Relaxed);
+        self.event(events::version());
+    }
+
     /// Text for people on the standard output; nothing where that is a stream of events.
     pub fn line(&self, text: &str) {
+        if self.told.load(Ordering::Relaxed) && self.takes_events() {
+            let plain = without_escapes(text);
+            let words: Vec<&str> = plain.split_whitespace().collect();
+            self.event(events::log(&words.join(" ")));
+        }
         if !self.json {
             self.above(|| write_line(&mut std::io::stdout().lock(), text));
         }
@@ -227,7 +237,12 @@ impl View {
                 jiff::Timestamp::now().to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string();
             fields.insert("@timestamp".to_owned(), now.into());
         }
-        let text = event.to_string();
+        self.event_document(&event);
+    }
+
+    /// A document among the events.
+    pub fn event_document(&self, document: &Json) {
+        let text = document.to_string();
         if let Some(file) = &self.into {
             write_line(&mut *file.lock(), &text);
         }
@@ -293,6 +308,36 @@ impl View {
         let sources = self.sources.lock();
         problems.iter().map(|problem| diagnostics::object(problem, &*sources)).collect()
     }
+}
+
+/// Text without escape sequences for colours.
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, sequence)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = sequence.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Opens the file of `-json-into`, which nobody else may read.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn open_into(path: &str) -> Result<File, Diagnostic> {
+    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    opened.map_err(|error| {
+        let detail = format!("The file {path} of -json-into cannot be written: {error}.");
+        Diagnostic::error("Invalid output format", detail)
+    })
+}
+
+/// What is wrong with `-json` and `-json-into` together.
+pub fn json_twice() -> Diagnostic {
+    let detail = "The -json and -json-into options exclude each other: give one of them.";
+    Diagnostic::error("Invalid output format", detail)
 }
 
 /// The most bytes of events that wait for others.

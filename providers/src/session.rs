@@ -221,6 +221,7 @@ impl ProviderSession {
             self.inner.process.kill();
             self.inner.process.wait().await;
         }
+        tracing::debug!(plugin = %self.inner.name, "plugin ended");
     }
 }
 

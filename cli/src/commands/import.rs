@@ -30,6 +30,7 @@ pub const IMPORT: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::INPUT,
         command::VARIABLES,
         command::LOCK,
@@ -40,8 +41,11 @@ pub const IMPORT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| import(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        import(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

@@ -20,7 +20,7 @@ pub const OUTPUT: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::JSON_DOCUMENT,
+        command::DOCUMENT,
         command::SENSITIVE,
         command::VARIABLES,
         command::STORE,
@@ -58,10 +58,14 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let outputs = state.map(|state| state.outputs).unwrap_or_default();
     let Some(name) = name else {
-        if json {
+        let all = || {
             let all: Map<String, Json> = outputs.iter().map(|(name, output)| (name.clone(), object(output))).collect();
-            view.document(&(pretty(&Json::Object(all)) + "\n"));
-        } else if outputs.is_empty() {
+            pretty(&Json::Object(all)) + "\n"
+        };
+        if invocation.document(all)? {
+            return Ok(Exit::DONE);
+        }
+        if outputs.is_empty() {
             view.line(&none_found());
         } else {
             let reveal = arguments.switch("show-sensitive", false);
@@ -83,9 +87,10 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
              that command is run.",
         )]));
     };
-    if json {
-        view.document(&(parse(&found.value).to_string() + "\n"));
-    } else if raw {
+    if invocation.document(|| parse(&found.value).to_string() + "\n")? {
+        return Ok(Exit::DONE);
+    }
+    if raw {
         view.document(&plain(name, found).map_err(|problem| invocation.fail(&[problem]))?);
     } else {
         view.document(&(values::stored(found, true) + "\n"));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFileError;
+use weft_planner::ProviderSet;
+use weft_providers::ProviderPool;
 use weft_sealing::Sealing;
 use weft_state::tfstate::StateFile;
 
@@ -11,7 +13,12 @@ use super::state::{current, schemas_of};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
+use crate::packages::{Installed, pool_options};
+use crate::plan::configuration;
+use crate::project::Project;
+use crate::render::state::Schemas;
 use crate::render::{plan, show_json, state};
+use crate::runtime::block_on;
 use crate::sealing::{PlanUnread, plan_reader, read_state};
 
 /// The command.
@@ -23,7 +30,7 @@ pub const SHOW: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::JSON_DOCUMENT,
+        command::DOCUMENT,
         command::SENSITIVE,
         command::VARIABLES,
         command::STORE,
@@ -31,7 +38,7 @@ pub const SHOW: Command = Command {
             text("state", "FILE", "Show this state file."),
             text("plan", "FILE", "Show this plan file."),
             text("module", "DIR", ""),
-            crate::options::switch("config", ""),
+            crate::options::switch("config", "Describe the configuration, as JSON only."),
         ],
     ],
     mixed: false,
@@ -53,14 +60,18 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Too many command line arguments",
         "Expected at most one positional argument, a plan file or a state file.",
     )?;
-    invocation.refuse_unsupported(&["config", "module"])?;
+    invocation.refuse_unsupported(&["module"])?;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan"), arguments.value("state")];
-    if forms.iter().flatten().count() > 1 {
+    let config = arguments.switch("config", false);
+    if forms.iter().flatten().count() + usize::from(config) > 1 {
         return Err(invocation.mistake(&Diagnostic::error(
             "Conflicting object types to show",
             "Give one of PATH, -plan=FILE and -state=FILE.",
         )));
+    }
+    if config {
+        return configured(invocation);
     }
     let content = match forms {
         [None, None, None] => Content::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
@@ -73,23 +84,49 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         },
         [_, _, Some(path)] => Content::State(state_file(&*sealing(invocation)?, path).map_err(fail)?),
     };
-    let json = arguments.switch("json", false);
+    let schemas = match &content {
+        Content::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
+        _ => Schemas::new(),
+    };
+    let document = || match &content {
+        Content::Plan(file) => show_json::plan(file).to_string() + "\n",
+        Content::State(file) => show_json::state(file.as_ref(), &schemas).to_string() + "\n",
+    };
+    if invocation.document(document)? {
+        return Ok(Exit::DONE);
+    }
     match content {
-        Content::Plan(file) if json => view.document(&(show_json::plan(&file).to_string() + "\n")),
         Content::Plan(file) => view.line(&plan::human(&file, view.style())),
-        Content::State(file) if json => {
-            let schemas = file.as_ref().map(|file| schemas_of(invocation, file)).unwrap_or_default();
-            view.document(&(show_json::state(file.as_ref(), &schemas).to_string() + "\n"));
-        }
         Content::State(None) => view.line("No state."),
         Content::State(Some(file)) if file.is_empty() => {
             view.line("The state file is empty. No resources are represented.");
         }
-        Content::State(Some(file)) => {
-            let schemas = schemas_of(invocation, &file);
-            view.line(&state::human(&file, &schemas, view.style()));
-        }
+        Content::State(Some(file)) => view.line(&state::human(&file, &schemas, view.style())),
     }
+    Ok(Exit::DONE)
+}
+
+/// The configuration of the current directory as a document.
+fn configured(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    if !invocation.arguments.switch("json", false) {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "JSON output required for configuration",
+            "There is no text for people of a configuration but the configuration itself: add -json.",
+        )));
+    }
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let project = Project::load(invocation).map_err(fail)?;
+    let requirements = project.requirements(None).map_err(fail)?;
+    let (packages, _) = Installed::find(&invocation.context, &requirements, true).map_err(fail)?;
+    let sources = invocation.view.known_files();
+    let text = block_on(async {
+        let pool = ProviderPool::new(pool_options(&invocation.context));
+        let providers = ProviderSet::new(packages.plugins(), pool, 1);
+        let text = configuration::text(&project.root, &sources, &providers).await;
+        providers.close().await;
+        text
+    });
+    invocation.view.document(&(text.map_err(|problem| invocation.fail(&[problem]))? + "\n"));
     Ok(Exit::DONE)
 }
 

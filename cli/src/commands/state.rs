@@ -29,6 +29,7 @@ use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
 use crate::render::state::{self as render, Schemas};
+use crate::render::{events, show_json};
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
 
@@ -41,14 +42,18 @@ pub const LIST: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::STORE,
         &[text("state", "FILE", "Look at this state file."), text("id", "ID", "List those whose id this is.")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| list(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        list(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 /// The command.
@@ -59,12 +64,17 @@ pub const SHOW: Command = Command {
     about: "Show one resource instance of the state",
     flags: &[
         command::VIEW,
+        command::JSON,
         command::SENSITIVE,
         command::VARIABLES,
         command::STORE,
         &[text("state", "FILE", "Look at this state file.")],
     ],
-    run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
+    run: |invocation| {
+        invocation.view.tell_lines();
+        show(invocation).unwrap_or_else(|exit| exit)
+    },
+    events: true,
     ..LIST
 };
 
@@ -75,6 +85,7 @@ pub const PULL: Command = Command {
     operands: "",
     about: "Print the state as a file of version 4",
     flags: &[command::VIEW, command::VARIABLES, command::STORE],
+    events: false,
     run: |invocation| pull(invocation).unwrap_or_else(|exit| exit),
     ..LIST
 };
@@ -173,6 +184,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut print = |address: &ResourceInstance, object: &InstanceObject| {
         if has_id(object) {
             lines.push_str(&format!("{address}\n"));
+            view.event(events::resource_address(address));
         }
     };
     if wanted.is_empty() {
@@ -185,7 +197,9 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         found.for_each(|(address, object)| print(address, object));
     }
-    view.document(&lines);
+    if !view.is_json() {
+        view.document(&lines);
+    }
     Ok(Exit::DONE)
 }
 
@@ -219,7 +233,15 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         )));
     };
     let schemas = schemas_of(invocation, state);
-    view.line(&render::instance(record, &schemas, view.style()));
+    if view.takes_events() {
+        let instances = [(address.to_string(), record.clone())].into_iter().collect();
+        let alone = StateFile { instances, terraform_version: state.terraform_version.clone(), ..StateFile::default() };
+        view.event_document(&show_json::state(Some(&alone), &schemas));
+    }
+    if !view.is_json() {
+        let text = render::instance(record, &schemas, view.style());
+        view.document(&format!("{}\n", text.trim_end_matches('\n')));
+    }
     Ok(Exit::DONE)
 }
 

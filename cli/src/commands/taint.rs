@@ -18,6 +18,7 @@ pub const TAINT: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         command::STATE,
@@ -26,15 +27,22 @@ pub const TAINT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| mark(invocation, true).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        mark(invocation, true).unwrap_or_else(|exit| exit)
+    },
 };
 
 /// The command.
 pub const UNTAINT: Command = Command {
     words: &["untaint"],
     about: "Take that mark off an object",
-    run: |invocation| mark(invocation, false).unwrap_or_else(|exit| exit),
+    run: |invocation| {
+        invocation.view.tell_lines();
+        mark(invocation, false).unwrap_or_else(|exit| exit)
+    },
+    events: true,
     ..TAINT
 };
 

@@ -17,11 +17,21 @@ pub const FORCE_UNLOCK: Command = Command {
     operands: "LOCK_ID",
     about: "Take a lock away that a dead process left",
     main: false,
-    flags: &[command::VIEW, command::INPUT, command::VARIABLES, command::STORE, &[switch("force", "Do not ask.")]],
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::INPUT,
+        command::VARIABLES,
+        command::STORE,
+        &[switch("force", "Do not ask.")],
+    ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| unlock(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        unlock(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

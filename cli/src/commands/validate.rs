@@ -29,7 +29,7 @@ pub const VALIDATE: Command = Command {
     main: true,
     flags: &[
         command::VIEW,
-        command::JSON_DOCUMENT,
+        command::DOCUMENT,
         command::VARIABLES,
         &[text("test-directory", "DIR", ""), switch("no-tests", "")],
     ],
@@ -41,7 +41,6 @@ pub const VALIDATE: Command = Command {
 
 fn run(invocation: &Invocation<'_>) -> Exit {
     let Invocation { arguments, view, .. } = invocation;
-    let json = arguments.switch("json", false);
     let mut problems = match arguments.positionals.as_slice() {
         [] => Vec::new(),
         [directory] if is_directory(std::path::Path::new(directory)) => match std::env::set_current_dir(directory) {
@@ -58,9 +57,11 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         problems = validated(invocation);
     }
     let failed = has_errors(&problems);
-    if json {
-        view.document(&format!("{:#}\n", document(view, &problems)));
-    } else {
+    let json = match invocation.document(|| format!("{:#}\n", document(view, &problems))) {
+        Ok(json) => json,
+        Err(exit) => return exit,
+    };
+    if !json {
         view.diagnostics(&problems);
         if !failed {
             let success = view.style().paint("1;32", "Success!");

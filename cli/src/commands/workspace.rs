@@ -10,6 +10,7 @@ use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::render::events;
 use crate::sealing::read_state;
 use crate::store::Place;
 
@@ -20,17 +21,22 @@ pub const LIST: Command = Command {
     operands: "",
     about: "List workspaces",
     main: false,
-    flags: &[command::VIEW, command::VARIABLES],
+    flags: &[command::VIEW, command::JSON, command::VARIABLES],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| list(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        list(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 /// The command.
 pub const SHOW: Command = Command {
     words: &["workspace", "show"],
     about: "Print the name of the selected workspace",
+    flags: &[command::VIEW, command::VARIABLES],
+    events: false,
     run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
     ..LIST
 };
@@ -42,11 +48,16 @@ pub const NEW: Command = Command {
     about: "Make a workspace and select it",
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         &[text("state", "FILE", "Begin with the state in this file.")],
     ],
-    run: |invocation| new(invocation).unwrap_or_else(|exit| exit),
+    run: |invocation| {
+        invocation.view.tell_lines();
+        new(invocation).unwrap_or_else(|exit| exit)
+    },
+    events: true,
     ..LIST
 };
 
@@ -55,8 +66,12 @@ pub const SELECT: Command = Command {
     words: &["workspace", "select"],
     operands: "NAME",
     about: "Select a workspace",
-    flags: &[command::VIEW, command::VARIABLES, &[switch("or-create", "Make it if it is not there.")]],
-    run: |invocation| select(invocation).unwrap_or_else(|exit| exit),
+    flags: &[command::VIEW, command::JSON, command::VARIABLES, &[switch("or-create", "Make it if it is not there.")]],
+    run: |invocation| {
+        invocation.view.tell_lines();
+        select(invocation).unwrap_or_else(|exit| exit)
+    },
+    events: true,
     ..LIST
 };
 
@@ -67,11 +82,16 @@ pub const DELETE: Command = Command {
     about: "Delete a workspace",
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         &[switch("force", "Although its state still has objects.")],
     ],
-    run: |invocation| delete(invocation).unwrap_or_else(|exit| exit),
+    run: |invocation| {
+        invocation.view.tell_lines();
+        delete(invocation).unwrap_or_else(|exit| exit)
+    },
+    events: true,
     ..LIST
 };
 
@@ -98,7 +118,10 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Some(_) => "\n\n\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n",
         None => "",
     };
-    invocation.view.document(&(lines.concat() + overridden + "\n"));
+    invocation.view.event(events::workspaces(&names, &selected));
+    if !invocation.view.is_json() {
+        invocation.view.document(&(lines.concat() + overridden + "\n"));
+    }
     Ok(Exit::DONE)
 }
 

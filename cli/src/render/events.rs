@@ -300,6 +300,17 @@ pub fn provision_errored(address: &ResourceInstance, provisioner: &str) -> Json 
     provision("provision_errored", message, address, provisioner)
 }
 
+/// The workspaces that there are, and which one is selected.
+pub fn workspaces(names: &[String], selected: &str) -> Json {
+    let rest = [("current_workspace", selected.into()), ("workspaces", names.into())];
+    event("workspace_list", "info", "list of workspaces".to_owned(), rest)
+}
+
+/// A resource instance that the state has.
+pub fn resource_address(address: &ResourceInstance) -> Json {
+    event("resource_address", "info", address.to_string(), [])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! One call: encoded, sent, waited for, and what came of it told apart.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smol_str::SmolStr;
 use tonic::{Code, Status};
@@ -30,8 +30,21 @@ const BAD_MESSAGE: &str = "failed to decode Protobuf message";
 const TOO_LARGE: &str = "Error, decoded message length too large";
 
 impl ProviderSession {
-    /// Makes one call, within its deadline, while the process lives.
+    /// Makes one call, within its deadline, while the process lives. How long it took is logged.
     pub(super) async fn call<T>(
+        &self,
+        kind: CallKind,
+        method: &'static str,
+        reply: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, CallError> {
+        let begun = Instant::now();
+        let outcome = self.exchange(kind, method, reply).await;
+        let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(plugin = %self.inner.name, method, milliseconds, failed = outcome.is_err(), "call of a plugin");
+        outcome
+    }
+
+    async fn exchange<T>(
         &self,
         kind: CallKind,
         method: &'static str,

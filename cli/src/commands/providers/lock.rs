@@ -27,6 +27,7 @@ pub const LOCK: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         &[
             text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
@@ -38,8 +39,11 @@ pub const LOCK: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| lock(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        lock(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 /// What the checksums of one platform are to the lock file.

@@ -29,6 +29,7 @@ pub const MIRROR: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         &[
             text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
@@ -37,8 +38,11 @@ pub const MIRROR: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| mirror_all(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        mirror_all(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

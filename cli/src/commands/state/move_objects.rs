@@ -25,6 +25,7 @@ pub const MOVE: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         command::STATE,
@@ -37,8 +38,11 @@ pub const MOVE: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| run(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        run(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 /// One move: what from, what to, and the instances that go.

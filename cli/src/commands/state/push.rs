@@ -21,6 +21,7 @@ pub const PUSH: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         command::STORE,
@@ -28,8 +29,11 @@ pub const PUSH: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| push(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        push(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

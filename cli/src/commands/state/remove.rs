@@ -18,6 +18,7 @@ pub const REMOVE: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
+        command::JSON,
         command::VARIABLES,
         command::LOCK,
         command::STATE,
@@ -26,8 +27,11 @@ pub const REMOVE: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| remove(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        remove(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

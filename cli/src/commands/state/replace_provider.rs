@@ -22,7 +22,7 @@ pub const REPLACE_PROVIDER: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::JSON_DOCUMENT,
+        command::JSON,
         command::INPUT,
         command::VARIABLES,
         command::LOCK,
@@ -32,8 +32,11 @@ pub const REPLACE_PROVIDER: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
-    events: false,
-    run: |invocation| replace(invocation).unwrap_or_else(|exit| exit),
+    events: true,
+    run: |invocation| {
+        invocation.view.tell_lines();
+        replace(invocation).unwrap_or_else(|exit| exit)
+    },
 };
 
 fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {

@@ -1,0 +1,239 @@
+//! Completion of command lines in shells.
+//!
+//! A shell that was told `complete -C PROGRAM NAME` starts the program with the line so far in `COMP_LINE`, and takes
+//! each line of the output for a way to go on. [`install`] tells the shells that are there so, in the files that they
+//! read when they start.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::command::Command;
+use crate::commands::{self, all, groups};
+use crate::context::{Context, environment};
+use crate::exit::Exit;
+use crate::invocation::Found;
+use crate::options::Arguments;
+use crate::store::Place;
+use crate::view::View;
+
+/// Options that stand before the command.
+const GLOBAL: [&str; 5] = ["-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"];
+
+/// Prints how a line may go on, one way a line.
+pub fn answer(line: &str) {
+    let point = environment("COMP_POINT").and_then(|text| text.parse::<usize>().ok());
+    let line = point.and_then(|point| line.get(..point)).unwrap_or(line);
+    let mut out = std::io::stdout().lock();
+    for way in ways(line) {
+        // The shell may have lost interest.
+        let _ = writeln!(out, "{way}");
+    }
+}
+
+/// The ways to go on, in order.
+fn ways(line: &str) -> BTreeSet<String> {
+    let mut words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    let last = if line.ends_with(char::is_whitespace) { "" } else { words.pop().unwrap_or_default() };
+    let before: Vec<String> =
+        words.iter().skip_while(|word| word.starts_with('-')).map(|word| (*word).to_owned()).collect();
+    let found = match before.first() {
+        None if last.starts_with('-') => GLOBAL.map(str::to_owned).to_vec(),
+        None => all().map(|command| command.words[0].to_owned()).chain(groups().map(str::to_owned)).collect(),
+        Some(_) => match commands::find(&before) {
+            Found::Command { command, words } => of_command(command, before.len() - words, last),
+            Found::Group(group) if before.len() == 1 => {
+                let inside = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
+                inside.map(|command| command.words[1].to_owned()).collect()
+            }
+            _ => Vec::new(),
+        },
+    };
+    found.into_iter().filter(|way| way.starts_with(last)).collect()
+}
+
+/// What may follow a command that has this many words behind it already.
+fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
+    if last.starts_with('-') {
+        let listed = command.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty());
+        return listed.map(|flag| format!("-{}", flag.name)).chain(["-help".to_owned()]).collect();
+    }
+    match command.words {
+        ["workspace", "select" | "delete"] if behind == 0 => workspaces(),
+        _ => Vec::new(),
+    }
+}
+
+fn workspaces() -> Vec<String> {
+    let context = Context::new(std::env::current_dir().unwrap_or_default());
+    Place::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
+}
+
+/// A shell's file, and the lines that belong into it.
+struct ShellFile {
+    path: PathBuf,
+    lines: Vec<String>,
+}
+
+/// The files of the shells that are there.
+fn shell_files(home: &Path, program: &str, name: &str) -> Vec<ShellFile> {
+    let mut files = Vec::new();
+    let bash = [".bashrc", ".bash_profile", ".bash_login", ".profile"].map(|file| home.join(file));
+    if let Some(path) = bash.into_iter().find(|path| path.is_file()) {
+        files.push(ShellFile { path, lines: vec![format!("complete -C {program} {name}")] });
+    }
+    let zsh = home.join(".zshrc");
+    if zsh.is_file() {
+        let lines = vec![
+            "autoload -U +X bashcompinit && bashcompinit".to_owned(),
+            format!("complete -o nospace -C {program} {name}"),
+        ];
+        files.push(ShellFile { path: zsh, lines });
+    }
+    let fish = home.join(".config/fish");
+    if fish.is_dir() {
+        let lines = vec![
+            format!("function __complete_{name}"),
+            format!(
+                "    set -lx COMP_LINE (commandline -cp); test -z (commandline -ct); and set COMP_LINE \"$COMP_LINE \"; {program}"
+            ),
+            "end".to_owned(),
+            format!("complete -f -c {name} -a \"(__complete_{name})\""),
+        ];
+        files.push(ShellFile { path: fish.join("completions").join(format!("{name}.fish")), lines });
+    }
+    files
+}
+
+impl ShellFile {
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.path).unwrap_or_default()
+    }
+
+    /// The line that says which program completes.
+    fn is_installed(&self) -> bool {
+        self.lines.last().is_some_and(|wanted| self.text().lines().any(|line| line == wanted))
+    }
+
+    fn install(&self) -> Result<(), String> {
+        let shown = self.path.display();
+        if self.is_installed() {
+            return Err(format!("already installed in {shown}"));
+        }
+        let mut text = self.text();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for line in self
+            .lines
+            .iter()
+            .filter(|line| !text.lines().any(|known| known == line.as_str()))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        let folder = self.path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.and_then(|()| std::fs::write(&self.path, text)).map_err(|error| format!("{shown}: {error}"))
+    }
+
+    fn uninstall(&self) -> Result<(), String> {
+        let shown = self.path.display();
+        if !self.is_installed() {
+            return Err(format!("not installed in {shown}"));
+        }
+        // Other programs may need what makes completion possible at all.
+        let ours = |line: &str| self.lines.iter().any(|own| own == line) && !line.starts_with("autoload ");
+        let kept: String =
+            self.text().split_inclusive('\n').filter(|line| !ours(line.trim_end_matches('\n'))).collect();
+        let done = match kept.is_empty() && self.path.extension() == Some(OsStr::new("fish")) {
+            true => std::fs::remove_file(&self.path),
+            false => std::fs::write(&self.path, kept),
+        };
+        done.map_err(|error| format!("{shown}: {error}"))
+    }
+}
+
+/// The name and the place of the program as it was called: through a link, these are the link's.
+fn called() -> Option<(String, String)> {
+    let first = PathBuf::from(std::env::args_os().next()?);
+    let name = first.file_name()?.to_str()?.to_owned();
+    let place = if first.components().count() > 1 {
+        std::path::absolute(&first).ok()?
+    } else {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|folder| folder.join(&first)).find(|place| place.is_file())?
+    };
+    let text = place.to_str()?;
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
+    Some((if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }, name))
+}
+
+/// Lets the shells complete command lines.
+pub fn install() -> Exit {
+    in_all(ShellFile::install)
+}
+
+/// No longer.
+pub fn uninstall() -> Exit {
+    in_all(ShellFile::uninstall)
+}
+
+fn in_all(work: fn(&ShellFile) -> Result<(), String>) -> Exit {
+    let home = environment("HOME").map(PathBuf::from);
+    let files = match home.zip(called()) {
+        Some((home, (program, name))) => shell_files(&home, &program, &name),
+        None => Vec::new(),
+    };
+    if files.is_empty() {
+        View::plain().aside("Did not find any shells to install: there is no .bashrc, .zshrc or .config/fish.");
+        return Exit::FAILED;
+    }
+    let problems: Vec<String> = files.iter().filter_map(|file| work(file).err()).collect();
+    for problem in &problems {
+        View::plain().aside(&format!("Error: {problem}"));
+    }
+    if problems.is_empty() { Exit::DONE } else { Exit::FAILED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ways_of(line: &str) -> Vec<String> {
+        ways(line).into_iter().collect()
+    }
+
+    #[test]
+    fn commands_groups_and_options() {
+        assert_eq!(ways_of("weft pl"), ["plan"]);
+        assert_eq!(ways_of("weft -chdir=x state l"), ["list"]);
+        assert_eq!(ways_of("weft -v"), ["-version"]);
+        assert!(ways_of("weft plan -ou").contains(&"-out".to_owned()));
+        assert!(ways_of("weft xx ").is_empty());
+        assert!(ways_of("weft ").contains(&"state".to_owned()));
+        assert!(ways_of("").contains(&"plan".to_owned()));
+    }
+
+    #[test]
+    fn files_of_shells_are_as_before_after_both() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(".bashrc"), "a=1").unwrap();
+        std::fs::create_dir_all(home.path().join(".config/fish")).unwrap();
+        let files = shell_files(home.path(), "/bin/weft", "weft");
+        assert_eq!(files.len(), 2);
+        for file in &files {
+            file.install().unwrap();
+            assert!(file.install().unwrap_err().starts_with("already installed"));
+        }
+        assert_eq!(std::fs::read_to_string(home.path().join(".bashrc")).unwrap(), "a=1\ncomplete -C /bin/weft weft\n");
+        for file in &files {
+            file.uninstall().unwrap();
+            assert!(file.uninstall().is_err());
+        }
+        assert_eq!(std::fs::read_to_string(home.path().join(".bashrc")).unwrap(), "a=1\n");
+        assert!(!files[1].path.exists());
+    }
+}
