@@ -329,7 +329,7 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
     let complete = matches!(step, EphemeralStep::OpenDone | EphemeralStep::RenewDone | EphemeralStep::CloseDone);
     let after = if complete { format!(" after {}", lines::duration(elapsed.as_secs())) } else { String::new() };
     let words = format!("{}{after}", lines::ephemeral_words(step));
-    view.event(events::ephemeral_action(address, complete, words));
+    view.event(events::ephemeral_action(address, complete, &words));
     if view.shows_progress() {
         view.line(&format!("{address}: {words}"));
     }

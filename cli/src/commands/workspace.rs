@@ -162,7 +162,7 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    let Invocation { arguments, context, view, .. } = invocation;
+    let Invocation { arguments, context, .. } = invocation;
     let name = wanted(invocation)?;
     not_overridden(invocation, name, "workspace")?;
     if exists(invocation, name)? {
