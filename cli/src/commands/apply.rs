@@ -253,7 +253,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
             let Some(planned) = known(name) else { return false };
             let planned = planned.unmark_deep().0;
             let given = weft_expressions::convert::convert(&given.value, &planned.ty());
-            given.is_ok_and(|given| given.bare() != planned.bare())
+            !given.is_ok_and(|given| given.bare() == planned.bare())
         })
         .map(|(name, _)| {
             Diagnostic::error(
