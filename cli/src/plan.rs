@@ -5,12 +5,14 @@ mod prior_state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources};
 use weft_evaluator::glue::GivenVariables;
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_executor::EphemeralStep;
+use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -293,7 +295,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
 fn tell_look(view: &View, look: Look) {
     let Look { address, what, id, elapsed } = look;
     if let Some(step) = ephemeral_step(what) {
-        return tell_ephemeral(view, &address, step);
+        return tell_ephemeral(view, &address, step, elapsed);
     }
     let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
     let id = id.map(|(key, value)| (key.to_owned(), value));
@@ -322,11 +324,12 @@ fn ephemeral_step(what: Looking) -> Option<EphemeralStep> {
     })
 }
 
-/// Shows what happens to an ephemeral object.
-pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralStep) {
-    let words = lines::ephemeral_words(step);
+/// Shows what happens to an ephemeral object; `elapsed` is how long a step took that is done.
+pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralStep, elapsed: Duration) {
     let complete = matches!(step, EphemeralStep::OpenDone | EphemeralStep::RenewDone | EphemeralStep::CloseDone);
-    view.event(events::ephemeral_action(address, complete, words));
+    let after = if complete { format!(" after {}", lines::duration(elapsed.as_secs())) } else { String::new() };
+    let words = format!("{}{after}", lines::ephemeral_words(step));
+    view.event(events::ephemeral_action(address, complete, &words));
     if view.shows_progress() {
         view.line(&format!("{address}: {words}"));
     }
@@ -370,6 +373,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         .map(|(name, variable)| {
             let default = variable.default.as_ref().and_then(|default| {
                 let (value, problems) = weft_expressions::constant::evaluate_constant(default);
+                let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
                 (!has_errors(&problems)).then(|| PlainValue::from(&value))
             });
             let kept = EphemeralVariable {

@@ -210,6 +210,35 @@ def deleted_through_its_owner(context, want, got):
     return found
 
 
+ESCAPE = r"(?:\x1b\[[0-9;]*m)*"
+WARNING_BOX = re.compile(rf"(?m)^{ESCAPE}╷{ESCAPE}\n{ESCAPE}│ {ESCAPE}Warning: .*\n(?:{ESCAPE}│.*\n)*{ESCAPE}╵{ESCAPE}\n+")
+
+
+def warnings_on_stderr(context, want, got):
+    """Boxes around warnings that OpenTofu writes among the output of a command."""
+    a, b = want.get("text"), got.get("text")
+    if not isinstance(a, str) or not isinstance(b, str) or WARNING_BOX.search(b):
+        return False
+    bare = WARNING_BOX.sub("", a)
+    if bare == a or (bare != b and bare.strip() != b.strip()):
+        return False
+    want["text"] = got["text"]
+    return True
+
+
+def console_heredoc(context, want, got):
+    """A heredoc as a question: OpenTofu takes its first line for the whole question."""
+    step = context["case"]["steps"][context["index"]]
+    said = want.get("headings") or []
+    if words(context)[0] != "console" or not re.match(r"<<-?\w+\n", step.get("stdin") or ""):
+        return False
+    if want.get("exit") != 1 or got.get("exit") != 0 or got.get("headings") or said != ["Error: Invalid expression"] or not got.get("text"):
+        return False
+    want.update(exit=0, text=got["text"])
+    del want["headings"]
+    return True
+
+
 DELIBERATE = [
     Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
     Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
@@ -220,6 +249,8 @@ DELIBERATE = [
     Deliberate("crash", "OpenTofu crashes; Weft gives a result or a plain error.", crash, ends=True),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),
+    Deliberate("warnings-on-stderr", "Weft writes warnings to stderr, so that the output of a command is only its output.", warnings_on_stderr),
+    Deliberate("console-heredoc", "The console takes heredocs, as it takes open brackets, over several lines.", console_heredoc),
 ]
 
 

@@ -49,6 +49,13 @@ CIRCLE = {"steps": [{"run": ["plan"]}],
 OWNER = {"steps": [{"ledger": True}], "want": {"ledger": {"lab_thing a east": ["create"], "lab_thing a west": ["create", "delete"]}},
          "got": {"ledger": {"lab_thing a east": ["create", "delete"], "lab_thing a west": ["create"]}}}
 
+BOX = "\u2577\n\u2502 Warning: \"one\" was non-empty\n\u2502 \n\u2502 Its objects may still exist.\n\u2575\n"
+WARNED = {"steps": [{"run": ["workspace", "delete", "-force", "one"]}], "want": {"run": ["workspace", "delete"], "exit": 0, "text": "Deleted!\n" + BOX},
+          "got": {"run": ["workspace", "delete"], "exit": 0, "text": "Deleted!\n"}}
+HEREDOC = {"steps": [{"run": ["console"], "stdin": "<<EOT\nline\nEOT\n"}],
+           "want": {"run": ["console"], "exit": 1, "text": "", "headings": ["Error: Invalid expression"]},
+           "got": {"run": ["console"], "exit": 0, "text": "<<EOT\nline\n\nEOT\n"}}
+
 
 def near(example, *edits):
     """An example with results near it."""
@@ -94,4 +101,14 @@ EXAMPLES = {
         lambda x: x["got"]["ledger"]["lab_thing a west"].append("delete"),
         lambda x: x["got"]["ledger"]["lab_thing a east"].pop(),
         lambda x: x["want"]["ledger"].update({"lab_thing a north": []})),
+    "warnings-on-stderr": near(
+        WARNED,
+        lambda x: x["got"].update(text="Gone!\n"),
+        lambda x: x["want"].update(text="Deleted!\n" + BOX.replace("Warning", "Error")),
+        lambda x: x["got"].update(text="Deleted!\n" + BOX.replace("one", "two"))),
+    "console-heredoc": near(
+        HEREDOC,
+        lambda x: x.update(steps=[{"run": ["console"], "stdin": "1 +\n"}]),
+        lambda x: x["got"].update(text=""),
+        lambda x: x["want"].update(headings=["Error: Invalid reference"])),
 }

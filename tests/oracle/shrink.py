@@ -49,6 +49,7 @@ class Shrinker:
         return out
 
     def attempt(self, case):
+        """Takes a smaller case if the difference remains."""
         found = self.look(case)
         if found:
             self.case, self.step = case, found[0]
@@ -71,9 +72,11 @@ class Shrinker:
             size = size // 2 if size > 1 else 0
 
     def refresh(self, things):
+        """What is left to drop."""
         return things
 
     def run(self):
+        """The smallest case found; None when the difference is not there."""
         if not self.ok:
             return None
         self.steps()
@@ -96,6 +99,7 @@ class Shrinker:
         return self.case
 
     def steps(self):
+        """Fewer steps."""
         c = copy.deepcopy(self.case)
         c["steps"] = c["steps"][:self.step + 1]
         self.attempt(c)
@@ -113,6 +117,7 @@ class Shrinker:
         self.case["trees"] = {k: v for k, v in self.case["trees"].items() if k in used}
 
     def files(self):
+        """Fewer files."""
         for t in list(self.case["trees"]):
             for f in list(self.case["trees"][t]):
                 c = copy.deepcopy(self.case)
@@ -123,9 +128,11 @@ class Shrinker:
                 self.attempt(c)
 
     def hcl_files(self):
+        """The files in native syntax."""
         return [(t, f) for t in self.case["trees"] for f, x in self.case["trees"][t].items() if isinstance(x, str) and f.endswith((".tf", ".tofu", ".tfvars"))]
 
     def blocks(self, top):
+        """Fewer blocks, or fewer nested blocks and arguments."""
         for t, f in self.hcl_files():
             size = None
             while True:
@@ -159,6 +166,7 @@ class Shrinker:
                 size //= 2
 
     def json_files(self):
+        """Fewer members of JSON files."""
         for t in list(self.case["trees"]):
             for f in list(self.case["trees"][t]):
                 if not f.endswith(".json"):
@@ -212,6 +220,7 @@ class Shrinker:
                     i += 1
 
     def simplify(self):
+        """Shorter expressions."""
         for t, f in self.hcl_files():
             n = 0
             while True:
@@ -252,6 +261,7 @@ class Shrinker:
                         break
 
     def flags(self):
+        """Fewer options."""
         for i, s in enumerate(self.case["steps"]):
             for f in [x for x in s.get("run", [])[1:] if x.startswith("-") and not x.startswith("-json")]:
                 c = copy.deepcopy(self.case)

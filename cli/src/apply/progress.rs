@@ -132,6 +132,8 @@ pub struct Progress<'a> {
     unfinished: BTreeSet<String>,
     /// Creates that are done but for their provisioners, and deletes that began with theirs.
     held: BTreeMap<String, (Hook, Instant)>,
+    /// When the last step of each ephemeral object began or ended.
+    ephemeral: BTreeMap<String, Instant>,
     running: BTreeMap<u32, Running>,
     /// When the last lines about all provider instances were printed.
     reported: Instant,
@@ -164,6 +166,7 @@ impl<'a> Progress<'a> {
             provisioners: BTreeMap::new(),
             unfinished: BTreeSet::new(),
             held: BTreeMap::new(),
+            ephemeral: BTreeMap::new(),
             running: BTreeMap::new(),
             reported: Instant::now(),
             counts: Counts::default(),
@@ -214,8 +217,10 @@ impl<'a> Progress<'a> {
                 self.say(|| format!("{address} ({provisioner}): {line}"));
             }
             Said::Ephemeral { address, step } => {
+                let since = self.ephemeral.insert(address.clone(), Instant::now());
                 if let Ok(address) = address.parse() {
-                    tell_ephemeral(self.view, &address, *step);
+                    let elapsed = since.map(|since| since.elapsed()).unwrap_or_default();
+                    tell_ephemeral(self.view, &address, *step, elapsed);
                 }
             }
             Said::Problem(problem) => {

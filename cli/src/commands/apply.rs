@@ -243,15 +243,12 @@ fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), 
     Ok((plan, bytes))
 }
 
-/// Variables that are given again must be what the plan was made with.
+/// Variables that are given again, by options, the environment or the usual files, must be what the plan was made with.
 fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
-    if !arguments.has("var") && !arguments.has("var-file") {
-        return Ok(());
-    }
     let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
     let types = |name: &str| -> Option<Type> { known(name).map(|value| value.ty()) };
-    let (given, problems) = variables::given_again(&types, std::iter::empty(), arguments);
+    let (given, problems) = variables::given_again(&types, plan.manifest.variables.keys(), arguments);
     if has_errors(&problems) {
         return Err(problems);
     }
@@ -261,14 +258,14 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
             let Some(planned) = known(name) else { return false };
             let planned = planned.unmark_deep().0;
             let given = weft_expressions::convert::convert(&given.value, &planned.ty());
-            given.is_ok_and(|given| given.bare() != planned.bare())
+            !given.is_ok_and(|given| given.bare() == planned.bare())
         })
         .map(|(name, _)| {
             Diagnostic::error(
                 "Mismatch between input and plan variable value",
                 format!(
-                    "The plan was made with another value of the variable \"{name}\" than the one given now. Leave the \
-                     option out, or make the plan again."
+                    "The plan was made with another value of the variable \"{name}\" than the one given now, by an \
+                     option, the environment or a file of values. Leave it out, or make the plan again."
                 ),
             )
         })

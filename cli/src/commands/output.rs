@@ -75,7 +75,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         return Ok(Exit::DONE);
     };
-    if outputs.is_empty() && !json && !raw {
+    if outputs.is_empty() && !json {
         view.line(&none_found());
         return Ok(Exit::DONE);
     }

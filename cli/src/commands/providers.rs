@@ -46,13 +46,16 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
     branch(&project.root, "", &mut text);
-    let mut of_state: Vec<String> = of_state(&state).map(|source| format!("    provider[{source}]\n")).collect();
+    let mut of_state: Vec<String> = of_state(&state).map(|source| format!("    provider[{source}]\n\n")).collect();
     of_state.sort();
     of_state.dedup();
     if !of_state.is_empty() {
+        // OpenTofu puts an empty line behind each.
         text.push_str(&format!("\nProviders required by state:\n\n{}", of_state.concat()));
+    } else {
+        text.push('\n');
     }
-    view.document(&(text + "\n"));
+    view.document(&text);
     Ok(Exit::DONE)
 }
 

@@ -185,7 +185,7 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    let Invocation { arguments, context, view, .. } = invocation;
+    let Invocation { arguments, context, .. } = invocation;
     let name = wanted(invocation)?;
     not_overridden(invocation, name, "workspace")?;
     if exists(invocation, name)? {
@@ -203,14 +203,19 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
     }
     remember(invocation, name)?;
+    tell_created(invocation, name);
+    Ok(Exit::DONE)
+}
+
+/// OpenTofu's words and colours: scripts look for them.
+fn tell_created(invocation: &Invocation<'_>, name: &str) {
+    let view = &invocation.view;
     let (reset, green, bold) = (view.escape("0"), view.escape("32"), view.escape("1"));
     view.line(&format!(
-        // OpenTofu's words and colours: scripts look for them.
         "{reset}{green}{bold}Created and switched to workspace \"{name}\"!{reset}{green}\n\nYou're now on a new, empty \
          workspace. Workspaces isolate their state,\nso if you run \"tofu plan\" OpenTofu will not see any existing \
          state\nfor this configuration.{reset}"
     ));
-    Ok(Exit::DONE)
 }
 
 fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exit> {
@@ -231,8 +236,7 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         make(invocation, name)?;
         remember(invocation, name)?;
-        let (reset, green) = (invocation.view.escape("0"), invocation.view.escape("32"));
-        invocation.view.line(&format!("{reset}{green}Created and switched to workspace \"{name}\"!{reset}"));
+        tell_created(invocation, name);
         return Ok(Exit::DONE);
     }
     if selected(invocation)? == name {
@@ -280,13 +284,13 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let path = backend(invocation)?.folder().join(name);
     std::fs::remove_dir_all(&path)
         .map_err(|error| fail("Cannot delete workspace".to_owned(), &format!("{}: {error}.", path.display())))?;
-    let (reset, green, yellow) = (view.escape("0"), view.escape("32"), view.escape("33"));
+    let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {
-        view.line(&format!(
-            "{reset}{yellow}WARNING: \"{name}\" was non-empty.\nThe resources managed by the deleted workspace may still \
-             exist,\nbut are no longer manageable by OpenTofu since the state has\nbeen deleted.{reset}"
-        ));
+        view.diagnostics(&[Diagnostic::warning(
+            format!("\"{name}\" was non-empty"),
+            "The objects that this workspace had may still exist. Nothing manages them any more, since its state is gone.",
+        )]);
     }
     Ok(Exit::DONE)
 }

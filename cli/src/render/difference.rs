@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-pub use compare::{Pair, Reasons, dynamic};
+pub use compare::{Pair, Reasons, dynamic, typed};
 pub use print::Printing;
 pub use schema::{object, untyped_object};
 

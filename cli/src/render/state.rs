@@ -5,7 +5,7 @@ use weft_graph_format::value::Value;
 use weft_state::InstanceRecord;
 use weft_state::tfstate::StateFile;
 
-use super::difference::{Pair, Printing, Reasons, dynamic, object, untyped_object};
+use super::difference::{Pair, Printing, Reasons, object, typed, untyped_object};
 use super::quoting::quoted;
 use super::schemas::{schema_of_record, stored_value};
 use super::style::Style;
@@ -50,7 +50,7 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
 
 fn still(value: &Value, style: &Style) -> String {
     let pair = Pair { before: Some(value), after: Some(value) };
-    Printing::still(style).part(&dynamic(pair, &Reasons::default()), 0)
+    Printing::still(style).part(&typed(pair, &value.ty(), &Reasons::default()), 0)
 }
 
 /// The module instances that lead to a record, outermost first.

@@ -78,10 +78,11 @@ fn equal(snapshot: &Snapshot, file: &StateFile) -> bool {
 
 /// Whether the pushed state is a later one of the state that is there.
 fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), String> {
-    if snapshot.serial == 0 && snapshot.is_empty() {
+    // Nothing is lost with an empty state, and one without a lineage is of before lineages: it says nothing of its age.
+    if snapshot.is_empty() || pushed.lineage.is_empty() || snapshot.lineage.is_empty() {
         return Ok(());
     }
-    if !pushed.lineage.is_empty() && !snapshot.lineage.is_empty() && pushed.lineage != snapshot.lineage {
+    if pushed.lineage != snapshot.lineage {
         return Err(format!(
             "cannot import state with lineage \"{}\" over unrelated state with lineage \"{}\"",
             pushed.lineage, snapshot.lineage

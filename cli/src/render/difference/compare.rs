@@ -152,7 +152,7 @@ fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Rea
 }
 
 /// Two values of a type; [`Type::Dynamic`] where each says itself what it is.
-pub(super) fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+pub fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
     guarded(pair, false, reasons, &|pair, reasons| shaped(pair, ty, reasons))
 }
 

@@ -1,0 +1,10 @@
+variable "size" {
+  type    = number
+  default = 1
+}
+variable "names" {
+  type = list(string)
+}
+resource "terraform_data" "a" {
+  input = [var.size, var.names]
+}
