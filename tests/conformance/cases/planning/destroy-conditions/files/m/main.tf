@@ -15,8 +15,4 @@ resource "lab_thing" "b" {
 
 output "text" {
   value = "id: ${lab_thing.b.id}"
-  precondition {
-    condition     = lab_thing.a.zone != "zone-b"
-    error_message = "Wrong zone."
-  }
 }
