@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{
-    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Provision, Purpose,
-    RootOutput,
+    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Provision, Purpose, RootOutput,
 };
 use weft_evaluator::selection::Selection;
 use weft_expressions::functions::FunctionError;
