@@ -147,7 +147,10 @@ fn begin(
         unused_outputs: graph.unused_outputs(&root),
         selection,
         create_first,
-        imported: root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
+        imported: match glue.imports() {
+            true => root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
+            false => BTreeSet::new(),
+        },
         wanted: glue.wanted_providers(),
         glue,
         environment,

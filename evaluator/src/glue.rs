@@ -219,9 +219,24 @@ pub trait Glue: Send + Sync + 'static {
         Selection::All
     }
 
-    /// What stands for an instance that the selection leaves out.
-    fn left_out(&self, _: &ResourceInstance, schema: &Schema) -> Value {
+    /// What stands for an instance that the selection leaves out; none when there is no such object.
+    fn left_out(&self, _: &ResourceInstance, _: &Schema) -> Option<Value> {
+        None
+    }
+
+    /// Whether nothing stands for an instance, since nothing is made in this plan and state has none.
+    fn is_absent(&self, _: &ResourceInstance) -> bool {
+        false
+    }
+
+    /// What stands in the place of an instance that is not there where others of its resource are.
+    fn gap(&self, schema: &Schema) -> Value {
         Value::unknown(schema.block.implied_type())
+    }
+
+    /// Whether objects are taken over as `import` blocks say.
+    fn imports(&self) -> bool {
+        true
     }
 
     /// Provider configurations that are needed although nothing in the configuration may use them: state has objects

@@ -51,6 +51,7 @@ use weft_state::Snapshot;
 use crate::providers::ProviderSet;
 use crate::watch::Watch;
 
+pub(crate) use order::{Delete, DeleteKind, Ordering};
 pub use outcome::{PlanInputs, PlanOptions, PlanOutcome, Planned};
 pub use rehearsal::rehearse;
 
@@ -58,36 +59,6 @@ pub use rehearsal::rehearse;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) provider: Ref<Provider>,
-}
-
-/// What is drafted for one object, for the order of deletes.
-#[derive(Debug, Default)]
-pub(crate) struct Ordering {
-    /// Deletes by resource configuration: the operation, and whether the resource goes without successor.
-    pub(crate) deletes: BTreeMap<ConfigResource, Vec<Delete>>,
-    /// Pending deletes that name a configuration among their stored dependencies.
-    pub(crate) deleted_dependents: BTreeMap<SmolStr, Vec<OperationId>>,
-    /// Pending creates and updates that name a configuration among their dependencies, before or after.
-    pub(crate) changed_dependents: BTreeMap<SmolStr, Vec<OperationId>>,
-}
-
-/// A delete.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delete {
-    /// What comes first of it: its first provisioner, or the delete itself.
-    pub(crate) first: OperationId,
-    pub(crate) kind: DeleteKind,
-}
-
-/// How a delete stands to what comes after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeleteKind {
-    /// Nothing takes its place.
-    Final,
-    /// The new object is created after it.
-    BeforeCreate,
-    /// The new object was created before it.
-    AfterCreate,
 }
 
 /// Each instance of a resource that something happens to, before and after.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use weft_coordinator::term::other_state;
 use weft_executor::Packages;
+use weft_graph_format::changes::{ChangeAction, Changes};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, PlanReader, UiMode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -243,7 +245,7 @@ fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), 
     Ok((plan, bytes))
 }
 
-/// Variables that are given again, by options, the environment or the usual files, must be what the plan was made with.
+/// Variables that are given again, wherever they are given, must be what the plan was made with.
 fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
     let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
@@ -264,8 +266,8 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
             Diagnostic::error(
                 "Mismatch between input and plan variable value",
                 format!(
-                    "The plan was made with another value of the variable \"{name}\" than the one given now, by an \
-                     option, the environment or a file of values. Leave it out, or make the plan again."
+                    "The plan was made with another value of the variable \"{name}\" than the one that an option, a \
+                     variables file or the environment gives it now. Leave that out, or make the plan again."
                 ),
             )
         })
@@ -304,7 +306,9 @@ impl<'a> Site<'a> {
         destroy: bool,
     ) -> Result<Exit, Vec<Diagnostic>> {
         let Invocation { arguments, context, view, .. } = invocation;
-        let imported = events::Counts::of_plan(&work.plan.changes).import;
+        let planned = events::Counts::of_plan(&work.plan.changes);
+        let forgotten = forgotten(&work.plan.changes);
+        let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
         let known = apply::checks::Known::of(&work.plan);
         let applyable = work.plan.manifest.applyable;
         let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
@@ -327,7 +331,8 @@ impl<'a> Site<'a> {
                 }
             }
         };
-        ending.counts.import = imported;
+        ending.counts.import = planned.import;
+        ending.counts.forget = ending.counts.forget.min(forgotten);
         if partial {
             view.diagnostics(&[Diagnostic::warning(
                 "Applied changes may be incomplete",
@@ -345,12 +350,31 @@ impl<'a> Site<'a> {
                 retention::prune_by_age(store.as_ref(), view).await;
             }
         }
+        if ending.code == 0 && destroying && forgotten > 0 && !arguments.switch("suppress-forget-errors", false) {
+            return Err(vec![left_behind(forgotten)]);
+        }
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;
             conclude(invocation, &ending, &after, destroy);
         }
         Ok(Exit(ending.code))
     }
+}
+
+/// How many objects a plan takes out of state and leaves alone. Old objects of replacements are not counted.
+fn forgotten(changes: &Changes) -> usize {
+    changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Forget)).count()
+}
+
+/// Says that not everything is gone, although a destruction did all that it had to.
+fn left_behind(count: usize) -> Diagnostic {
+    Diagnostic::error(
+        "Destroy was successful but left behind forgotten instances",
+        format!(
+            "As planned, objects were taken out of the state and not destroyed: {count}. They are still there, and may \
+             cost something; the plan names them. With -suppress-forget-errors this is no error."
+        ),
+    )
 }
 
 /// The last lines: what was done, and the outputs.

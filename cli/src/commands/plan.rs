@@ -89,7 +89,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if has_errors(&made.diagnostics) {
         return Ok(Exit::FAILED);
     }
-    let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty());
+    let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && !file.changes.drift.is_empty();
+    let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
     if changed || arguments.has("out") {
         view.line(&render::next_steps(arguments.value("out"), invocation.context.automation, view.style()));
     }

@@ -115,6 +115,8 @@ fn change_word(change: &ResourceChange) -> &'static str {
         ChangeAction::Only(Action::NoOp) => "noop",
         ChangeAction::Only(Action::Forget) => "remove",
         ChangeAction::Only(action) => action.word(),
+        // There is no word for it that scripts know.
+        ChangeAction::ForgetThenCreate => "noop",
         _ => "replace",
     }
 }

@@ -178,7 +178,7 @@ impl ModuleNode {
                     ExpansionKind::ForEach => Type::map(object),
                 }));
             }
-            Ok(super::instances::assemble(instances.kind, objects))
+            Ok(super::instances::assemble(instances.kind, objects, || Value::null(Type::Dynamic)))
         }
         .boxed()
     }
@@ -226,7 +226,7 @@ impl ModuleNode {
                 let (node, block) = (node.clone(), block.clone());
                 pending.push(async move { node.check(&block).await }.boxed());
             }
-            if node.caller.is_none() {
+            if node.caller.is_none() && node.evaluation.glue.imports() {
                 failed |= node.aimless_imports().is_err();
             }
             let calls: Vec<_> = node.config.children.keys().map(|name| node.call(name)).collect();

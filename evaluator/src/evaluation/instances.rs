@@ -271,12 +271,28 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
 }
 
 /// What a reference to all instances yields: one value, a tuple, or an object by key.
-pub(crate) fn assemble(kind: ExpansionKind, mut instances: Vec<(InstanceKey, Value)>) -> Value {
+///
+/// Instances that are not there, nor planned, are left out; `gap` stands for one that others come after, and for one
+/// that is not repeated.
+pub(crate) fn assemble(
+    kind: ExpansionKind,
+    mut instances: Vec<(InstanceKey, Value)>,
+    gap: impl Fn() -> Value,
+) -> Value {
     match kind {
-        ExpansionKind::Single | ExpansionKind::Enabled => {
-            instances.pop().map_or_else(|| Value::null(Type::Dynamic), |(_, value)| value)
+        ExpansionKind::Single => instances.pop().map_or_else(gap, |(_, value)| value),
+        ExpansionKind::Enabled => instances.pop().map_or_else(|| Value::null(Type::Dynamic), |(_, value)| value),
+        ExpansionKind::Count => {
+            let mut items: Vec<Value> = Vec::with_capacity(instances.len());
+            for (key, value) in instances {
+                let InstanceKey::Int(index) = key else { continue };
+                while (items.len() as u64) < index.min(MOST_INSTANCES) {
+                    items.push(gap());
+                }
+                items.push(value);
+            }
+            Value::tuple(items)
         }
-        ExpansionKind::Count => Value::tuple(instances.into_iter().map(|(_, v)| v).collect()),
         ExpansionKind::ForEach => Value::object(instances.into_iter().filter_map(|(key, v)| match key {
             InstanceKey::String(key) => Some((key, v)),
             _ => None,

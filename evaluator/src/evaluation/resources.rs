@@ -63,10 +63,11 @@ impl ModuleNode {
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
-            let common = Arc::new(Common { block, schema, waits, direct });
+            let common = Arc::new(Common { block, schema: schema.clone(), waits, direct });
             let Expanded { kind, instances, .. } = expanded;
+            let glue = node.evaluation.glue.clone();
             let values = node.all_instances(common, instances).await?;
-            let whole = assemble(kind, values);
+            let whole = assemble(kind, values, || glue.gap(&schema));
             Ok(Arc::new(Instances { whole }))
         })
     }
@@ -99,7 +100,7 @@ impl ModuleNode {
             && let Some((key, repeated)) = instances.pop_first()
         {
             let value = Box::pin(self.instance(&common, key.clone(), repeated)).await?;
-            return Ok(vec![(key, value)]);
+            return Ok(value.map(|value| (key, value)).into_iter().collect());
         }
         let tasks: Vec<_> = instances
             .into_iter()
@@ -113,7 +114,7 @@ impl ModuleNode {
         let mut failed = false;
         for (key, task) in tasks {
             match task.await.unwrap_or(Err(Failed)) {
-                Ok(value) => values.push((key, value)),
+                Ok(value) => values.extend(value.map(|value| (key, value))),
                 Err(Failed) => failed = true,
             }
         }
@@ -181,12 +182,13 @@ impl ModuleNode {
         direct
     }
 
+    /// The value of an instance; none where it is not there and nothing is planned for it.
     async fn instance(
         self: &Arc<Self>,
         common: &Common,
         key: InstanceKey,
         repeated: Repeated,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Option<Value>, Failed> {
         let lifecycle = &common.block.lifecycle;
         let address = self.absolute(&common.block.resource).instance(key);
         if self.evaluation.selection.leaves_out(&address) {
@@ -194,11 +196,12 @@ impl ModuleNode {
         }
         let conditions = lifecycle.preconditions.len() + lifecycle.postconditions.len();
         let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
+        let absent = self.evaluation.glue.is_absent(&address);
         let outcome = self.planned_instance(common, address, &repeated, &mut tally).await;
         if conditions > 0 && !self.evaluation.is_validation() {
             self.evaluation.glue.checked(tally.result());
         }
-        outcome
+        outcome.map(|value| Some(value).filter(|_| !absent))
     }
 
     async fn planned_instance(

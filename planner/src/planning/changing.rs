@@ -101,8 +101,9 @@ impl Planning {
         let mut names: Vec<_> = target.record.dependencies.iter().chain(before).cloned().collect();
         names.sort();
         names.dedup();
-        for name in &names {
-            ordering.changed_dependents.entry(name.clone()).or_default().push(operation);
+        ordering.changes(operation, &address.module, &names);
+        if !target.record.create_before_destroy || action == Action::Update {
+            ordering.follows(operation, &address.module, before);
         }
         drop(ordering);
         if provisioned {

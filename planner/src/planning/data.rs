@@ -1,7 +1,8 @@
 //! Data sources: read now, or planned to be read at apply.
 
-use weft_evaluator::glue::{DesiredInstance, Failed};
+use weft_evaluator::glue::{DesiredInstance, Expansion, Failed};
 use weft_expressions::resource_rules::all_unknown;
+use weft_graph_format::address::{AbsResource, ResourceMode};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity, in_one_text};
@@ -158,6 +159,10 @@ impl Planning {
             }
             false => self.applied(&desired.provider, operation),
         };
+        match desired.block.check.is_some() {
+            true => self.ordering.lock().reads_last(operation),
+            false => self.ordering.lock().reads(operation, &desired.direct),
+        }
         self.changes.lock().push(ResourceChange {
             address: desired.address.clone(),
             previous_address: None,
@@ -174,6 +179,21 @@ impl Planning {
         });
         self.claim(desired.address.to_string(), true);
         operation
+    }
+
+    /// Notes that a resource changes, when state has instances of it that nobody wants any more: what reads of it waits
+    /// until they are gone.
+    pub(super) fn note_surplus(&self, resource: &AbsResource, expansion: &Expansion) {
+        let managed = resource.resource.mode == ResourceMode::Managed;
+        if !managed || self.options.destroy || self.options.refresh_only {
+            return;
+        }
+        let surplus = self.stored_instances(resource).find(|address| {
+            expansion.keys.binary_search(&address.key).is_err() && self.options.selection.covers(address)
+        });
+        if let Some(address) = surplus {
+            self.note_pending(&address);
+        }
     }
 
     /// Whether something that the block names directly is going to change; where it has conditions, anything that it

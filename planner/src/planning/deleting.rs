@@ -144,9 +144,8 @@ impl Planning {
     ) -> OperationId {
         let operation = self.builder.forget(address.clone(), deposed).id();
         self.builder.wait(operation, self.move_origin(address));
-        let mut ordering = self.ordering.lock();
-        for name in prior.into_iter().flat_map(|p| &p.record.dependencies) {
-            ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
+        if let Some(prior) = prior {
+            self.ordering.lock().goes(operation, &address.module, &prior.record.dependencies);
         }
         operation
     }
@@ -193,10 +192,9 @@ impl Planning {
             None => operation,
         };
         let mut ordering = self.ordering.lock();
-        ordering.deletes.entry(address.config()).or_default().push(Delete { first, kind });
-        for name in &prior.record.dependencies {
-            ordering.deleted_dependents.entry(name.clone()).or_default().push(operation);
-        }
+        let create_first = prior.record.create_before_destroy;
+        ordering.delete(address.all(), Delete { first, last: operation, kind, create_first });
+        ordering.goes(operation, &address.module, &prior.record.dependencies);
         Some(operation)
     }
 }

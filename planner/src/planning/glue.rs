@@ -12,7 +12,7 @@ use weft_evaluator::glue::{
 use weft_evaluator::selection::Selection;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
@@ -22,6 +22,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{Transform, Value};
 
 use super::Planning;
+use super::selecting::nothing;
 
 #[async_trait]
 impl Glue for Planning {
@@ -48,13 +49,26 @@ impl Glue for Planning {
     }
 
     fn selection(&self) -> Selection {
-        // A plan to destroy begins with looking at everything.
-        if self.options.destroy { Selection::All } else { self.options.selection.clone() }
+        self.options.selection.clone()
     }
 
-    fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Value {
-        self.desired.lock().insert(address.clone());
-        self.left_out_value(address, schema)
+    fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
+        if !self.options.destroy || !self.is_selected_to_go(address) {
+            self.desired.lock().insert(address.clone());
+        }
+        self.stored_value(address, schema)
+    }
+
+    fn is_absent(&self, address: &ResourceInstance) -> bool {
+        address.resource.mode == ResourceMode::Managed && self.options.refresh_only && self.holds_nothing(address)
+    }
+
+    fn gap(&self, schema: &Schema) -> Value {
+        nothing(schema)
+    }
+
+    fn imports(&self) -> bool {
+        !self.options.destroy && !self.options.refresh_only
     }
 
     fn wanted_providers(&self) -> Vec<ProviderConfig> {
@@ -103,7 +117,8 @@ impl Glue for Planning {
         desired.config = self.impure_apart(&desired.address.to_string(), desired.config);
         let outcome = match (self.options.destroy, self.options.refresh_only) {
             (true, _) if !self.is_selected_to_go(&desired.address) => {
-                Ok(self.left_out_value(&desired.address, &desired.schema))
+                let stored = self.stored_value(&desired.address, &desired.schema);
+                Ok(stored.unwrap_or_else(|| nothing(&desired.schema)))
             }
             (false, true) if self.holds_nothing(&desired.address) => {
                 Ok(Value::unknown(desired.schema.block.implied_type()))
@@ -137,6 +152,7 @@ impl Glue for Planning {
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         self.begin();
+        self.note_surplus(resource, expansion);
         if let Some(protection) = protection {
             self.protected.lock().insert(resource.clone(), protection);
         }
@@ -155,7 +171,8 @@ impl Glue for Planning {
         if let Some(variable) = name.strip_prefix("var.") {
             self.variables.lock().insert(SmolStr::new(variable), value.clone());
         }
-        if !value.deep().formula {
+        // Nothing but configurations of providers is computed when a plan that makes nothing is carried out.
+        if !value.deep().formula || self.options.destroy || self.options.refresh_only {
             return value;
         }
         value.transform(&mut |path, part| {

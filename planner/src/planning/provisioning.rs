@@ -36,10 +36,7 @@ impl Planning {
         if let Some(delete) = created.replaced {
             self.builder.order(earlier, delete);
         }
-        let mut ordering = self.ordering.lock();
-        for name in created.names {
-            ordering.changed_dependents.entry(name).or_default().push(earlier);
-        }
+        self.ordering.lock().changes(earlier, &address.module, &created.names);
         Some(Origin::after(earlier))
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weft_evaluator::glue::Expansion;
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
-use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
+use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, ResourceInstance};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
@@ -14,6 +14,7 @@ use weft_graph_format::value::Value;
 use weft_state::{ResourceMode, Snapshot};
 
 use super::Planning;
+use super::order::is_of_module;
 use crate::prior::with_schema_marks;
 
 /// Which objects a plan to destroy is about.
@@ -24,12 +25,18 @@ pub(crate) fn destroyed(snapshot: &Snapshot, selection: &Selection) -> BTreeSet<
     let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
     let all: BTreeMap<&String, ResourceInstance> =
         managed.filter_map(|(text, _)| Some((text, text.parse::<ResourceInstance>().ok()?))).collect();
-    let mut of_config: BTreeMap<String, Vec<&String>> = BTreeMap::new();
-    let mut dependents: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    // By what is named: the resource as configured, and the module instance where it is of the same module. Instances
+    // of one module have nothing to do with each other.
+    let mut of_config: BTreeMap<(String, Option<&ModuleInstance>), Vec<&String>> = BTreeMap::new();
+    let mut dependents: BTreeMap<(String, Option<&ModuleInstance>), Vec<&String>> = BTreeMap::new();
+    let named_by = |name: &str, address: &ResourceInstance| is_of_module(name, &address.module.config());
     for (text, address) in &all {
-        of_config.entry(address.config().to_string()).or_default().push(text);
+        let config = address.config().to_string();
+        of_config.entry((config.clone(), None)).or_default().push(text);
+        of_config.entry((config, Some(&address.module))).or_default().push(text);
         for name in snapshot.instances[*text].record.dependencies() {
-            dependents.entry(name).or_default().push(text);
+            let own = named_by(name, address).then_some(&address.module);
+            dependents.entry((name.to_string(), own)).or_default().push(text);
         }
     }
     let keeps = matches!(selection, Selection::AllBut(_));
@@ -40,13 +47,18 @@ pub(crate) fn destroyed(snapshot: &Snapshot, selection: &Selection) -> BTreeSet<
         if !found.insert(text) {
             continue;
         }
+        // What is taken out of an index is not needed there again.
+        let address = &all[text];
         if keeps {
             for name in snapshot.instances[text].record.dependencies() {
-                pending.extend(of_config.get(name).into_iter().flatten().copied());
+                let own = named_by(name, address).then_some(&address.module);
+                pending.extend(of_config.remove(&(name.to_string(), own)).into_iter().flatten());
             }
         } else {
-            let config = all[text].config().to_string();
-            pending.extend(dependents.get(config.as_str()).into_iter().flatten().copied());
+            let config = address.config().to_string();
+            for own in [None, Some(&address.module)] {
+                pending.extend(dependents.remove(&(config.clone(), own)).into_iter().flatten());
+            }
         }
     }
     all.keys().filter(|text| found.contains(*text) != keeps).map(|text| (*text).clone()).collect()
@@ -104,16 +116,16 @@ impl Planning {
         self.options.selection == Selection::All || self.going.contains(&address.to_string())
     }
 
-    /// What stands for an instance that is left out: the object as state has it, or, when there is none, something
-    /// unknown that comes to nothing.
-    pub(crate) fn left_out_value(&self, address: &ResourceInstance, schema: &Schema) -> Value {
-        let ty = schema.block.implied_type();
-        let stored = self.stored(address).and_then(|stored| stored.record.current.as_ref());
-        if let Some(object) = stored
-            && let Ok(value) = json::decode(object.attributes.as_str().as_bytes(), &ty)
-        {
-            return with_schema_marks(&value, schema);
-        }
-        Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
+    /// What stands for an instance that is left out: the object as state has it; none when there is none.
+    pub(crate) fn stored_value(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
+        let object = self.stored(address)?.record.current.as_ref()?;
+        let value = json::decode(object.attributes.as_str().as_bytes(), &schema.block.implied_type()).ok()?;
+        Some(with_schema_marks(&value, schema))
     }
+}
+
+/// What stands for an instance that is not there: something unknown that comes to nothing.
+pub(crate) fn nothing(schema: &Schema) -> Value {
+    let ty = schema.block.implied_type();
+    Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
 }

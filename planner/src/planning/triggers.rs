@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use weft_evaluator::glue::Trigger;
-use weft_graph_format::address::{InstanceKey, ResourceMode};
+use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 
@@ -58,14 +58,18 @@ impl Planning {
             return false;
         }
         let wanted = self.resources.lock().get(&trigger.resource).is_some_and(|expansion| !expansion.keys.is_empty());
+        wanted || self.stored_instances(&trigger.resource).next().is_some()
+    }
+
+    /// The instances that state has of a resource.
+    pub(super) fn stored_instances(&self, resource: &AbsResource) -> impl Iterator<Item = ResourceInstance> {
         // In state it is `a.b`, or `a.b["x"]`, `a.b[0]` and so on.
-        let name = trigger.resource.to_string();
-        let instances = &self.snapshot.instances;
+        let name = resource.to_string();
         let keyed = format!("{name}[");
-        let behind = (Bound::Included(keyed.clone()), Bound::Unbounded);
-        wanted
-            || instances.contains_key(&name)
-            || instances.range(behind).next().is_some_and(|(address, _)| address.starts_with(&keyed))
+        let single = self.snapshot.instances.get_key_value(&name).map(|(address, _)| address);
+        let behind = self.snapshot.instances.range((Bound::Included(keyed.clone()), Bound::Unbounded));
+        let repeated = behind.map(|(address, _)| address).take_while(move |address| address.starts_with(&keyed));
+        single.into_iter().chain(repeated).filter_map(|address| address.parse().ok())
     }
 }
 

@@ -1,0 +1,7 @@
+variable "gate" {
+  type = string
+}
+
+resource "terraform_data" "t" {
+  input = var.gate
+}
