@@ -66,7 +66,7 @@ fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
 }
 
 fn workspaces() -> Vec<String> {
-    let context = Context::new(std::env::current_dir().unwrap_or_default());
+    let context = Context::new(std::env::current_dir().unwrap_or_default(), false);
     Place::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
 }
 

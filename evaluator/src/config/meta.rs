@@ -178,7 +178,9 @@ impl Compiling<'_> {
         };
         // A key that is computed stands behind the rest, one that is written out belongs to it.
         let (named, computed) = match expression.kind() {
-            ExprKind::Index { collection, key, .. } => (expression.child(*collection), Some(ProviderKey::Computed(expression.child(*key)))),
+            ExprKind::Index { collection, key, .. } => {
+                (expression.child(*collection), Some(ProviderKey::Computed(expression.child(*key))))
+            }
             _ => (expression.clone(), None),
         };
         let most = if computed.is_some() { 1 } else { 2 };
