@@ -324,6 +324,7 @@ impl Client {
             attempt: operation.attempt,
             deposed: (!operation.deposed.is_empty()).then_some(operation.deposed),
             absence_unproven: operation.absence_unproven,
+            object_kept: operation.object_kept,
             intended: operation.intended,
             operation: operation.operation,
             diagnostics: Opaque(operation.diagnostics),

@@ -1,6 +1,7 @@
 //! What `weft runs list` and `weft runs show` say, with the names that scripts rely on.
 
 use serde::Serialize;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Doubt, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
 
 use crate::outline::Outline;
@@ -72,6 +73,20 @@ pub(crate) fn rfc3339(unix_ms: u64) -> String {
     time.map(|time| time.to_string()).unwrap_or_default()
 }
 
+/// What is to be told of creates that a run which goes on does not try again, since an earlier attempt left an object.
+pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
+    let kept = details.operations.iter().filter(|operation| operation.object_kept);
+    kept.map(|operation| {
+        let address = operation.address.as_str();
+        let detail = format!(
+            "An earlier attempt of this run to create {address} returned an object together with an error. The object is \
+             in the state, tainted, and is not made a second time. Make a new plan: it replaces the object."
+        );
+        Diagnostic::error("Object of a failed create", detail).about(address)
+    })
+    .collect()
+}
+
 /// An operation of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OperationListing {
@@ -93,6 +108,9 @@ pub struct OperationListing {
     /// A create that failed without proof that nothing was created.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
+    /// A create that failed and left an object in the state: the run does not try it again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub object_kept: bool,
     /// Some attempt had an intent: something outside may have been changed.
     #[serde(skip)]
     pub intended: bool,
@@ -131,6 +149,7 @@ impl RunDetails {
                 worker: record.map(|record| worker_name(&record.worker).to_owned()).unwrap_or_default(),
                 attempt: record.map(|record| record.attempt.0).unwrap_or_default(),
                 deposed: operation.deposed.clone(),
+                object_kept: failure.is_some_and(|failure| failure.kind == FailureKind::ObjectKept),
                 absence_unproven: failure.is_some_and(|failure| failure.kind == FailureKind::AbsenceUnproven),
                 intended: record.is_some_and(|record| record.target.is_some()),
                 operation: operation.index,

@@ -200,6 +200,7 @@ impl proto::runs_server::Runs for Edge {
             deposed: operation.deposed.unwrap_or_default(),
             diagnostics: operation.diagnostics.0,
             absence_unproven: operation.absence_unproven,
+            object_kept: operation.object_kept,
             intended: operation.intended,
         });
         Ok(Response::new(proto::ShowRunResponse { summary: Some(summary(&run)), operations: operations.collect() }))

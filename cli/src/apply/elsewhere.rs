@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval_at, sleep};
 use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
-use weft_coordinator::listing::RunDetails;
+use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{Client, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
@@ -104,6 +104,7 @@ pub async fn resume(
         return Ok(Some(Ending { run, ..Ending::default() }));
     }
     let details = client.show(Some(&run)).await.map_err(client_problem)?;
+    view.diagnostics(&kept_objects(&details));
     let finished = details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word());
     let earlier = finished.map(|operation| operation.operation).collect();
     let directories: Vec<PathBuf> = arguments.values("plugin-dir").map(PathBuf::from).collect();

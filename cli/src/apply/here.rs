@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
-use weft_coordinator::listing::RunDetails;
+use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::{
     FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
 };
@@ -78,6 +78,9 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
+    if let Some(stored) = &stored {
+        place.view.diagnostics(&kept_objects(&RunDetails::new(stored, &plan.outline)));
+    }
     let done = |(index, record): (_, &OpRecord)| (record.status == OpStatus::Done).then_some(index);
     let earlier: BTreeSet<u32> =
         stored.iter().flat_map(|view| &view.ops).filter_map(|(index, record)| done((index.0, record))).collect();

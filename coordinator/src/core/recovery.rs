@@ -4,35 +4,24 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{FailureKind, OpRecord, RunView};
 
 use super::{Coordinator, Phase, Position, WorkerIndex};
-use crate::event::ProgressKind;
-use crate::result::{JournalledResult, encode_diagnostics};
+use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::worker::Order;
 
 /// Whether an operation that failed stays so in this run: the user gave it up, or its object is there.
-fn stays_failed(record: &OpRecord) -> Option<FailureKind> {
-    let kind = record.failure.as_ref()?.kind;
-    matches!(kind, FailureKind::GivenUp | FailureKind::ObjectKept).then_some(kind)
-}
-
-/// Says that a create is not tried again, since an earlier attempt left an object.
-fn kept(address: &str) -> Diagnostic {
-    let detail = format!(
-        "An earlier attempt of this run to create {address} returned an object together with an error. The object is in \
-         the state, tainted, and is not made a second time. Make a new plan: it replaces the object."
-    );
-    Diagnostic::error("Object of a failed create", detail).about(address.to_owned())
+fn stays_failed(record: &OpRecord) -> bool {
+    let kind = record.failure.as_ref().map(|failure| failure.kind);
+    matches!(kind, Some(FailureKind::GivenUp | FailureKind::ObjectKept))
 }
 
 impl Coordinator {
     /// Takes over what the store knows.
     pub(super) fn recover(&mut self, view: RunView) {
         let mut results: BTreeMap<Position, JournalledResult> = BTreeMap::new();
-        let mut stay_failed: Vec<(Position, FailureKind)> = Vec::new();
+        let mut stay_failed: Vec<Position> = Vec::new();
         for (index, record) in view.ops {
             let Some(position) = self.outline.position(index.0).map(|position| position as u32) else { continue };
             let holder = (!record.worker.0.is_empty()).then(|| self.absent_worker(&record.worker));
@@ -63,14 +52,11 @@ impl Coordinator {
                     // Its worker may have been told to forget it.
                     op.reported = true;
                 }
-                Status::Failed | Status::Skipped => match stays_failed(&record) {
-                    Some(kind) => stay_failed.push((position, kind)),
-                    None if self.options.only_resolve => {}
-                    None => {
-                        self.ops[position as usize].tried = status == Status::Failed;
-                        self.reopen(position);
-                    }
-                },
+                Status::Failed | Status::Skipped if stays_failed(&record) => stay_failed.push(position),
+                Status::Failed | Status::Skipped if !self.options.only_resolve => {
+                    self.ops[position as usize].tried = status == Status::Failed;
+                    self.reopen(position);
+                }
                 _ => {}
             }
         }
@@ -92,13 +78,7 @@ impl Coordinator {
             }
         }
         if !self.options.only_resolve {
-            for (position, kind) in stay_failed {
-                if kind == FailureKind::ObjectKept {
-                    let words = encode_diagnostics(&[kept(&self.operation(position).address)]);
-                    self.tell(position, ProgressKind::Failed, words);
-                }
-                self.spoil(position);
-            }
+            stay_failed.into_iter().for_each(|position| self.spoil(position));
         }
         for position in 0..self.ops.len() as u32 {
             self.ready_if_free(position);

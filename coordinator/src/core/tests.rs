@@ -260,9 +260,7 @@ fn an_object_that_a_failed_create_left_is_not_made_again() {
         failure: Some(failure.clone()),
         ..OpRecord::default()
     };
-    let (mut core, begun) = begin(plan(), RunOptions::in_process(), vec![(0, record)]);
-    let failed = |command: &Command| matches!(command, Command::Progress(Progress { what: ProgressKind::Failed, .. }));
-    assert!(begun.iter().any(failed), "it is said why");
+    let (mut core, _) = begin(plan(), RunOptions::in_process(), vec![(0, record)]);
     assert!(started(&core.step(0, hello("w"))).is_empty());
     let end = finish(&core.step(1, ok(1))).unwrap();
     assert_eq!((end.counts.failed, end.counts.skipped), (1, 1));
