@@ -248,11 +248,11 @@ impl ModuleNode {
                         _ => *entry = None,
                     }
                 }
-                subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_)) => {
-                    // What is not declared and yet not wrong stands where nobody looks.
-                    if !self.evaluation.is_validation() || self.declares(subject) {
-                        wanted.insert(subject);
-                    }
+                // What is not declared and yet not wrong stands where nobody looks.
+                subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_))
+                    if !self.evaluation.is_validation() || self.declares(subject) =>
+                {
+                    wanted.insert(subject);
                 }
                 _ => {}
             }

@@ -349,3 +349,11 @@ pub fn put(write: &proto::ObjectWrite) -> &proto::ResourceObject {
         other => panic!("not an object: {other:?}"),
     }
 }
+
+/// Grants the intent that the worker asks for next.
+pub async fn granted(run: &mut Coordinator) {
+    match run.next().await {
+        Item::Intent(intent) => run.order(Order::Granted(run.name(intent.operation))).await,
+        other => panic!("{other:?}"),
+    }
+}

@@ -6,7 +6,7 @@ use weft_executor::{Ended, Worker};
 use weft_graph_format::value::Value;
 use weft_proto::cluster as proto;
 
-use crate::coordinator::{Coordinator, Item, Order, Outcome, plan_of};
+use crate::coordinator::{Coordinator, Item, Order, Outcome, granted, plan_of};
 use crate::draft::Draft;
 use crate::{options, schemas};
 

@@ -19,7 +19,7 @@ use weft_proto::cluster::settle_result::Verdict;
 use weft_providers::call::PlanRequest;
 use weft_providers::{LaunchSpec, Plugin, PoolOptions, ProviderPool, Wanted};
 
-use crate::coordinator::{Coordinator, Item, Order, Outcome, plan_of, put};
+use crate::coordinator::{Coordinator, Item, Order, Outcome, granted, plan_of, put};
 use crate::draft::{Draft, address, result};
 
 const SOURCE: &str = "weft.test/lab/lab";
@@ -157,13 +157,6 @@ fn with(block: &Block, fields: Vec<(&'static str, Value)>) -> Value {
 
 fn id_of(object: &PriorObject) -> String {
     object.value.as_fields().unwrap().get("id").unwrap().as_str().unwrap().to_owned()
-}
-
-async fn granted(run: &mut Coordinator) {
-    match run.next().await {
-        Item::Intent(intent) => run.order(Order::Granted(run.name(intent.operation))).await,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
