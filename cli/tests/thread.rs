@@ -91,10 +91,10 @@ fn a_plan_is_applied_elsewhere_without_the_configuration() {
     let cards: Json = serde_json::from_str(&out(&weft(there.path(), &["output", "-json", "cards"]))).unwrap();
     assert!(cards["Ada"].as_str().unwrap().starts_with("Hello, Ada: "));
 
-    // The same plan again: what it rests on has changed, and it says what.
+    // The same plan again: it was made when there was no state.
     let stale = weft(there.path(), &["apply", "p"]);
     expect(&stale, 1);
-    assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("terraform_data.card[\"Ada\"]"));
+    assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("no state yet"));
 
     // Back where the configuration is: nothing is left to do.
     std::fs::copy(there.path().join("terraform.tfstate"), here.path().join("terraform.tfstate")).unwrap();

@@ -187,7 +187,7 @@ fn sources_are_computed_before_anything_else() {
     let (_, problems) = loaded(&[("main.tf", main), child], &[]);
     assert_eq!(
         problems,
-        ["0 Unable to compute static value", "1 Failed to request input from user for variable var.size"]
+        ["1 Failed to request input from user for variable var.size", "8 Unable to compute static value"]
     );
     let secret = main.replace("type = string", "sensitive = true");
     let (_, problems) = loaded(&[("main.tf", &secret), child], &[("size", "small")]);

@@ -19,7 +19,7 @@
 //! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `impure_calls_are_told_apart`,
 //!    `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
 //! 10. `ignore_changes` at apply: `rule_10_ignored_paths_are_prior_constants`; `expressions/tests/resource_rules.rs`.
-//! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_readers_precede_the_delete`.
+//! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_deletes_precede_updates_of_readers`.
 //! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
 use std::collections::BTreeMap;
@@ -494,8 +494,8 @@ async fn rule_11_deletes_follow_stored_dependencies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_11_readers_precede_the_delete() {
-    // `b` read `a`, which goes; `b` is changed to do without, and only then may `a` be deleted.
+async fn rule_11_deletes_precede_updates_of_readers() {
+    // `b` read `a`, which goes; as in OpenTofu `b` is changed once `a` is gone.
     let state = snapshot(vec![
         stored("a", r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#, &[]),
         stored(
@@ -506,8 +506,8 @@ async fn rule_11_readers_precede_the_delete() {
         ),
     ]);
     let listing = Listing::of("resource \"terraform_data\" \"b\" {\n  input = \"2\"\n}\n", state).await;
-    let update = listing.number("= apply terraform_data.b ");
-    assert!(listing.waits("= apply terraform_data.a ").contains(&update), "{}", listing.0);
+    let delete = listing.number("= apply terraform_data.a ");
+    assert!(listing.waits("= apply terraform_data.b ").contains(&delete), "{}", listing.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,6 +23,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Expression(* at *)",
     "Function * does not exist within a valid namespace (provider,core)",
     "Hub(* workers, * runs)",
+    "Its instances are: *",
     "Initial configuration of the requested backend \"local\"",
     "It was written by a newer tool",
     "LiveObjects(* slots)",

@@ -429,6 +429,6 @@ fn empty_texts_are_not_shown() {
         &[("id", Value::string("")), ("size", Value::int(2))],
     );
     let text = human(&plan(Changes { resources: vec![change], ..Changes::default() }), &Style::default());
-    assert!(!text.contains("id"), "{text}");
+    assert!(!text.contains(" id "), "{text}");
     assert!(!text.contains("unchanged"), "{text}");
 }

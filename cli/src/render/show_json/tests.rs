@@ -67,6 +67,7 @@ fn a_create_with_unknown_and_sensitive_parts() {
             "address": "module.m.lab_thing.a[0]", "module_address": "module.m", "mode": "managed",
             "type": "lab_thing", "name": "a", "index": 0,
             "provider_name": "registry.opentofu.org/hashicorp/lab",
+            "provider_instance": "provider[\"registry.opentofu.org/hashicorp/lab\"]",
             "change": {
                 "actions": ["create"], "before": null, "after": known,
                 "after_unknown": {"id": true, "any": {"b": true}, "tags": [false, true]},
