@@ -79,7 +79,8 @@ fn a_create_with_unknown_and_sensitive_parts() {
         document["planned_values"]["root_module"],
         json!({"child_modules": [{"address": "module.m", "resources": [{
             "address": "module.m.lab_thing.a[0]", "mode": "managed", "type": "lab_thing", "name": "a", "index": 0,
-            "provider_name": "registry.opentofu.org/hashicorp/lab", "schema_version": SCHEMA_VERSION,
+            "provider_name": "registry.opentofu.org/hashicorp/lab",
+            "provider_instance": "provider[\"registry.opentofu.org/hashicorp/lab\"]", "schema_version": SCHEMA_VERSION,
             "values": known, "sensitive_values": sensitive,
         }]}]})
     );
