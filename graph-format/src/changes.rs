@@ -109,7 +109,7 @@ impl Reason {
 pub enum Importing {
     /// The provider's name for it.
     Id(SmolStr),
-    /// An object by the identity schema of the type, as written.
+    /// An object by all attributes of the identity schema of the type; what was not given is null.
     Identity(Value),
 }
 

@@ -57,6 +57,20 @@ pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError
     Ok(())
 }
 
+/// Writes an empty state where there is none yet, so that an apply without changes leaves one too, as OpenTofu does.
+///
+/// # Errors
+/// A store that cannot be read or written.
+pub async fn begin_state(store: &dyn RunStore) -> Result<(), StoreError> {
+    let now = store.snapshot().await?;
+    if now.serial > 0 || !now.is_empty() || store.export().await?.is_some() {
+        return Ok(());
+    }
+    let identity = Some((now.lineage, now.serial));
+    // When somebody else writes meanwhile or a run holds the state, there is one now.
+    store.edit(Edit { seen: now.serial, writes: Writes::default(), identity }).await.map(|_| ())
+}
+
 fn word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Resource => "resource",

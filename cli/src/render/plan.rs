@@ -38,13 +38,16 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
         text.push_str(&format!("\n{}\n", "─".repeat(style.width.saturating_sub(1))));
     }
     if !shown.is_empty() {
-        text.push('\n');
-        text.push_str(&style.wrapped(
-            "OpenTofu used the selected providers to generate the following execution plan. Resource actions are \
-             indicated with the following symbols:",
-        ));
-        text.push('\n');
-        text.push_str(&legend(&shown, style));
+        let signs = legend(&shown, style);
+        if !signs.is_empty() {
+            text.push('\n');
+            text.push_str(&style.wrapped(
+                "OpenTofu used the selected providers to generate the following execution plan. Resource actions are \
+                 indicated with the following symbols:",
+            ));
+            text.push('\n');
+            text.push_str(&signs);
+        }
         text.push_str(if plan.manifest.errored {
             "\nOpenTofu planned the following actions, but then encountered a problem:\n\n"
         } else {
@@ -75,12 +78,12 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     text
 }
 
-/// Whether a change is worth words: something happens to an object, or it moves.
+/// Whether a change is worth words: something happens to an object, or it is moved or imported.
 fn is_shown(change: &ResourceChange) -> bool {
     let data_goes = change.address.resource.mode == ResourceMode::Data
         && matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
     let moves = change.previous_address.as_ref().is_some_and(|previous| *previous != change.address);
-    !data_goes && (!change.action.is_no_op() || moves)
+    !data_goes && (!change.action.is_no_op() || moves || change.importing.is_some())
 }
 
 /// The signs that occur, and what they mean.

@@ -17,14 +17,22 @@ use crate::prior::{Prior, read_prior};
 
 impl Planning {
     /// What a change says about the object that it takes over.
-    pub(crate) fn importing(&self, desired: &DesiredInstance) -> Option<Importing> {
+    pub(crate) async fn importing(
+        &self,
+        desired: &DesiredInstance,
+        provider: &Provider,
+    ) -> Result<Option<Importing>, Problems> {
         if self.stored(&desired.address).is_some_and(|stored| stored.record.current.is_some()) {
-            return None;
+            return Ok(None);
         }
-        Some(match &desired.import.as_ref()?.by {
+        let Some(wish) = &desired.import else { return Ok(None) };
+        Ok(Some(match &wish.by {
             ImportBy::Id(id) => Importing::Id(id.clone()),
-            ImportBy::Identity(identity) => Importing::Identity(identity.clone()),
-        })
+            ImportBy::Identity(identity) => {
+                let type_name = &desired.address.resource.type_name;
+                Importing::Identity(identity_of(identity, provider, type_name, wish).await?)
+            }
+        }))
     }
 
     /// Finds the object that an `import` block names and looks at it.

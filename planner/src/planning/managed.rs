@@ -120,6 +120,7 @@ impl Planning {
         } else {
             (proposal, after)
         };
+        let importing = self.importing(&desired, provider).await?;
         drop(in_use);
         // One of two equal objects is enough to keep.
         let after = if action.is_no_op() { before.clone() } else { after };
@@ -139,7 +140,7 @@ impl Planning {
             before: without_provenance(&before),
             after: without_provenance(&shown),
             replace_paths,
-            importing: self.importing(&desired),
+            importing,
             before_record: prior.as_ref().map(|p| p.record.clone()),
             schema_version: schema.version,
         });

@@ -56,6 +56,9 @@ impl Live {
 
     /// The content of the state file with the next serial, which counts only once there is such content.
     pub(super) fn next_image(&mut self) -> Result<Vec<u8>, StoreError> {
+        if self.ledger.terraform_version.is_empty() {
+            self.ledger.terraform_version = WRITER_VERSION.to_owned();
+        }
         self.ledger.serial += 1;
         let image = self.seals.state(&self.ledger.to_file(), self.handle.path());
         if image.is_err() {

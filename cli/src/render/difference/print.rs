@@ -43,7 +43,8 @@ impl Printing {
         Printing { no_null: false, ..self }
     }
 
-    pub(super) fn showing_all(self) -> Printing {
+    /// With what did not change.
+    pub fn showing_all(self) -> Printing {
         Printing { all: true, ..self }
     }
 

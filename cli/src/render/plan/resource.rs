@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use weft_graph_format::address::{InstanceKey, ProviderSource, ResourceMode};
-use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::address::{InstanceKey, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::changes::{ChangeAction, Importing, Reason, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::schema::ProviderSchema;
 
 use super::super::difference::{Pair, Printing, Reasons, object, untyped_object};
 use super::super::quoting::quoted;
 use super::super::schemas::schema_of;
+use super::super::show_json;
 use super::super::style::Style;
 
 /// As what a change is told.
@@ -55,19 +56,26 @@ pub fn change(
     };
     let block = if resource.mode == ResourceMode::Data { "data" } else { "resource" };
     let mut text = String::new();
-    for (place, line) in comment(change, told, style).iter().enumerate() {
-        text.push_str(if place == 0 { "  # " } else { "  # (" });
-        text.push_str(line);
-        text.push_str(if place == 0 { "\n" } else { ")\n" });
+    for line in comment(change, told, style) {
+        text.push_str(&format!("  # {line}\n"));
     }
+    // Nothing of an object that is taken over was seen before, so all of it is shown.
+    let printing = match change.importing {
+        Some(_) => Printing::change(style).showing_all(),
+        None => Printing::change(style),
+    };
     text.push_str(&format!(
         "{} {block} {} {} {}",
         sign(change.action, style),
         quoted(&resource.type_name),
         quoted(&resource.name),
-        Printing::change(style).part(&difference, 0)
+        printing.part(&difference, 0)
     ));
     text
+}
+
+fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
+    change.previous_address.as_ref().filter(|previous| **previous != change.address)
 }
 
 /// The first line says what happens, each other one why or what else.
@@ -76,17 +84,37 @@ fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
         Some(key) => format!("{} (deposed object {})", change.address, key.0),
         None => change.address.to_string(),
     };
-    let moved = change.previous_address.as_ref().filter(|previous| **previous != change.address);
+    let moved = moved_from(change);
     if let (ChangeAction::Only(Action::NoOp), Some(previous)) = (change.action, moved) {
-        return vec![style.bold(&format!("{previous} has moved to {}", change.address))];
+        let mut lines = vec![style.bold(&format!("{previous} has moved to {}", change.address))];
+        lines.extend(origin(change, style));
+        return lines;
     }
     let mut lines = vec![style.bold(&format!("{name} {}", what(change, told, style)))];
     if change.deposed.is_some() && told == Told::Plan {
-        lines.push("left over from a partially-failed replacement of this instance".to_owned());
+        lines.push("(left over from a partially-failed replacement of this instance)".to_owned());
     }
-    lines.extend(why(change));
+    lines.extend(why(change).map(|reason| format!("({reason})")));
     if let Some(previous) = moved {
-        lines.push(format!("moved from {previous}"));
+        lines.push(format!("(moved from {previous})"));
+    }
+    lines.extend(origin(change, style));
+    lines
+}
+
+/// By what name an object is taken over, and whether it is lost that way.
+fn origin(change: &ResourceChange, style: &Style) -> Vec<String> {
+    let Some(importing) = &change.importing else { return Vec::new() };
+    let mut lines: Vec<String> = match importing {
+        Importing::Id(id) => vec![format!("(imported from \"{id}\")")],
+        Importing::Identity(_) => {
+            let named = show_json::importing(importing);
+            let identity = format!("imported using resource identity: {:#}", named["identity"]);
+            identity.lines().map(str::to_owned).collect()
+        }
+    };
+    if matches!(change.action, ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete) {
+        lines.push(style.paint("33", "Warning: this will destroy the imported resource"));
     }
     lines
 }
@@ -107,6 +135,7 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
         ChangeAction::Only(Action::Forget) => {
             "will be removed from the OpenTofu state but will not be destroyed".to_owned()
         }
+        ChangeAction::Only(Action::NoOp) if change.importing.is_some() => "will be imported".to_owned(),
         ChangeAction::Only(Action::NoOp) => "has not changed".to_owned(),
         _ => match change.reason {
             Reason::ReplaceBecauseTainted => format!("is tainted, so must be {}", red("replaced")),
