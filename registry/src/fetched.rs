@@ -52,6 +52,8 @@ pub struct Fetched {
     pub zh: Option<Checksum>,
     /// Checksums that its source vouches for, of packages for any platform.
     pub trusted: BTreeSet<Checksum>,
+    /// Whether its source vouches for the packages of other platforms too.
+    pub vouched: bool,
     /// How far it is to be believed.
     pub authentication: Authentication,
     /// Removes what was downloaded.
@@ -82,7 +84,7 @@ impl Fetched {
             }
         };
         let (trusted, authentication) = (BTreeSet::new(), Authentication::None);
-        Ok(Fetched { location, h1, zh, trusted, authentication, _downloaded: None })
+        Ok(Fetched { location, h1, zh, trusted, vouched: false, authentication, _downloaded: None })
     }
 
     fn remote(offer: Offer, path: TempPath, digest: &str) -> Result<Fetched, FetchProblem> {
@@ -106,10 +108,11 @@ impl Fetched {
             return Err(mismatch(&own.into_iter().collect::<Vec<_>>()));
         }
         let mut trusted = offer.trusted;
+        let vouched = !trusted.is_empty();
         trusted.extend(offer.expected.iter().filter(|sum| own.contains(sum)).cloned());
         let location = Location::Packed(path.to_path_buf());
         let authentication = offer.authentication;
-        Ok(Fetched { location, h1, zh, trusted, authentication, _downloaded: Some(path) })
+        Ok(Fetched { location, h1, zh, trusted, vouched, authentication, _downloaded: Some(path) })
     }
 
     /// Its checksums, of every scheme that it has one of.

@@ -46,6 +46,8 @@ pub struct Installation {
     pub lock: LockFile,
     /// What was installed or was there already.
     pub packages: BTreeMap<ProviderSource, Package>,
+    /// Those whose checksums are known for this platform only, in order.
+    pub incomplete: Vec<ProviderSource>,
     /// All that went wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -79,6 +81,24 @@ enum Found {
     There(Package),
     /// In the cache, and linked to its place.
     Cached(Package),
+}
+
+/// A package in its place.
+struct Placed {
+    package: Package,
+    /// Checksums to be locked beside its own.
+    trusted: BTreeSet<Checksum>,
+    /// Whether only its own checksums will be locked, so that other platforms cannot install it.
+    incomplete: bool,
+}
+
+impl Placed {
+    /// A package that a source has just given, or the cache in its place.
+    fn new(package: Package, trusted: BTreeSet<Checksum>, vouched: bool, locked: &BTreeSet<Checksum>) -> Placed {
+        let own: BTreeSet<&Checksum> = trusted.iter().chain(&package.checksum).collect();
+        let incomplete = !vouched && (locked.is_empty() || locked.iter().eq(own));
+        Placed { package, trusted, incomplete }
+    }
 }
 
 /// Why a package is not installed.
@@ -157,7 +177,8 @@ impl Installer {
         report: &mut dyn FnMut(InstallEvent),
     ) -> Installation {
         let (choices, diagnostics) = self.choose(requirements, lock, upgrade, report).await;
-        let mut installation = Installation { lock: lock.clone(), packages: BTreeMap::new(), diagnostics };
+        let mut installation =
+            Installation { lock: lock.clone(), packages: BTreeMap::new(), incomplete: Vec::new(), diagnostics };
         if has_errors(&installation.diagnostics) {
             return installation;
         }
@@ -174,23 +195,25 @@ impl Installer {
             let done = match there {
                 Some(Found::There(package)) => {
                     report(InstallEvent::AlreadyInstalled(source, version));
-                    Ok((package.clone(), BTreeSet::new()))
+                    Ok(Placed { package: package.clone(), trusted: BTreeSet::new(), incomplete: false })
                 }
                 Some(Found::Cached(package)) => {
                     report(InstallEvent::FromCache(source, version));
-                    Ok((package.clone(), BTreeSet::new()))
+                    let known = !choice.locked.is_empty();
+                    Ok(Placed::new(package.clone(), BTreeSet::new(), known, &choice.locked))
                 }
                 None => {
                     report(InstallEvent::Installing(source.clone(), version.clone()));
                     let Some(done) = fetched.next().await else { continue };
-                    done.map(|(package, trusted, authentication)| {
+                    done.map(|(placed, authentication)| {
                         report(InstallEvent::Installed(source, version, authentication));
-                        (package, trusted)
+                        placed
                     })
                 }
             };
             match done {
-                Ok((package, trusted)) => {
+                Ok(Placed { package, trusted, incomplete }) => {
+                    installation.incomplete.extend(incomplete.then(|| choice.source.clone()));
                     let mut checksums = choice.locked.clone();
                     checksums.extend(trusted);
                     checksums.extend(package.checksum.clone());
@@ -318,10 +341,7 @@ impl Installer {
     }
 
     /// Puts a package where it belongs, after comparing it with the lock file; with it the checksums to be locked.
-    async fn fetch(
-        &self,
-        choice: &Choice<'_>,
-    ) -> Result<(Package, BTreeSet<Checksum>, Authentication), InstallProblem> {
+    async fn fetch(&self, choice: &Choice<'_>) -> Result<(Placed, Authentication), InstallProblem> {
         let is_local = matches!(choice.candidate, Candidate::Local(_));
         let fetched = Fetched::of(choice.candidate.clone(), &self.sources.network().http).await?;
         if !choice.locked.is_empty() && !fetched.own().any(|checksum| choice.locked.contains(checksum)) {
@@ -337,7 +357,7 @@ impl Installer {
         }
         let target = self.target(choice.source, &choice.version);
         let (source, version, platform) = (choice.source.clone(), choice.version.clone(), self.platform.clone());
-        let cache = self.cache.clone();
+        let (cache, locked) = (self.cache.clone(), choice.locked.clone());
         in_background(move || -> Result<_, PackageProblem> {
             // What lies unpacked in a mirror is linked to as it is.
             match (cache, &fetched.location) {
@@ -351,7 +371,8 @@ impl Installer {
                 (_, location) => place(location, &source, &target)?,
             }
             let package = package(&source, &version, &target, fetched.h1.clone())?;
-            Ok((package, fetched.trusted.clone(), fetched.authentication.clone()))
+            let placed = Placed::new(package, fetched.trusted.clone(), fetched.vouched, &locked);
+            Ok((placed, fetched.authentication.clone()))
         })
         .await
         .map_err(InstallProblem::Package)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::lock_file::LockFile;
+use weft_providers::platform::Platform;
 
 /// Whether the lock file may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,21 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
             (LockOutcome::NotSaved, vec![Diagnostic::error("Failed to save dependency lock file", detail)])
         }
     }
+}
+
+/// A warning that the new lock file does not serve other platforms; none when it does.
+pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) -> Option<Diagnostic> {
+    if incomplete.is_empty() {
+        return None;
+    }
+    let list: String = incomplete.iter().map(|source| format!("\n  - {}", source.for_display())).collect();
+    let detail = format!(
+        "The sources of these providers vouch for no checksums, so Weft computed them from the packages that it \
+         installed:{list}\n\nThe .terraform.lock.hcl file has their checksums for {platform} only, and Weft cannot install \
+         them on other platforms. To add the checksums for another platform, run:\n  weft providers lock \
+         -platform=linux_amd64\n(linux_amd64 stands for that platform)"
+    );
+    Some(Diagnostic::warning("Incomplete lock file information for providers", detail))
 }
 
 /// A reminder that overrides are at work; none when there are none.

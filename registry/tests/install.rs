@@ -251,6 +251,26 @@ fn a_packed_package_may_be_locked_by_the_checksum_of_its_archive() {
 }
 
 #[test]
+fn checksums_of_a_mirror_are_for_one_platform() {
+    let shop = Workshop::new();
+    shop.add("mirror", "crane", "1.0.0");
+    let incomplete = || shop.install(&["mirror"], &[(CRANE, "1.0.0")], false).incomplete;
+    let crane = [source::parse(CRANE).unwrap()];
+    assert_eq!(incomplete(), crane);
+    // A package that is there already says nothing new.
+    shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
+    assert!(incomplete().is_empty());
+    // Installed anew by the only checksum that is locked, and with one for another platform beside it.
+    fs::remove_dir_all(shop.path(".terraform")).unwrap();
+    assert_eq!(incomplete(), crane);
+    let other = CRANE_100.replace("x1I", "y1I");
+    let text = shop.lock_text().replace(CRANE_100, &format!("{CRANE_100}\",\n    \"{other}"));
+    fs::write(shop.lock_path(), text).unwrap();
+    fs::remove_dir_all(shop.path(".terraform")).unwrap();
+    assert!(incomplete().is_empty());
+}
+
+#[test]
 fn a_lock_file_that_may_not_be_written() {
     let shop = Workshop::new();
     shop.add("mirror", "crane", "1.0.0");

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::lock_file::{self, LockFile};
-use weft_registry::settle::{LockMode, LockOutcome, override_warning, settle};
+use weft_providers::platform::Platform;
+use weft_registry::settle::{LockMode, LockOutcome, incomplete_warning, override_warning, settle};
 use weft_registry::{InstallEvent, Installer};
 
 use super::get::install;
@@ -148,6 +149,9 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut said = installation.diagnostics;
     let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
     let (outcome, problems) = settle(path, &lock, &installation.lock, mode);
+    if matches!(outcome, LockOutcome::Created | LockOutcome::Updated) {
+        said.extend(incomplete_warning(&installation.incomplete, &Platform::current()));
+    }
     said.extend(problems);
     said.extend(override_warning(&config.dev_overrides));
     if has_errors(&said) {
