@@ -25,7 +25,7 @@ use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
 use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, Repeated, is_out_of_scope};
-use crate::config::{ResourceBlock, did_you_mean, references_of};
+use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
 use crate::glue::{DesiredInstance, Failed, Protection, Trigger};
 use crate::reference::Subject;
@@ -41,7 +41,7 @@ impl ModuleNode {
             if node.evaluation.is_inspection() {
                 return node.stored(&block).await;
             }
-            let expanded = match expand(&node, &block.repetition).await {
+            let expanded = match node.expanded(&block).await {
                 Ok(expanded) => expanded,
                 Err(Failed) => return node.unexpanded(&block).await,
             };
@@ -78,8 +78,10 @@ impl ModuleNode {
             return Err(Failed);
         };
         // Where it follows from something else that went wrong, there is nothing to say.
-        let references = references_of(expression, &mut Vec::new());
-        self.scope(&references, &Repeated::default()).await?;
+        let own = Subject::Resource(block.resource.clone());
+        let mut others = references_of(expression, &mut Vec::new());
+        others.retain(|reference| reference.subject != own);
+        self.scope(&others, &Repeated::default()).await?;
         let schema = self.schema_of(block).await?;
         let common = Common { block: block.clone(), schema, waits: None, direct: Vec::new() };
         let repeated = Repeated::unknown(block.repetition.is_count());
@@ -310,6 +312,24 @@ impl ModuleNode {
         Ok(value.add_origin(settled.as_ref()))
     }
 
+    /// How often a block is there. One that names itself in its own repetition would wait for itself.
+    async fn expanded(self: &Arc<Self>, block: &ResourceBlock) -> Result<Expanded, Failed> {
+        let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
+        let own = Subject::Resource(block.resource.clone());
+        match references.iter().find(|reference| reference.subject == own) {
+            // That it names no instance is told where references are checked.
+            Some(circle)
+                if circle.attribute.is_some()
+                    && !circle.keyed
+                    && !matches!(block.repetition, Repetition::Enabled(_)) =>
+            {
+                Err(Failed)
+            }
+            Some(circle) => self.fail(refers_to_itself(block, &circle.range)),
+            None => expand(self, &block.repetition).await,
+        }
+    }
+
     /// What the arguments of a block name. A block that names itself has no value that it could take.
     async fn block_scope(self: &Arc<Self>, block: &ResourceBlock, repeated: &Repeated) -> Result<ReadyScope, Failed> {
         let own = Subject::Resource(block.resource.clone());
@@ -317,11 +337,7 @@ impl ModuleNode {
             return self.scope(&block.references, repeated).await;
         };
         if !self.evaluation.is_validation() {
-            let problem = Diagnostic::error(
-                "Self-referential block",
-                format!("The configuration of {} cannot refer to itself.", block.resource),
-            );
-            return self.fail(problem.at(circle.range.clone()));
+            return self.fail(refers_to_itself(block, &circle.range));
         }
         let others: Vec<_> = block.references.iter().filter(|r| r.subject != own).cloned().collect();
         let mut scope = self.scope(&others, repeated).await?;
@@ -457,4 +473,10 @@ fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, ad
             .at(block.body.locate(path))
         })
         .collect()
+}
+
+/// A block that needs its own value.
+fn refers_to_itself(block: &ResourceBlock, at: &SourceRange) -> Diagnostic {
+    let detail = format!("The configuration of {} cannot refer to itself.", block.resource);
+    Diagnostic::error("Self-referential block", detail).at(at.clone())
 }
