@@ -112,7 +112,7 @@ class Round:
             while time.monotonic() < end and process.alive():
                 time.sleep(0.005)
             return
-        share = total if draw > 0.83 else self.chance.randrange(1, total)
+        share = total if draw > 0.83 or total < 2 else self.chance.randrange(1, total)
         pause = self.chance.random() * (0.4 if share == total else 0.1)
         self.story.append(f"at {share}/{total}")
         while process.alive() and self.effects() < share:
