@@ -5,8 +5,8 @@
 An id names a case for good: g12 is generated scenario 12, x12 the same of the wide family, m12 a written case that was
 changed slightly, w-GROUP/NAME a written case as it is.
 """
+import hashlib
 import json
-import random
 import re
 import shutil
 from pathlib import Path
@@ -67,14 +67,17 @@ def agreed():
 
 
 def mutation(number):
-    """(case, name of the written case, what was changed); the case is None when nothing could be changed."""
-    choice, pool = random.Random(f"parent-{number}"), agreed()
-    for attempt in range(MUTATION_ATTEMPTS):
-        name = choice.choice(pool)
+    """(case, name of the written case, what was changed); the case is None when nothing could be changed.
+
+    Each written case draws a number, and the lowest comes first: a case that is added takes its share of the mutations
+    and leaves the others as they were.
+    """
+    order = sorted(agreed(), key=lambda name: hashlib.sha256(f"parent-{number}-{name}".encode()).digest())
+    for name in order[:MUTATION_ATTEMPTS]:
         case = load_case(CONFORMANCE / "cases" / name)
         if not mutate.usable(case):
             continue
-        changed = mutate.mutated(case, f"mutation-{number}-{attempt}")
+        changed = mutate.mutated(case, f"mutation-{number}-{name}")
         if changed:
             return changed[0], name, changed[1]
     return None, None, []
