@@ -2,6 +2,7 @@
 
 pub mod configuration;
 mod prior_state;
+mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use std::time::Duration;
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources};
 use weft_evaluator::glue::GivenVariables;
-use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_executor::EphemeralStep;
 use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
@@ -28,159 +28,19 @@ use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
 use crate::apply::{Inputs, encoded};
-use crate::command::Invocation;
 use crate::context::{Context, now};
-use crate::exit::Exit;
-use crate::options::Arguments;
 use crate::packages::{Installed, pool_options};
 use crate::render::events::{self, Hook};
 use crate::render::plan as lines;
+use crate::signals::Attention;
 use crate::variables;
 use crate::view::View;
 
-/// Operations at a time unless the user says otherwise.
-pub const PARALLELISM: usize = 10;
+use wishes::selection;
+pub use wishes::{PARALLELISM, Wishes};
 
-/// What the user wants planned.
-#[derive(Clone, Debug, Default)]
-pub struct Wishes {
-    /// What for.
-    pub mode: UiMode,
-    /// Look at real objects first.
-    pub refresh: bool,
-    /// Replace these.
-    pub replace: Vec<ResourceInstance>,
-    /// Which part, as the options say it: option and address.
-    pub selected: Vec<(&'static str, String)>,
-    /// Provider calls at a time.
-    pub parallelism: usize,
-    /// Put the state that the plan was made from into it: for whoever shows the plan later, and for commands that want
-    /// nothing else. It is as large as the state.
-    pub prior_state: bool,
-    /// Put a document of the configuration into it, for tools that read plans.
-    pub configuration: bool,
-}
-
-impl Wishes {
-    /// From the options of `plan`, `apply` and `destroy`; what does not go together is refused.
-    pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
-        let arguments = &invocation.arguments;
-        match Wishes::of(arguments, destroy) {
-            Ok(wishes) => Ok(wishes),
-            Err(problem) => Err(invocation.mistake(&problem)),
-        }
-    }
-
-    fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Diagnostic> {
-        let given = |name: &str| arguments.switch(name, false);
-        let refresh_only = given("refresh-only");
-        let refresh = arguments.switch("refresh", true);
-        if destroy && arguments.has("destroy") {
-            return Err(Diagnostic::error(
-                "Invalid mode option",
-                "The -destroy option is not valid for \"weft destroy\", which always destroys.",
-            ));
-        }
-        let destroying = destroy || given("destroy");
-        if destroying && refresh_only {
-            return Err(Diagnostic::error(
-                "Incompatible plan mode options",
-                "The options -destroy and -refresh-only exclude each other.",
-            ));
-        }
-        if refresh_only && !refresh {
-            return Err(Diagnostic::error(
-                "Incompatible refresh options",
-                "With -refresh-only and -refresh=false there would be nothing to do.",
-            ));
-        }
-        let mut replace = Vec::new();
-        for text in arguments.values("replace") {
-            replace.push(replaced(text)?);
-        }
-        let targets = arguments.has("target") || arguments.has("target-file");
-        if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
-            return Err(Diagnostic::error(
-                "Invalid combination of arguments",
-                "The options -target and -exclude exclude each other.",
-            ));
-        }
-        let mut selected = Vec::new();
-        for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
-            for text in arguments.values(name) {
-                check_target(name, text)?;
-                selected.push((name, text.to_owned()));
-            }
-            for path in arguments.values(list) {
-                for text in listed(path)? {
-                    check_target(name, &text)?;
-                    selected.push((name, text));
-                }
-            }
-        }
-        if !replace.is_empty() && (destroying || refresh_only) {
-            return Err(Diagnostic::error(
-                "Unsupported plan mode",
-                "Replacing instances (with -replace=ADDRESS) goes with the normal mode of planning only.",
-            ));
-        }
-        let parallelism = arguments.count("parallelism");
-        let mode = match (destroying, refresh_only) {
-            (true, _) => UiMode::Destroy,
-            (false, true) => UiMode::RefreshOnly,
-            (false, false) => UiMode::Normal,
-        };
-        let (parallelism, kept) = (parallelism.unwrap_or(PARALLELISM), arguments.has("out"));
-        Ok(Wishes { mode, refresh, replace, selected, parallelism, prior_state: kept, configuration: kept })
-    }
-}
-
-fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let summary = || format!("Invalid force-replace address \"{text}\"");
-    let address: ResourceInstance = text.parse().map_err(|_| {
-        Diagnostic::error(
-            summary(),
-            "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
-        )
-    })?;
-    if address.resource.mode != ResourceMode::Managed {
-        return Err(Diagnostic::error(summary(), "Only managed resources can be replaced with -replace."));
-    }
-    Ok(address)
-}
-
-/// The addresses in a file, one a line; lines that begin with `#` are remarks.
-fn listed(path: &str) -> Result<Vec<String>, Diagnostic> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Diagnostic::error("Unable to read file", format!("The list of addresses {path} cannot be read: {error}."))
-    })?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    Ok(lines.map(ToOwned::to_owned).collect())
-}
-
-/// The part of the configuration that options name.
-fn selection(selected: &[(&'static str, String)]) -> Selection {
-    let named = |option: &str| -> Vec<SelectedAddress> {
-        let texts = selected.iter().filter(|(name, _)| *name == option);
-        texts.filter_map(|(_, text)| SelectedAddress::parse(text)).collect()
-    };
-    match (named("target"), named("exclude")) {
-        (targets, excluded) if targets.is_empty() && excluded.is_empty() => Selection::All,
-        (targets, excluded) if targets.is_empty() => Selection::AllBut(excluded),
-        (targets, _) => Selection::Only(targets),
-    }
-}
-
-fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
-    let module = text.parse::<weft_graph_format::address::ModuleInstance>().is_ok_and(|module| !module.is_root());
-    if module || text.parse::<ResourceInstance>().is_ok() {
-        return Ok(());
-    }
-    Err(Diagnostic::error(
-        format!("Invalid {option} \"{text}\""),
-        "It must name a module, a resource, or an instance of one.",
-    ))
-}
+/// How long reads may go on once planning was asked to end.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a plan is made from.
 pub struct Basis<'a> {
@@ -255,17 +115,19 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         outcome
     };
     tokio::pin!(planning);
+    let mut attention = Attention::begin(1);
     let outcome = tokio::select! {
         outcome = &mut planning => outcome,
-        () = crate::signals::asked_to_end() => {
-            // What is being read may end; a second signal ends the process.
-            providers.stop().await;
-            tokio::select! {
-                outcome = &mut planning => interrupted(outcome),
-                () = crate::signals::asked_to_end() => std::process::exit(i32::from(Exit::FAILED.0)),
-            }
+        () = attention.next() => {
+            basis.view.aside("Ending: planning stops as soon as what is being read has ended. Once more leaves at once.");
+            let stopped = async {
+                providers.stop().await;
+                planning.await
+            };
+            interrupted(tokio::time::timeout(STOP_WITHIN, stopped).await.unwrap_or_default())
         }
     };
+    drop(attention);
     let configuration = match wishes.configuration {
         true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
         false => None,
@@ -335,11 +197,11 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
     }
 }
 
-fn interrupted(mut outcome: PlanOutcome) -> PlanOutcome {
-    outcome
-        .diagnostics
-        .push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
-    outcome
+/// No plan file: what was planned is less than what was asked for.
+fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
+    let mut diagnostics = outcome.diagnostics;
+    diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
+    PlanOutcome { planned: None, diagnostics }
 }
 
 fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::exit::Exit;
-use crate::signals::asked_to_end;
+use crate::signals::Attention;
 
 /// How often a question is asked again when the answer was empty.
 const TRIES: usize = 2;
@@ -77,13 +77,14 @@ impl Interruptible {
     /// `before` is how the terminal was before it hid what is typed.
     fn begin(before: Option<rustix::termios::Termios>, words: String) -> Option<Interruptible> {
         let (answered, waiting) = oneshot::channel::<()>();
+        let mut attention = Attention::begin(1);
         let watch = move || {
             // Without a runtime nothing is caught, and signals do what they did before.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
                 tokio::select! {
                     _ = waiting => {}
-                    () = asked_to_end() => {
+                    () = attention.next() => {
                         if let Some(before) = before {
                             show_again(&before);
                         }

@@ -1,67 +1,235 @@
 //! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third leaves at once.
+//!
+//! A command that can end in order takes an [`Attention`]; signals go to the latest one. Without any, a signal ends the
+//! process at once. A thread of its own watches, so that signals work while tasks keep all other threads busy.
 
+use std::sync::Once;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use weft_coordinator::Cancel;
 
 use crate::exit::Exit;
 
-/// How long the orderly way may take after the second signal, before the process ends by force: providers have five
+/// How long the orderly way may take after the last orderly signal, before the process ends by force: providers have five
 /// seconds, the store and the ends of processes what is left.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
-/// Signals that wait for a run.
-const WAITING: usize = 4;
+/// The wishes of a run: to drain, and to stop.
+const WISHES: [Cancel; 2] = [Cancel::Drain, Cancel::Stop];
 
-/// Signals that ask the process to end.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
+/// Who gets signals now.
+static WATCH: Mutex<Watch> = Mutex::new(Watch { attentions: Vec::new(), holds: 0, held: 0, begun: 0 });
+/// Starts the thread that watches.
+static START: Once = Once::new();
+
+struct Watch {
+    /// The latest is the last.
+    attentions: Vec<Listener>,
+    /// How many holds there are.
+    holds: usize,
+    /// Signals that came while there was a hold and no attention.
+    held: usize,
+    /// How many attentions there were.
+    begun: u64,
 }
 
-impl Signals {
-    /// None where they cannot be caught: they end the process then.
-    fn new() -> Option<Signals> {
-        let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        let (Ok(interrupt), Ok(terminate)) = caught else {
-            tracing::warn!("signals cannot be caught; they end the process at once");
-            return None;
-        };
-        Some(Signals { interrupt, terminate })
-    }
+struct Listener {
+    id: u64,
+    /// How many more signals it gets.
+    left: usize,
+    signals: mpsc::UnboundedSender<()>,
+}
 
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+/// What is to be done about a signal.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    /// The process ends now.
+    End,
+    /// Somebody ends in order.
+    Go,
+    /// The attention with this id has got its last signal, and some time is left to it.
+    Last(u64),
+}
+
+impl Watch {
+    fn signal(&mut self) -> Step {
+        match self.attentions.last_mut() {
+            Some(listener) if listener.left > 0 && listener.signals.send(()).is_ok() => {
+                listener.left -= 1;
+                if listener.left == 0 { Step::Last(listener.id) } else { Step::Go }
+            }
+            None if self.holds > 0 && self.held == 0 => {
+                self.held += 1;
+                Step::Go
+            }
+            _ => Step::End,
         }
     }
+
+    fn has(&self, id: u64) -> bool {
+        self.attentions.iter().any(|listener| listener.id == id)
+    }
+}
+
+/// Gets the signals as long as it lives.
+#[derive(Debug)]
+pub struct Attention {
+    id: u64,
+    signals: mpsc::UnboundedReceiver<()>,
+}
+
+impl Attention {
+    /// Gets `orderly` signals, and one at once that came under a [`Hold`]. The signal after those ends the process, and so
+    /// does time after the last of them.
+    pub fn begin(orderly: usize) -> Attention {
+        watch();
+        let (sender, signals) = mpsc::unbounded_channel();
+        let mut watch = WATCH.lock();
+        watch.begun += 1;
+        let id = watch.begun;
+        let held = std::mem::take(&mut watch.held).min(orderly);
+        for _ in 0..held {
+            // The receiver is there.
+            let _ = sender.send(());
+        }
+        watch.attentions.push(Listener { id, left: orderly - held, signals: sender });
+        Attention { id, signals }
+    }
+
+    /// Ends with the next signal. Never ends where signals cannot be caught: they end the process there.
+    pub async fn next(&mut self) {
+        if self.signals.recv().await.is_none() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl Drop for Attention {
+    fn drop(&mut self) {
+        WATCH.lock().attentions.retain(|listener| listener.id != self.id);
+    }
+}
+
+/// As long as it lives, one signal that finds no [`Attention`] waits for the next.
+#[derive(Debug)]
+pub struct Hold(());
+
+impl Hold {
+    /// Holds signals.
+    pub fn begin() -> Hold {
+        watch();
+        WATCH.lock().holds += 1;
+        Hold(())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        WATCH.lock().holds -= 1;
+    }
+}
+
+/// Starts the thread that watches, once. Returns when it does.
+fn watch() {
+    START.call_once(|| {
+        let (ready, watches) = std::sync::mpsc::channel();
+        let spawned = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            // Without a runtime nothing is caught, and signals do what they did before.
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+            runtime.block_on(async {
+                let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+                let (Ok(interrupt), Ok(terminate)) = caught else {
+                    tracing::warn!("signals cannot be caught; they end the process at once");
+                    return;
+                };
+                let _ = ready.send(());
+                pass_on(interrupt, terminate).await;
+            });
+        });
+        if spawned.is_ok() {
+            // An error says that the thread has ended: then nothing is caught.
+            let _ = watches.recv();
+        }
+    });
+}
+
+async fn pass_on(mut interrupt: Signal, mut terminate: Signal) {
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let step = WATCH.lock().signal();
+        match step {
+            Step::Go => {}
+            Step::End => end(),
+            Step::Last(id) => drop(tokio::spawn(async move {
+                tokio::time::sleep(LEAVE_WITHIN).await;
+                if WATCH.lock().has(id) {
+                    end();
+                }
+            })),
+        }
+    }
+}
+
+fn end() -> ! {
+    std::process::exit(i32::from(Exit::FAILED.0));
 }
 
 /// Passes signals on as wishes to end. With the third one, and some time after the second, the process ends by force.
 pub fn forward() -> mpsc::Receiver<Cancel> {
-    let (wishes, receiver) = mpsc::channel(WAITING);
+    let (wishes, receiver) = mpsc::channel(WISHES.len());
+    let mut attention = Attention::begin(WISHES.len());
     tokio::spawn(async move {
-        let Some(mut signals) = Signals::new() else { return };
-        for wish in [Cancel::Drain, Cancel::Stop] {
-            signals.next().await;
-            // A run that has ended takes no wishes any more.
+        for wish in WISHES {
+            tokio::select! {
+                () = attention.next() => {}
+                // A run that has ended takes no wishes any more.
+                () = wishes.closed() => return,
+            }
             let _ = wishes.send(wish).await;
         }
-        tokio::select! {
-            () = signals.next() => {}
-            () = tokio::time::sleep(LEAVE_WITHIN) => {}
-        }
-        std::process::exit(i32::from(Exit::FAILED.0));
+        wishes.closed().await;
     });
     receiver
 }
 
-/// Ends when the process is asked to.
-pub async fn asked_to_end() {
-    match Signals::new() {
-        Some(mut signals) => signals.next().await,
-        None => std::future::pending().await,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listener(id: u64, left: usize) -> (Listener, mpsc::UnboundedReceiver<()>) {
+        let (signals, receiver) = mpsc::unbounded_channel();
+        (Listener { id, left, signals }, receiver)
+    }
+
+    fn nobody() -> Watch {
+        Watch { attentions: Vec::new(), holds: 0, held: 0, begun: 0 }
+    }
+
+    #[test]
+    fn a_signal_that_nobody_waits_for_ends_the_process() {
+        assert_eq!(nobody().signal(), Step::End);
+    }
+
+    #[test]
+    fn the_latest_attention_gets_its_signals_and_the_next_one_ends_the_process() {
+        let mut watch = nobody();
+        let (outer, mut from_outer) = listener(1, 2);
+        let (inner, mut from_inner) = listener(2, 2);
+        watch.attentions.extend([outer, inner]);
+        assert_eq!([watch.signal(), watch.signal(), watch.signal()], [Step::Go, Step::Last(2), Step::End]);
+        assert!(from_outer.try_recv().is_err());
+        assert_eq!(std::iter::from_fn(|| from_inner.try_recv().ok()).count(), 2);
+    }
+
+    #[test]
+    fn a_hold_keeps_one_signal() {
+        let mut watch = Watch { holds: 1, ..nobody() };
+        assert_eq!([watch.signal(), watch.signal()], [Step::Go, Step::End]);
+        assert_eq!(watch.held, 1);
     }
 }

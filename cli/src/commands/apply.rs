@@ -25,6 +25,7 @@ use crate::render::{events, plan as render, values};
 use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
+use crate::signals::Hold;
 use crate::store::{self, Access, Place};
 use crate::variables;
 
@@ -305,6 +306,7 @@ impl<'a> Site<'a> {
         parallelism: usize,
         destroy: bool,
     ) -> Result<Exit, Vec<Diagnostic>> {
+        let _held = Hold::begin();
         let Invocation { arguments, context, view, .. } = invocation;
         let planned = events::Counts::of_plan(&work.plan.changes);
         let forgotten = forgotten(&work.plan.changes);

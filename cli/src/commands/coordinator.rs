@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::options::text;
 use crate::outline::Reader;
 use crate::runtime::block_on;
-use crate::signals::asked_to_end;
+use crate::signals::Attention;
 use crate::store::{Access, Place};
 
 /// Where it listens unless told otherwise.
@@ -78,8 +78,9 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
             .map_err(|error| Diagnostic::error("Cannot write the port file", format!("{path}: {error}.")))?;
     }
     view.line(&format!("listening on {address}, with state and runs in {words}"));
+    let mut attention = Attention::begin(2);
     let shutdown = async {
-        asked_to_end().await;
+        attention.next().await;
         view.aside("Ending: runs are drained. Once more leaves at once.");
         service.stop().await;
         let drained = async {
@@ -89,7 +90,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
         };
         tokio::select! {
             _ = tokio::time::timeout(DRAIN, drained) => {}
-            () = asked_to_end() => {}
+            () = attention.next() => {}
         }
     };
     server.serve(shutdown).await.map_err(failed)

@@ -1,15 +1,15 @@
 //! `weft runs`: what was carried out and what became of it; going on, settling doubts, giving up.
 
+mod resolve;
+
 use std::sync::Arc;
 
-use weft_coordinator::event::{Decision, UserResolution};
-use weft_coordinator::listing::{RunDetails, RunListing, doubtful, resumable, stalled};
+use weft_coordinator::listing::{RunDetails, RunListing, resumable, stalled};
 use weft_coordinator::{Client, RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::{
-    Digest, EmbeddedStore, OpIndex, OpStatus, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot,
-    StoreError,
+    Digest, EmbeddedStore, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot, StoreError,
 };
 
 use crate::apply::{self, Ending, Work};
@@ -23,8 +23,11 @@ use crate::plan::PARALLELISM;
 use crate::render::events;
 use crate::retention;
 use crate::runtime::block_on;
+use crate::signals::Hold;
 use crate::store::{self, Access, Place};
 use crate::view::View;
+
+pub use resolve::RESOLVE;
 
 const PLACE: &[Flag] = &[text("state", "FILE", "The state file whose runs are meant.")];
 
@@ -75,30 +78,6 @@ pub const RESUME: Command = Command {
     ],
     events: true,
     run: |invocation| concluded(invocation, block_on(resume(invocation))),
-    ..LIST
-};
-
-/// The command.
-pub const RESOLVE: Command = Command {
-    words: &["runs", "resolve"],
-    operands: "RUN ADDRESS",
-    about: "Say what became of an operation that is in doubt",
-    flags: &[
-        command::VIEW,
-        command::VARIABLES,
-        command::LOCK,
-        command::STORE,
-        command::COORDINATOR,
-        PLACE,
-        &[
-            text("adopt", "ID", "The object exists and has this id: read it and keep it."),
-            switch("absent", "The object does not exist: the operation is pending again."),
-            switch("retry", "Try again, and accept a duplicate."),
-            switch("forget", "Neither do it nor keep it."),
-            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
-        ],
-    ],
-    run: |invocation| concluded(invocation, block_on(resolve(invocation))),
     ..LIST
 };
 
@@ -349,6 +328,7 @@ async fn go_on(
     options: RunOptions,
     parallelism: Option<u32>,
 ) -> Result<Ending, Vec<Diagnostic>> {
+    let _held = Hold::begin();
     let Invocation { arguments, context, view, .. } = invocation;
     let bytes = store.plan(run).await.map_err(said)?.0;
     let plan = outline::read(&bytes)?;
@@ -363,88 +343,6 @@ async fn go_on(
     let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs };
     let place = apply::Place { context, view, store, snapshot: &snapshot, packages: Arc::new(packages), parallelism };
     apply::resume(run.clone(), work, options, place).await
-}
-
-async fn resolve(invocation: &Invocation<'_>) -> Outcome {
-    let Invocation { arguments, view, .. } = invocation;
-    let [run, address] = arguments.positionals.as_slice() else {
-        return Ok(invocation.mistake(&Diagnostic::error(
-            "Invalid number of arguments",
-            "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
-        )));
-    };
-    let mut decisions: Vec<Decision> =
-        arguments.value("adopt").map(|id| Decision::Adopt(id.to_owned())).into_iter().collect();
-    for (name, decision) in [("absent", Decision::Absent), ("retry", Decision::Retry), ("forget", Decision::Forget)] {
-        if arguments.switch(name, false) {
-            decisions.push(decision);
-        }
-    }
-    let [decision] = decisions.as_slice() else {
-        return Ok(invocation.mistake(&Diagnostic::error(
-            "Decision missing",
-            "Say what happened with exactly one of -adopt ID, -absent, -retry, -forget.",
-        )));
-    };
-    let id = run_id(run)?;
-    let (status, reason) = match apply::coordinator(arguments) {
-        Some(at) => {
-            let mut client = Client::connect(&at).await.map_err(apply::client_problem)?;
-            client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?
-        }
-        None => resolve_here(invocation, &id, address, decision.clone()).await?,
-    };
-    if status == OpStatus::InDoubt.word() {
-        return Err(vec![
-            Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}.")).about(address),
-        ]);
-    }
-    view.line(&format!("{address} is settled: {}. Go on with: weft runs resume {run}", what(decision, &status)));
-    Ok(Exit::DONE)
-}
-
-fn what(decision: &Decision, status: &str) -> String {
-    match decision {
-        Decision::Adopt(id) => format!("the object {id} was read and is kept"),
-        Decision::Absent => "it does not exist, so the operation is pending again".to_owned(),
-        Decision::Retry => "it will be tried again".to_owned(),
-        Decision::Forget => format!("it is neither done nor kept ({status})"),
-    }
-}
-
-async fn resolve_here(
-    invocation: &Invocation<'_>,
-    run: &RunId,
-    address: &str,
-    decision: Decision,
-) -> Result<(String, String), Vec<Diagnostic>> {
-    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
-    let (view, plan, _) = load(store.as_ref(), run).await?;
-    let operation = match doubtful(&view, &outline(&plan), address).as_slice() {
-        [operation] => *operation,
-        [] => {
-            return Err(vec![Diagnostic::error(
-                "Nothing in doubt",
-                format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
-            )]);
-        }
-        _ => {
-            return Err(vec![Diagnostic::error(
-                "Several objects in doubt",
-                format!("Several objects of {address} are in doubt: name one, '{address} (deposed object KEY)'."),
-            )]);
-        }
-    };
-    let options = RunOptions {
-        resolutions: vec![UserResolution { operation, decision }],
-        only_resolve: true,
-        ..RunOptions::in_process()
-    };
-    go_on(invocation, store.clone(), run, options, None).await?;
-    let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
-    let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
-    let reason = "no evidence was found".to_owned();
-    Ok((status.word().to_owned(), reason))
 }
 
 async fn abandon(invocation: &Invocation<'_>) -> Outcome {

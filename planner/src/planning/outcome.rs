@@ -89,7 +89,7 @@ pub struct Planned {
 }
 
 /// A plan, as far as one could be made, and everything that there is to say about it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PlanOutcome {
     /// The plan; none when not even a partial one could be made.
     pub planned: Option<Planned>,
