@@ -50,6 +50,7 @@ use weft_graph_format::types::Type;
 use weft_syntax::{Expression, Key};
 
 pub use backend::BackendBlock;
+pub(crate) use body_references::{references_of_blocks, references_of_body};
 pub use body_source::{BodyContent, BodySource};
 pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;

@@ -303,6 +303,9 @@ pub trait Glue: Send + Sync + 'static {
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);
 
+    /// An output of a called module has a value that is not null.
+    fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr) {}
+
     /// Calls a function of a provider with known arguments: of this instance, or else in a process that is not
     /// configured.
     async fn provider_function(

@@ -14,6 +14,7 @@ mod dynamic;
 mod evaluation;
 pub mod glue;
 pub mod reference;
+pub mod relevant;
 pub mod selection;
 
 pub use evaluation::{

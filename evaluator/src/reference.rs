@@ -1,7 +1,7 @@
 //! What a traversal refers to.
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{Resource, ResourceMode};
+use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Step;
 use weft_graph_format::source::SourceRange;
@@ -43,8 +43,8 @@ pub struct Reference {
     pub steps: usize,
     /// The text of the whole traversal.
     pub range: SourceRange,
-    /// Whether a literal key follows the subject.
-    pub keyed: bool,
+    /// The literal key behind the subject. A number that no instance has is the greatest.
+    pub key: Option<InstanceKey>,
     /// Whether anything follows the subject and its key.
     pub leads_on: bool,
     /// The first attribute behind the subject, when the next step (or the one behind a key) is one.
@@ -79,12 +79,15 @@ fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
     }
 }
 
-/// Whether a step is an index with a literal key.
-fn is_key(traversal: &Traversal, index: usize) -> bool {
-    matches!(
-        traversal.steps.get(index).map(|s| &s.kind),
-        Some(StepKind::Index(Key::Number(_) | Key::String(_)) | StepKind::LegacyIndex(_))
-    )
+/// The literal key that a step is.
+fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
+    match &traversal.steps.get(index)?.kind {
+        StepKind::Index(Key::String(key)) => Some(InstanceKey::String(key.clone())),
+        StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+            Some(InstanceKey::Int(digits.parse().unwrap_or(u64::MAX)))
+        }
+        StepKind::Attribute(_) => None,
+    }
 }
 
 /// The subject of a traversal, or why it has none.
@@ -96,8 +99,8 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
     let range = tree.range(whole);
     let root_range = tree.range(traversal.root.span);
     let reference = |subject: Subject, steps: usize| {
-        let keyed = is_key(traversal, steps);
-        let after = if keyed { steps + 1 } else { steps };
+        let key = key(traversal, steps);
+        let after = steps + usize::from(key.is_some());
         let found = attribute(traversal, after).cloned();
         let rest = match (&subject, &found) {
             (Subject::Resource(_), Some(_)) => steps_from(tree, traversal, after + 1),
@@ -108,7 +111,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
             steps,
             rest,
             range: range.clone(),
-            keyed,
+            key,
             leads_on: traversal.steps.len() > after,
             attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
             attribute: found,
@@ -160,7 +163,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         "self" => Ok(reference(Subject::SelfObject, 0)),
         "module" => {
             let name = one_name("module", "module.network.vpc_id")?;
-            let behind_key = if is_key(traversal, 1) { 2 } else { 1 };
+            let behind_key = if key(traversal, 1).is_some() { 2 } else { 1 };
             let output = attribute(traversal, behind_key).cloned();
             Ok(reference(Subject::Module(name, output), 1))
         }

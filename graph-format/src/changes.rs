@@ -166,6 +166,17 @@ pub struct Changes {
     pub drift: Vec<ResourceChange>,
     /// Outputs of the root module.
     pub outputs: BTreeMap<SmolStr, OutputChange>,
+    /// What the changes rest on by the configuration, ordered.
+    pub relevant: Vec<RelevantAttribute>,
+}
+
+/// An attribute of a resource that contributes to what a plan changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelevantAttribute {
+    /// Whose. Without a key all instances are meant where the resource has several.
+    pub resource: ResourceInstance,
+    /// Where in it; empty for all of it.
+    pub path: Path,
 }
 
 impl Changes {

@@ -13,14 +13,14 @@ use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
 use weft_graph_format::address::ProviderSource;
-use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
 use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ExecutionGraph, Shard, disassemble};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::Path;
+use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::{
     CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,
     PlanFileError, PlanReader, ProviderPackage, SectionKind, SourceSnippets, UiMode, WriteError, write,
@@ -155,6 +155,10 @@ fn sample() -> PlanFile {
             resources: vec![change.clone()],
             drift: vec![change],
             outputs: BTreeMap::from([("o".into(), output)]),
+            relevant: vec![RelevantAttribute {
+                resource: address("cloud_network.a"),
+                path: Path(vec![Step::Attribute("tags".into()), Step::Key("k".into())]),
+            }],
         },
         schemas: BTreeMap::from([(source(), schema)]),
         sources,

@@ -129,6 +129,8 @@ pub(crate) struct Planning {
     pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
     pub(crate) ordering: Mutex<Ordering>,
     pub(crate) outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
+    /// Outputs of called modules whose value is not null.
+    pub(crate) module_outputs: Mutex<BTreeSet<(ModuleInstance, SmolStr)>>,
     /// What outputs would be, where a plan to destroy takes them away.
     pub(crate) last_outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
     pub(crate) watch: Watch,
@@ -229,6 +231,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         in_shard: Mutex::default(),
         ordering: Mutex::default(),
         outputs: Mutex::default(),
+        module_outputs: Mutex::default(),
         last_outputs: Mutex::default(),
         watch,
         variables: Mutex::default(),
@@ -263,9 +266,12 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         resources: std::mem::take(&mut planning.changes.lock()),
         drift: std::mem::take(&mut planning.drift.lock()),
         outputs: planning.output_changes(),
+        relevant: Vec::new(),
     };
     changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    let schemas = providers.schemas();
+    changes.relevant = planning.relevant_attributes(&changes, &schemas);
     let checks = planning.check_results(&changes.resources);
     let recorded = planning.draft_records();
     let applyable = recorded || !changes.is_empty();
@@ -300,7 +306,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         changes,
         graph,
         claims,
-        schemas: providers.schemas(),
+        schemas,
         provider_metas: planning.metas.clone(),
         variables,
         refreshed,

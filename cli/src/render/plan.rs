@@ -3,6 +3,7 @@
 //! [`human`] is the whole text; `resource` is one object of it, `outputs` the outputs; [`lines`] are single lines. The
 //! fixed words are OpenTofu's, its name included, where it prints them too: pipelines look for them.
 
+mod drift;
 mod lines;
 mod outputs;
 mod resource;
@@ -13,7 +14,6 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::{ChangeAction, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
-use weft_graph_format::value::Value;
 
 pub use lines::{
     applied_line, destroyed_line, done_line, duration, ephemeral_words, failed_line, next_steps, plan_line,
@@ -136,32 +136,6 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     format!("{heading}{}\n", style.wrapped(words))
 }
 
-/// Whether two values say the same when null, an empty text and an empty collection are one: providers of the first SDK
-/// write any of them for what is not set, one when they create an object and another when they read it.
-fn same_but_for_unset(before: &Value, after: &Value) -> bool {
-    let unset = |value: &Value| {
-        value.is_null()
-            || value.as_str() == Some("")
-            || (value.is_known()
-                && (value.as_items().is_some_and(<[Value]>::is_empty)
-                    || (value.as_fields().is_some_and(|fields| fields.is_empty()))))
-    };
-    if unset(before) && unset(after) || before.same_unmarked(after) {
-        return true;
-    }
-    match (before.as_fields(), after.as_fields()) {
-        (Some(before), Some(after)) if before.len() == after.len() => {
-            before.iter().all(|(name, was)| after.get(name).is_some_and(|is| same_but_for_unset(was, is)))
-        }
-        _ => match (before.as_items(), after.as_items()) {
-            (Some(before), Some(after)) if before.len() == after.len() => {
-                before.iter().zip(after).all(|(was, is)| same_but_for_unset(was, is))
-            }
-            _ => false,
-        },
-    }
-}
-
 /// What was found changed: all of it where that is what the plan is about, else what the plan goes on to change. What
 /// is to be destroyed anyway is not worth words.
 fn drift(plan: &PlanFile, style: &Style) -> String {
@@ -169,21 +143,14 @@ fn drift(plan: &PlanFile, style: &Style) -> String {
         return String::new();
     }
     let everything = plan.manifest.ui_mode == UiMode::RefreshOnly;
-    let touched: std::collections::BTreeSet<_> = plan
-        .changes
-        .resources
-        .iter()
-        .filter(|change| !change.action.is_no_op())
-        .map(|change| (&change.address, &change.deposed))
-        .collect();
-    let relevant = plan.changes.drift.iter().filter(|change| {
-        everything
-            || (!change.action.is_no_op()
-                && touched.contains(&(&change.address, &change.deposed))
-                && !same_but_for_unset(&change.before, &change.after))
-    });
-    let told: Vec<String> =
-        relevant.map(|change| resource::change(change, &plan.schemas, Told::Drift, style)).collect();
+    let shown = |change: &ResourceChange| resource::change(change, &plan.schemas, Told::Drift, style);
+    let told: Vec<String> = if plan.manifest.ui_mode == UiMode::RefreshOnly {
+        plan.changes.drift.iter().map(shown).collect()
+    } else if plan.changes.is_empty() {
+        Vec::new()
+    } else {
+        drift::relevant(&plan.changes).iter().map(shown).collect()
+    };
     if told.is_empty() {
         return String::new();
     }

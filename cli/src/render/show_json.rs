@@ -2,12 +2,11 @@
 //!
 //! [`plan`] and [`state`] are the documents; `trees` turns values into what they hold, what is unknown in them and what
 //! is sensitive; `objects` puts objects into the tree of modules; `stored` reads a state, `checks` the results of
-//! checks, and `relevant` says which attributes a plan rests on.
+//! checks.
 
 pub mod checks;
 mod objects;
 mod plan;
-mod relevant;
 mod stored;
 #[cfg(test)]
 mod tests;

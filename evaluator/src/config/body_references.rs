@@ -31,22 +31,22 @@ fn in_dynamic(name: &str) -> Role<'static> {
 }
 
 /// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
-pub(super) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+pub(crate) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let mut search = Search { found: Vec::new(), diagnostics, pending: Vec::new() };
     let content = source.content(&with_dynamic);
     for (tree, attribute) in content.attributes {
         search.argument(&tree.expression(attribute.expression), &[]);
     }
     search.pending.extend(content.blocks.into_iter().map(|(tree, block)| Pending::Block(tree, block, Vec::new())));
-    while let Some(next) = search.pending.pop() {
-        match next {
-            Pending::Block(tree, block, bound) if block.block_type.text == "dynamic" => {
-                search.dynamic(&tree, &block, bound);
-            }
-            Pending::Block(tree, block, bound) => search.body(&tree, block.body, &bound),
-            Pending::Body(tree, body, bound) => search.body(&tree, body, &bound),
-        }
-    }
+    search.finish();
+    search.found
+}
+
+/// All references of blocks, `dynamic` ones or others; what is none is left out.
+pub(crate) fn references_of_blocks(blocks: impl IntoIterator<Item = (Arc<Tree>, Block)>) -> Vec<Reference> {
+    let pending = blocks.into_iter().map(|(tree, block)| Pending::Block(tree, block, Vec::new())).collect();
+    let mut search = Search { found: Vec::new(), diagnostics: &mut Vec::new(), pending };
+    search.finish();
     search.found
 }
 
@@ -57,6 +57,18 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    fn finish(&mut self) {
+        while let Some(next) = self.pending.pop() {
+            match next {
+                Pending::Block(tree, block, bound) if block.block_type.text == "dynamic" => {
+                    self.dynamic(&tree, &block, bound);
+                }
+                Pending::Block(tree, block, bound) => self.body(&tree, block.body, &bound),
+                Pending::Body(tree, body, bound) => self.body(&tree, body, &bound),
+            }
+        }
+    }
+
     fn body(&mut self, tree: &Arc<Tree>, body: BodyId, bound: &[SmolStr]) {
         let inside = tree.content(body, &with_dynamic).body;
         for attribute in &inside.attributes {

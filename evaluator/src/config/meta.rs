@@ -70,7 +70,7 @@ pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>
                 subject: Subject::ProviderFunction(name, alias),
                 steps: 0,
                 range: expression.tree.range(call.name_span),
-                keyed: false,
+                key: None,
                 leads_on: false,
                 attribute: None,
                 attribute_range: None,

@@ -59,7 +59,7 @@ impl CompiledModule {
             && reference.steps == 1
             && resource.mode == ResourceMode::Managed
             && resource.type_name == ROOT;
-        let alias = reference.attribute.clone().filter(|_| !reference.keyed);
+        let alias = reference.attribute.clone().filter(|_| reference.key.is_none());
         named.then(|| (resource.name.clone(), alias))
     }
 }

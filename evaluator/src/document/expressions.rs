@@ -183,7 +183,7 @@ fn subject(reference: &Reference, steps: &[Step]) -> (String, usize, Option<Stri
     let mut name = base_name(&reference.subject);
     let mut whole = None;
     let takes_key = matches!(reference.subject, Subject::Resource(_) | Subject::Module(..));
-    if takes_key && reference.keyed {
+    if takes_key && reference.key.is_some() {
         whole = Some(name.clone());
         name.push_str(&step_text(steps.get(taken)));
         taken += 1;
@@ -237,7 +237,7 @@ fn step_text(step: Option<&Step>) -> String {
 /// The name of what an entry of `depends_on` means. What has a key is read again where it is written.
 pub(super) fn subject_of(reference: &Reference, sources: &Sources) -> String {
     let plain = || subject(reference, &[]).0;
-    if !reference.keyed {
+    if reference.key.is_none() {
         return plain();
     }
     let Some(tree) = sources.get(&reference.range.file) else { return plain() };

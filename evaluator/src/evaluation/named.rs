@@ -326,6 +326,9 @@ impl ModuleNode {
             self.evaluation.glue.root_output(reported);
             return Ok(value);
         }
+        if !value.is_null() {
+            self.evaluation.glue.module_output(&self.address, &output.name);
+        }
         let value = value.add_origin(waits.as_ref());
         let value = self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value);
         Ok(match self.deprecation(output) {

@@ -338,7 +338,7 @@ impl Checking<'_> {
             Repetition::ForEach(_) => Some("for_each"),
             Repetition::Single | Repetition::Enabled(_) => None,
         };
-        match (what, reference.keyed) {
+        match (what, reference.key.is_some()) {
             (Some(what), false) if reference.attribute.is_some() => Some(
                 Diagnostic::error(
                     "Missing resource instance key",

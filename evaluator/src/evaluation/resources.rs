@@ -320,7 +320,7 @@ impl ModuleNode {
             // That it names no instance is told where references are checked.
             Some(circle)
                 if circle.attribute.is_some()
-                    && !circle.keyed
+                    && circle.key.is_none()
                     && !matches!(block.repetition, Repetition::Enabled(_)) =>
             {
                 Err(Failed)

@@ -210,6 +210,10 @@ impl Glue for Planning {
         self.outputs.lock().insert(output.name.clone(), output);
     }
 
+    fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
+        self.module_outputs.lock().insert((module.clone(), name.clone()));
+    }
+
     async fn provider_function(
         &self,
         source: &ProviderSource,

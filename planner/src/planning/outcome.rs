@@ -1,24 +1,49 @@
 //! What planning works on, and what comes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::relevant::{Changed, relevant_attributes};
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
-use weft_graph_format::changes::Changes;
+use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::changes::{Changes, RelevantAttribute};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::graph::{Claim, ExecutionGraph};
+use weft_graph_format::graph::{Action, Claim, ExecutionGraph};
 use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
+use super::Planning;
 use crate::providers::ProviderSet;
 use crate::watch::Watch;
+
+impl Planning {
+    /// What the plan rests on, by the configuration. A plan that only looks at objects rests on nothing.
+    pub(crate) fn relevant_attributes(
+        &self,
+        changes: &Changes,
+        schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    ) -> Vec<RelevantAttribute> {
+        if self.options.refresh_only {
+            return Vec::new();
+        }
+        let resources = changes.resources.iter().filter(|change| !change.action.is_no_op());
+        let root = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
+        let mut outputs = match self.options.destroy {
+            true => BTreeSet::new(),
+            false => std::mem::take(&mut *self.module_outputs.lock()),
+        };
+        outputs.extend(root.map(|(name, _)| (ModuleInstance::root(), name.clone())));
+        let changed = Changed { resources: resources.map(|change| change.address.all()).collect(), outputs };
+        let found = relevant_attributes(&self.root, schemas, &changed);
+        found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
+    }
+}
 
 /// What planning is to do.
 #[derive(Clone, Debug)]

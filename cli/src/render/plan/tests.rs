@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::ProviderSource;
-use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
@@ -394,14 +394,19 @@ fn nothing_to_do() {
     assert!(text.starts_with("\nNo changes. No objects need to be destroyed.\n"), "{text}");
 }
 
+/// The changes, which rest on an attribute of the first object that was found changed.
+fn resting(changes: Changes, attribute: &str) -> Changes {
+    let resource = changes.drift[0].address.clone();
+    Changes { relevant: vec![RelevantAttribute { resource, path: Path::ROOT.attribute(attribute) }], ..changes }
+}
+
 #[test]
-fn drift_is_told_where_the_plan_has_to_do_with_it() {
+fn drift_is_told_where_the_plan_rests_on_it() {
     let drift = update(&[("size", Value::int(1))], &[("size", Value::int(9))]);
     let back = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
-    let text = human(
-        &plan(Changes { resources: vec![back], drift: vec![drift.clone()], ..Changes::default() }),
-        &Style::default(),
-    );
+    let alone = Changes { resources: vec![back], drift: vec![drift.clone()], ..Changes::default() };
+    assert!(!human(&plan(alone.clone()), &Style::default()).contains("Note:"));
+    let text = human(&plan(resting(alone, "size")), &Style::default());
     assert!(text.starts_with("\nNote: Objects have changed outside of OpenTofu\n"), "{text}");
     assert!(text.contains("  # lab_thing.a has changed\n  ~ resource \"lab_thing\" \"a\" {\n"), "{text}");
     assert!(text.contains("~ size      = 1 -> 9"), "{text}");
@@ -416,8 +421,8 @@ fn drift_is_told_where_the_plan_has_to_do_with_it() {
 fn what_is_not_set_is_no_drift() {
     let drift = update(&[("id", Value::null(Type::String))], &[("id", Value::string(""))]);
     let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
-    let text =
-        human(&plan(Changes { resources: vec![change], drift: vec![drift], ..Changes::default() }), &Style::default());
+    let changes = Changes { resources: vec![change], drift: vec![drift], ..Changes::default() };
+    let text = human(&plan(resting(changes, "id")), &Style::default());
     assert!(!text.contains("Note:"), "{text}");
 }
 

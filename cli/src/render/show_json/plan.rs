@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::changes::{ChangeAction, Importing, OutputChange, Reason, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Changes, Importing, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
@@ -14,7 +14,7 @@ use weft_state::{OutputRecord, RawJson};
 use super::super::schemas::{schema_of, with_schema_marks};
 use super::objects::{self, Modules};
 use super::trees::{known, sensitive, type_form, unknown};
-use super::{TOFU_VERSION, checks, relevant, stored};
+use super::{TOFU_VERSION, checks, stored};
 
 /// Version of the format.
 const FORMAT: &str = "1.2";
@@ -63,7 +63,7 @@ pub fn plan(plan: &PlanFile) -> Json {
     if let Some(configuration) = configuration {
         document.insert("configuration".into(), configuration);
     }
-    let relevant = relevant::attributes(&plan.graph);
+    let relevant = relevant(&plan.changes);
     if !relevant.is_empty() {
         document.insert("relevant_attributes".into(), relevant.into());
     }
@@ -167,6 +167,14 @@ fn path(path: &Path) -> Json {
             Step::Index(i) => (*i).into(),
         })
         .collect()
+}
+
+/// The entries of `relevant_attributes`, ordered by the text of the address and by path.
+fn relevant(changes: &Changes) -> Vec<Json> {
+    let mut found: Vec<(String, &Path)> =
+        changes.relevant.iter().map(|attribute| (attribute.resource.to_string(), &attribute.path)).collect();
+    found.sort();
+    found.into_iter().map(|(resource, of)| json!({"resource": resource, "attribute": path(of)})).collect()
 }
 
 /// An output is sensitive on both sides when it was declared so on one.

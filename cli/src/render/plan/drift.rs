@@ -1,0 +1,78 @@
+//! Which of the changes that were found a plan rests on.
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::changes::{Changes, ResourceChange};
+use weft_graph_format::path::Step;
+use weft_graph_format::value::{Kind, Value};
+
+/// The changes that were found, with nothing but the attributes that the plan rests on. An object that is gone is shown
+/// whole.
+pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
+    let mut paths: BTreeMap<&ResourceInstance, Vec<&[Step]>> = BTreeMap::new();
+    for attribute in &changes.relevant {
+        paths.entry(&attribute.resource).or_default().push(&attribute.path.0);
+    }
+    let found = changes.drift.iter().filter(|change| !change.action.is_no_op() && change.deposed.is_none());
+    found
+        .filter_map(|change| {
+            let after = masked(&change.before, &change.after, paths.get(&change.address)?);
+            let shown = if change.after.is_null() { change.after.clone() } else { after.clone() };
+            (!same_but_for_unset(&change.before, &after)).then(|| ResourceChange { after: shown, ..change.clone() })
+        })
+        .collect()
+}
+
+/// What is at the paths as it is after, everything else as it was before. Paths lead through objects; what holds a part of
+/// anything else counts as a whole.
+fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
+    if paths.iter().any(|path| path.is_empty()) {
+        return after.clone();
+    }
+    let (Kind::Object(was), is) = (before.open().1, after.as_fields()) else { return after.clone() };
+    let gone = after.is_null();
+    let fields = was.iter().map(|(name, was)| {
+        let below: Vec<&[Step]> = paths
+            .iter()
+            .filter_map(|path| match path.split_first()? {
+                (Step::Attribute(first) | Step::Key(first), rest) if first == name => Some(rest),
+                _ => None,
+            })
+            .collect();
+        let value = match is.and_then(|fields| fields.get(name)) {
+            _ if below.is_empty() => was.clone(),
+            Some(is) => masked(was, is, &below),
+            None if gone => Value::null(was.ty()),
+            None => was.clone(),
+        };
+        (name.clone(), value)
+    });
+    Value::object(fields.collect::<Vec<_>>())
+}
+
+/// Whether two values say the same when null, an empty text and an empty collection are one: providers of the first SDK
+/// write any of them for what is not set, one when they create an object and another when they read it.
+fn same_but_for_unset(before: &Value, after: &Value) -> bool {
+    let unset = |value: &Value| {
+        value.is_null()
+            || value.as_str() == Some("")
+            || (value.is_known()
+                && (value.as_items().is_some_and(<[Value]>::is_empty)
+                    || (value.as_fields().is_some_and(|fields| fields.is_empty()))))
+    };
+    if unset(before) && unset(after) || before.same_unmarked(after) {
+        return true;
+    }
+    match (before.as_fields(), after.as_fields()) {
+        (Some(before), Some(after)) if before.len() == after.len() => {
+            before.iter().all(|(name, was)| after.get(name).is_some_and(|is| same_but_for_unset(was, is)))
+        }
+        _ => match (before.as_items(), after.as_items()) {
+            (Some(before), Some(after)) if before.len() == after.len() => {
+                before.iter().zip(after).all(|(was, is)| same_but_for_unset(was, is))
+            }
+            _ => false,
+        },
+    }
+}

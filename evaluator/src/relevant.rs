@@ -1,0 +1,212 @@
+//! Which attributes of resources a plan rests on, by what the configuration says.
+//!
+//! Nothing is evaluated: from what changes, references are followed backwards through variables, locals, outputs and the
+//! arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{
+    AbsResource, InstanceKey, ModuleInstance, ProviderSource, Resource, ResourceInstance, ResourceMode,
+};
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Block, Nesting, ProviderSchema};
+use weft_syntax::Role;
+
+use crate::config::{BodySource, CompiledModule, Repetition, ResourceBlock, references_of, references_of_blocks};
+use crate::reference::{Reference, Subject};
+
+/// What a plan changes.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    /// Resources of which at least one instance changes.
+    pub resources: BTreeSet<AbsResource>,
+    /// Outputs, each with the module instance that declares it.
+    pub outputs: BTreeSet<(ModuleInstance, SmolStr)>,
+}
+
+/// The attributes that contribute to what changes. An empty path is the whole object; an instance without a key stands for
+/// all instances where the resource is repeated. Arguments of a type without a schema are not looked at.
+pub fn relevant_attributes(
+    root: &Arc<CompiledModule>,
+    schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    changed: &Changed,
+) -> BTreeSet<(ResourceInstance, Path)> {
+    let mut search = Search { root, schemas, found: BTreeSet::new(), pending: Vec::new(), visited: BTreeSet::new() };
+    for resource in &changed.resources {
+        search.visit(Place::Resource(resource.clone(), Path::ROOT));
+    }
+    for (module, output) in &changed.outputs {
+        search.visit(Place::Output(module.clone(), output.clone()));
+    }
+    while let Some(place) = search.pending.pop() {
+        search.look(&place);
+    }
+    search.found
+}
+
+/// A part of the configuration that refers to others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Variable(ModuleInstance, SmolStr),
+    Local(ModuleInstance, SmolStr),
+    Output(ModuleInstance, SmolStr),
+    /// All outputs of a module.
+    Outputs(ModuleInstance),
+    /// `count` or `for_each`.
+    Repetition(AbsResource),
+    /// The arguments that a path leads to.
+    Resource(AbsResource, Path),
+}
+
+struct Search<'a> {
+    root: &'a Arc<CompiledModule>,
+    schemas: &'a BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    found: BTreeSet<(ResourceInstance, Path)>,
+    pending: Vec<Place>,
+    visited: BTreeSet<Place>,
+}
+
+impl<'a> Search<'a> {
+    fn visit(&mut self, place: Place) {
+        if self.visited.insert(place.clone()) {
+            self.pending.push(place);
+        }
+    }
+
+    fn module(&self, instance: &ModuleInstance) -> Option<Arc<CompiledModule>> {
+        let mut module = self.root;
+        for step in instance.0.iter() {
+            module = module.children.get(&step.name)?;
+        }
+        Some(module.clone())
+    }
+
+    fn look(&mut self, place: &Place) -> Option<()> {
+        match place {
+            Place::Variable(instance, name) => {
+                let (last, caller) = (instance.0.last()?, instance.parent()?);
+                let module = self.module(&caller)?;
+                let (argument, _) = module.calls.get(&last.name)?.arguments.get(name)?;
+                self.refer(&caller, None, &references_of(argument, &mut Vec::new()));
+            }
+            Place::Local(instance, name) => {
+                let local = self.module(instance)?.locals.get(name)?.clone();
+                self.refer(instance, None, &local.references);
+            }
+            Place::Output(instance, name) => {
+                let output = self.module(instance)?.outputs.get(name)?.clone();
+                self.refer(instance, None, &references_of(&output.value, &mut Vec::new()));
+            }
+            Place::Outputs(instance) => {
+                for name in self.module(instance)?.outputs.keys() {
+                    self.visit(Place::Output(instance.clone(), name.clone()));
+                }
+            }
+            Place::Repetition(resource) => {
+                let block = self.module(&resource.module)?.resources.get(&resource.resource)?.clone();
+                if let Repetition::Count(repetition) | Repetition::ForEach(repetition) = &block.repetition {
+                    self.refer(&resource.module, None, &references_of(repetition, &mut Vec::new()));
+                }
+            }
+            Place::Resource(resource, path) => {
+                let module = self.module(&resource.module)?;
+                let block = module.resources.get(&resource.resource)?;
+                let schema = self.schema(&module, block)?;
+                self.refer(&resource.module, Some(resource), &references_at(&block.body, schema, path));
+            }
+        }
+        Some(())
+    }
+
+    fn schema(&self, module: &CompiledModule, block: &ResourceBlock) -> Option<&'a Block> {
+        let provider = self.schemas.get(&module.provider_source(&block.provider_local_name()))?;
+        let Resource { mode, type_name, .. } = &block.resource;
+        Some(match mode {
+            ResourceMode::Managed => &provider.resources.get(type_name)?.block,
+            ResourceMode::Data => &provider.data_sources.get(type_name)?.block,
+            ResourceMode::Ephemeral => &provider.ephemeral.get(type_name)?.block,
+        })
+    }
+
+    /// Notes what is referred to in a module instance, and in the arguments of a resource where one is given.
+    fn refer(&mut self, module: &ModuleInstance, within: Option<&AbsResource>, references: &[Reference]) {
+        for reference in references {
+            let place = match &reference.subject {
+                Subject::Variable(name) => Place::Variable(module.clone(), name.clone()),
+                Subject::Local(name) => Place::Local(module.clone(), name.clone()),
+                Subject::Module(name, output) => {
+                    let callee = module.child(name, reference.key.clone().unwrap_or_default());
+                    match output {
+                        Some(output) => Place::Output(callee, output.clone()),
+                        None => Place::Outputs(callee),
+                    }
+                }
+                Subject::EachKey | Subject::EachValue | Subject::CountIndex => match within {
+                    Some(resource) => Place::Repetition(resource.clone()),
+                    None => continue,
+                },
+                Subject::Resource(resource) => {
+                    let resource = AbsResource { module: module.clone(), resource: resource.clone() };
+                    let first = reference.attribute.iter().map(|name| Step::Attribute(name.clone()));
+                    let path = Path(first.chain(reference.rest.iter().map(|(step, _)| step.clone())).collect());
+                    let key = reference.key.clone().unwrap_or(InstanceKey::None);
+                    self.found.insert((resource.instance(key), path.clone()));
+                    Place::Resource(resource, path)
+                }
+                Subject::SelfObject | Subject::Path(_) | Subject::Terraform(..) | Subject::ProviderFunction(..) => {
+                    continue;
+                }
+            };
+            self.visit(place);
+        }
+    }
+}
+
+/// What the arguments that a path leads to refer to. A path ends at the first argument, since its expression is one whole.
+/// Into blocks that may be repeated no path leads; without a step behind them they stand for the whole body.
+fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
+    let mut bodies = vec![body.clone()];
+    let (mut found, mut schema) = (Vec::new(), schema);
+    let mut steps = path.0.iter().peekable();
+    while let Some(step) = steps.next() {
+        let (Step::Attribute(name) | Step::Key(name)) = step else { return found };
+        if schema.attributes.contains_key(name) {
+            for body in &bodies {
+                let content = body.content(&|other| if other == name { Role::Argument } else { Role::Hidden });
+                for (tree, attribute) in &content.attributes {
+                    found.extend(references_of(&tree.expression(attribute.expression), &mut Vec::new()));
+                }
+            }
+            return found;
+        }
+        let Some(nested) = schema.blocks.get(name) else { return found };
+        if !matches!(nested.nesting, Nesting::Single | Nesting::Group) {
+            if steps.peek().is_some() {
+                return found;
+            }
+            break;
+        }
+        let role = |other: &str| match other {
+            "dynamic" => Role::Block(&["type"]),
+            _ if other == name => Role::Block(&[]),
+            _ => Role::Hidden,
+        };
+        let mut inner = Vec::new();
+        for body in &bodies {
+            for (tree, block) in body.content(&role).blocks {
+                if block.block_type.text == *name {
+                    inner.push(BodySource::inner(&tree, block.body, tree.range(block.header_span)));
+                } else if block.labels.first().is_some_and(|label| label.text == *name) {
+                    found.extend(references_of_blocks([(tree, block)]));
+                }
+            }
+        }
+        (bodies, schema) = (inner, &nested.block);
+    }
+    for body in &bodies {
+        found.extend(crate::config::references_of_body(body, &mut Vec::new()));
+    }
+    found
+}
