@@ -64,7 +64,7 @@ pub(crate) struct Evaluation {
     /// Deprecated outputs of modules that come from elsewhere.
     pub(crate) remote_deprecations: Mutex<BTreeSet<SmolStr>>,
     /// Warnings about what is deprecated, and where they were given.
-    pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, Deprecation)>>,
+    pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The part that is evaluated; none for all.
     pub(crate) selected: Option<Selected>,
     pub(crate) selection: Selection,

@@ -230,7 +230,7 @@ pub trait Glue: Send + Sync + 'static {
     }
 
     /// What stands in the place of an instance that is not there where others of its resource are.
-    fn gap(&self, schema: &Schema) -> Value {
+    fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
 

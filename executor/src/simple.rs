@@ -3,6 +3,7 @@
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -24,7 +25,7 @@ pub(crate) async fn evaluate(context: &TaskContext) -> Result<Done, Problems> {
 
 /// Computes and stores an output of the root module.
 pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
-    let Some(Operation::Output { name, formula, ty, sensitive, deprecated, .. }) =
+    let Some(Operation::Output { name, formula, ty, sensitive, planned, deprecated }) =
         context.shard.operation(context.id())
     else {
         return Err(vec![not_here(context.id())]);
@@ -52,8 +53,10 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
         let detail = format!("{address} is made from sensitive values. Declare it with sensitive = true.");
         return Err(vec![subject.error("Output refers to sensitive values", detail)]);
     }
-    // An output without a value is not stored.
-    let stored = if bare.is_null() {
+    // An output that is null is not stored, unless the null stands for what was unknown and stays so: it has a value,
+    // and an apply to come may find it.
+    let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
+    let stored = if bare.is_null() && !(constant && !planned.is_known()) {
         None
     } else {
         let value_type = bare.ty();

@@ -37,7 +37,7 @@ use weft_evaluator::config::reach::needs;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{Counters, Environment, LOCAL_MODULE, REMOTE_MODULE, evaluate_configuration};
+use weft_evaluator::{Counters, Environment, evaluate_configuration};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
 };
@@ -172,8 +172,6 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
     let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
-    // What is deprecated is told where planning comes to it.
-    said.retain(|problem| problem.code != LOCAL_MODULE && problem.code != REMOTE_MODULE);
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
@@ -280,6 +278,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && !is_told_again(d)).cloned().collect();
+    planning.drop_unreached(&mut warnings, &changes);
     sort(&mut warnings);
     diagnostics.append(&mut planning.refused.lock());
     diagnostics.append(&mut planning.remarks.lock());

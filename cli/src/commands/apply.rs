@@ -259,9 +259,8 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
         .iter()
         .filter(|(name, given)| {
             let Some(planned) = known(name) else { return false };
-            let planned = planned.unmark_deep().0;
-            let given = weft_expressions::convert::convert(&given.value, &planned.ty());
-            !given.is_ok_and(|given| given.bare() == planned.bare())
+            // Both are as they were given: the text "2" of an option is not the number 2 of a file.
+            planned.ty() != given.value.ty() || !planned.same_unmarked(&given.value)
         })
         .map(|(name, _)| {
             Diagnostic::error(

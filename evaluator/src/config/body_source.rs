@@ -51,6 +51,11 @@ impl BodySource {
         missing_place(&self.tree, self.body, &self.range)
     }
 
+    /// Where the body is, from one brace to the other.
+    pub fn whole(&self) -> SourceRange {
+        self.tree.range(self.tree.body(self.body).span)
+    }
+
     /// What is in the body, where `role` says what names stand for.
     pub fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
         let left = |name: &str| if self.is_taken(name) { Role::Hidden } else { role(name) };

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, ProviderConfig};
+use weft_graph_format::source::SourceRange;
 
-use super::CompiledModule;
 use super::static_graph::{Node, StaticGraph, targets};
+use super::{CompiledModule, ResourceBlock};
 use crate::selection::{SelectedAddress, Selection};
 
 /// Parts of a configuration.
@@ -18,6 +19,8 @@ use crate::selection::{SelectedAddress, Selection};
 pub struct Reach {
     /// Resources.
     pub resources: BTreeSet<ConfigResource>,
+    /// Local values.
+    pub locals: BTreeSet<(Module, SmolStr)>,
     /// Outputs.
     pub outputs: BTreeSet<(Module, SmolStr)>,
     /// Variables.
@@ -26,6 +29,38 @@ pub struct Reach {
     pub checks: BTreeSet<(Module, SmolStr)>,
     /// Check blocks that count as there, looked at or not.
     pub told_checks: BTreeSet<(Module, SmolStr)>,
+}
+
+impl Reach {
+    /// Whether the expression at a place is among what is looked at. Outputs of the root module are unless their values
+    /// are known (`settled`).
+    pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
+        let found = root.all().into_iter().find_map(|module| {
+            let key = |name: &SmolStr| (module.path.clone(), name.clone());
+            let local = module.locals.values().find(|local| local.range.holds(place));
+            let output = module.outputs.values().find(|output| output.value.range().holds(place));
+            let argument = module.calls.values().find_map(|call| {
+                let name = call.arguments.iter().find(|(_, (value, _))| value.range().holds(place))?.0;
+                Some((module.path.child(&call.name), name.clone()))
+            });
+            let resource = module.resources.values().find(|block| block.body.whole().holds(place));
+            let by_resource = |block: &Arc<ResourceBlock>| {
+                let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
+                self.resources.contains(&config)
+            };
+            local
+                .map(|local| self.locals.contains(&key(&local.name)))
+                .or_else(|| {
+                    output.map(|output| match module.path.is_root() {
+                        true => !settled.contains(&output.name),
+                        false => self.outputs.contains(&key(&output.name)),
+                    })
+                })
+                .or_else(|| argument.map(|argument| self.variables.contains(&argument)))
+                .or_else(|| resource.map(by_resource))
+        });
+        found.unwrap_or(true)
+    }
 }
 
 /// What a plan of a selection looks at.
@@ -200,7 +235,10 @@ impl StaticGraph {
                     reach.outputs.insert((module.clone(), name.clone()));
                 }
                 Node::Resource(..) => reach.resources.extend(config_of(&nodes[index])),
-                Node::Local(..) | Node::Provider(..) | Node::Expand(_) | Node::Close(_) => {}
+                Node::Local(module, name) => {
+                    reach.locals.insert((module.clone(), name.clone()));
+                }
+                Node::Provider(..) | Node::Expand(_) | Node::Close(_) => {}
             }
         }
         for module in root.all() {

@@ -225,8 +225,8 @@ impl ModuleNode {
         if problems.iter().any(Diagnostic::is_error) {
             return self.report_all(problems);
         }
-        let value = self.tell_deprecated(value, &|_| block.condition.range());
-        let message = self.tell_deprecated(message, &|_| block.error_message.range());
+        let value = self.tell_deprecated(value, &|| block.condition.range());
+        let message = self.tell_deprecated(message, &|| block.error_message.range());
         let early = condition.kind != CheckKind::Validation && !(validating && condition.of_resource);
         if early && self.unfit_message(&message, block, &scope, Severity::Warning) {
             return Err(Failed);

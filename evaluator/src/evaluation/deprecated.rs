@@ -5,12 +5,11 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::{Deprecation, Marks};
-use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use crate::config::{Output, Variable};
+use crate::config::{BodySource, Output, Variable};
 
 /// The code of warnings about what a module with a local source calls deprecated.
 pub const LOCAL_MODULE: &str = "deprecated-local";
@@ -19,8 +18,11 @@ pub const REMOTE_MODULE: &str = "deprecated-remote";
 
 impl ModuleNode {
     /// The mark on the values of a deprecated output; none for others, and for the root module's, which nothing uses.
+    /// Validation knows no values, and says nothing of where they come from.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
-        self.caller.as_ref()?;
+        if self.caller.is_none() || self.evaluation.is_validation() {
+            return None;
+        }
         let message = output.deprecated.as_ref()?;
         let source = SmolStr::from(self.name_of(&format!("output.{}", output.name)));
         if self.is_remote() {
@@ -30,39 +32,46 @@ impl ModuleNode {
     }
 
     /// Warns about everything deprecated in a value that is used, and gives it without these marks. `place` is where
-    /// a part of the value is written.
-    pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn(&Path) -> SourceRange) -> Value {
+    /// the value is written.
+    pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange) -> Value {
+        self.told_deprecated(value, place, "")
+    }
+
+    /// The same of a decoded block: the whole block uses what is in it. `user` is the address of what it is for.
+    pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
+        self.told_deprecated(value, &|| body.missing(), user)
+    }
+
+    fn told_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange, user: &str) -> Value {
         if !value.deep().deprecated {
             return value;
         }
         let (bare, mut marks) = value.unmark_with_paths();
-        for (path, marks) in &mut marks {
+        for (_, marks) in &mut marks {
             for notice in marks.deprecations() {
-                self.warn(notice, place(path));
+                self.warn(notice, place(), user);
             }
             *marks = marks.without_deprecations();
         }
         bare.mark_paths(&marks)
     }
 
-    fn warn(&self, notice: &Deprecation, at: SourceRange) {
-        // Instances of one block say it once.
-        if !self.evaluation.told_deprecations.lock().insert((at.clone(), notice.clone())) {
+    fn warn(&self, notice: &Deprecation, at: SourceRange, user: &str) {
+        if !self.evaluation.told_deprecations.lock().insert((at.clone(), SmolStr::new(user), notice.clone())) {
             return;
         }
         let remote = self.evaluation.remote_deprecations.lock().contains(&notice.source);
         let source = notice.source.replace(".output.", ".");
-        self.evaluation.glue.report(
-            Diagnostic::warning(
-                "Value derived from a deprecated source",
-                format!(
-                    "This value is derived from {source}, which is deprecated with the following message:\n\n{}",
-                    notice.message
-                ),
-            )
-            .code(if remote { REMOTE_MODULE } else { LOCAL_MODULE })
-            .at(at),
-        );
+        let warning = Diagnostic::warning(
+            "Value derived from a deprecated source",
+            format!(
+                "This value is derived from {source}, which is deprecated with the following message:\n\n{}",
+                notice.message
+            ),
+        )
+        .code(if remote { REMOTE_MODULE } else { LOCAL_MODULE })
+        .at(at);
+        self.evaluation.glue.report(if user.is_empty() { warning } else { warning.about(user) });
     }
 
     /// Warns where the caller gives a value to a deprecated variable.
@@ -70,7 +79,7 @@ impl ModuleNode {
         let Some(message) = &variable.deprecated else { return };
         let source = SmolStr::from(self.config.path.to_string() + ".var." + &variable.name);
         let notice = Deprecation { source, message: SmolStr::from(message.as_str()) };
-        if !self.evaluation.told_deprecations.lock().insert((at.clone(), notice)) {
+        if !self.evaluation.told_deprecations.lock().insert((at.clone(), SmolStr::default(), notice)) {
             return;
         }
         self.evaluation.glue.report(

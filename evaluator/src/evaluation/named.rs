@@ -42,7 +42,7 @@ impl ModuleNode {
                 return node.report_all(problems);
             }
             problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
-            let value = node.tell_deprecated(value, &|_| local.value.range());
+            let value = node.tell_deprecated(value, &|| local.value.range());
             Ok(node.evaluation.glue.named(&node.name_of(&format!("local.{key}")), value))
         })
     }
@@ -259,7 +259,7 @@ impl ModuleNode {
             return self.report_all(problems);
         }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        let value = self.tell_deprecated(value, &|_| output.value.range());
+        let value = self.tell_deprecated(value, &|| output.value.range());
         let waits = weft_graph_format::origin::Origin::union([waits, checked].into_iter().flatten());
         self.finished_output(output, value, waits)
     }

@@ -313,7 +313,7 @@ impl ModuleNode {
             Some(block) => {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);
-                let config = self.tell_deprecated(config, &|path| block.body.locate(path));
+                let config = self.tell_deprecated_in_body(config, &block.body, "");
                 // What the module as a whole waits for, its providers wait for too.
                 (config.add_origin(self.waits().as_ref()), problems, block.range.clone())
             }

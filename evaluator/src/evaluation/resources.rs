@@ -67,7 +67,7 @@ impl ModuleNode {
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
             let values = node.all_instances(common, instances).await?;
-            let whole = assemble(kind, values, || glue.gap(&schema));
+            let whole = assemble(kind, values, || glue.gap(&schema, kind));
             Ok(Arc::new(Instances { whole }))
         })
     }
@@ -198,8 +198,8 @@ impl ModuleNode {
         }
         let conditions = lifecycle.preconditions.len() + lifecycle.postconditions.len();
         let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
+        let outcome = self.planned_instance(common, address.clone(), &repeated, &mut tally).await;
         let absent = self.evaluation.glue.is_absent(&address);
-        let outcome = self.planned_instance(common, address, &repeated, &mut tally).await;
         if conditions > 0 && !self.evaluation.is_validation() {
             self.evaluation.glue.checked(tally.result());
         }
@@ -246,7 +246,7 @@ impl ModuleNode {
         if failed {
             return Err(Failed);
         }
-        let config = self.tell_deprecated(config, &|path| block.body.locate(path));
+        let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
         let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
         if !stored.is_empty() {
             return self.report_all(stored);

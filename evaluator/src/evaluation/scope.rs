@@ -362,7 +362,7 @@ impl ModuleNode {
         let (value, problems) = weft_expressions::evaluate::evaluate(expression, &scope);
         let failed = problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        if failed { Err(Failed) } else { Ok(self.tell_deprecated(value, &|_| expression.range())) }
+        if failed { Err(Failed) } else { Ok(self.tell_deprecated(value, &|| expression.range())) }
     }
 
     /// Reports all and fails.

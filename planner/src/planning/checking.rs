@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::reach::{Reach, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
+use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE};
 use weft_graph_format::address::{
     ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
-use weft_graph_format::changes::{ChangeAction, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
@@ -97,6 +99,34 @@ impl Planning {
             }
         }
         results.into_values().collect()
+    }
+
+    /// Leaves out what there is to say of deprecated values and variables that apply does not come to.
+    pub(super) fn drop_unreached(&self, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
+        let of_module = |warning: &Diagnostic| warning.code == LOCAL_MODULE || warning.code == REMOTE_MODULE;
+        if !warnings.iter().any(of_module) {
+            return;
+        }
+        let reach = self.looks(&changes.resources).at_apply;
+        let changed = changes.resources.iter().filter(|change| is_active(change));
+        let changed: BTreeSet<ConfigResource> = changed.map(|change| change.address.config()).collect();
+        let settled = changes.outputs.iter().filter(|(_, change)| change.after.is_wholly_known());
+        let settled: BTreeSet<SmolStr> = settled.map(|(name, _)| name.clone()).collect();
+        let mut bare = Vec::new();
+        warnings.retain(|warning| {
+            let (Some(place), true) = (&warning.subject, of_module(warning)) else { return true };
+            match warning.address.as_ref().and_then(|address| address.parse::<ResourceInstance>().ok()) {
+                Some(user) if changed.contains(&user.config()) => {
+                    // OpenTofu evaluates the block twice, and the second time tells only its place.
+                    bare.push(Diagnostic { address: None, ..warning.clone() });
+                    true
+                }
+                Some(_) => false,
+                None => reach.comes_to(&self.root, place, &settled),
+            }
+        });
+        warnings.append(&mut bare);
+        warnings.dedup();
     }
 
     fn looks(&self, changes: &[ResourceChange]) -> Looks {

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{
-    Construct, DesiredInstance, Expansion, Failed, Glue, OpenCheck, Protection, Provision, Purpose, RootOutput,
+    Construct, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, OpenCheck, Protection, Provision, Purpose,
+    RootOutput,
 };
 use weft_evaluator::selection::Selection;
 use weft_expressions::functions::FunctionError;
@@ -19,6 +20,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
 
 use super::Planning;
@@ -60,11 +62,16 @@ impl Glue for Planning {
     }
 
     fn is_absent(&self, address: &ResourceInstance) -> bool {
-        address.resource.mode == ResourceMode::Managed && self.options.refresh_only && self.holds_nothing(address)
+        address.resource.mode == ResourceMode::Managed && self.options.refresh_only && self.is_missing(address)
     }
 
-    fn gap(&self, schema: &Schema) -> Value {
-        nothing(schema)
+    fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Value {
+        match (self.options.refresh_only, kind) {
+            // Nothing will make it, so its attributes have no type either.
+            (true, ExpansionKind::Single) => Value::unknown(Type::Dynamic),
+            (true, _) => Value::unknown(schema.block.implied_type()),
+            (false, _) => nothing(schema),
+        }
     }
 
     fn imports(&self) -> bool {

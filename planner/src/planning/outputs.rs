@@ -12,7 +12,7 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Transform, Value};
 
 use super::{Planning, without_provenance};
 
@@ -62,7 +62,7 @@ impl Planning {
         let failed = |name: &SmolStr| match outputs.get(name) {
             None if partial => true,
             None => !self.options.destroy && self.root.outputs.contains_key(name),
-            Some(output) => self.options.refresh_only && !output.value.is_wholly_known(),
+            Some(_) => false,
         };
         names
             .into_iter()
@@ -94,14 +94,17 @@ impl Planning {
             match outputs.get(name) {
                 Some(output) => {
                     // What is known by now is stored whatever becomes of the rest, also when it comes from an object
-                    // that is not made then: nothing at apply can change it.
-                    let known = change.after.is_wholly_known();
-                    let waits = match known {
-                        true => [None, None],
-                        false => [output.waits.clone(), output.value.deep_origin()],
+                    // that is not made then: nothing at apply can change it. A plan that only looks makes nothing, so
+                    // what is unknown in it is stored as null.
+                    let settled = match self.options.refresh_only {
+                        true => Some(unknown_as_null(&change.after)),
+                        false => Some(change.after.clone()).filter(Value::is_wholly_known),
                     };
-                    let formula =
-                        if known { Formula::constant(change.after.clone()) } else { output.value.to_formula() };
+                    let waits = match settled {
+                        Some(_) => [None, None],
+                        None => [output.waits.clone(), output.value.deep_origin()],
+                    };
+                    let formula = settled.map_or_else(|| output.value.to_formula(), Formula::constant);
                     // The formula may leave open what the value shows: then what it gives is the output as it is.
                     let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
                     let drafted = self.builder.output(
@@ -122,6 +125,14 @@ impl Planning {
             }
         }
     }
+}
+
+/// The value with null for each part that is unknown.
+fn unknown_as_null(value: &Value) -> Value {
+    value.transform(&mut |_, part| match part.is_known() {
+        true => Transform::Descend,
+        false => Transform::Replace(Value::null(part.ty())),
+    })
 }
 
 fn change_of(output: &RootOutput, before: Value, existed: bool, was_sensitive: bool) -> OutputChange {

@@ -23,6 +23,12 @@ impl Planning {
         self.stored(address).is_none_or(|stored| stored.record.current.is_none())
     }
 
+    /// Whether there is no object of an instance: state has none, or the provider found that it is gone.
+    pub(super) fn is_missing(&self, address: &ResourceInstance) -> bool {
+        let gone = || self.refreshed.lock().get(address).is_some_and(|prior| prior.value.is_null());
+        self.holds_nothing(address) || gone()
+    }
+
     /// Notes what state has to learn of an object that was looked at.
     pub(crate) fn note_refreshed(&self, address: &ResourceInstance, provider: &ProviderInstance, prior: &Prior) {
         self.claim(address.to_string(), false);

@@ -1,0 +1,3 @@
+output "bad" {
+  value = 1 + "x"
+}

@@ -1,0 +1,7 @@
+variable "v" {
+  deprecated = "no v"
+}
+output "core" {
+ value = "one"
+ deprecated = "old"
+}
