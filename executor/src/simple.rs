@@ -56,7 +56,7 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     // An output that is null is not stored, unless the null stands for what was unknown and stays so: it has a value,
     // and an apply to come may find it.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
-    let stored = if bare.is_null() && !(constant && !planned.is_known()) {
+    let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None
     } else {
         let value_type = bare.ty();
