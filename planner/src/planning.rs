@@ -96,7 +96,7 @@ pub(crate) struct Planning {
     /// Warnings about this plan alone, not about the configuration.
     pub(crate) remarks: Mutex<Vec<Diagnostic>>,
     /// Changes that were planned and must not be carried out.
-    pub(crate) refused: Mutex<Vec<Diagnostic>>,
+    pub(crate) refused: Mutex<Vec<(ResourceInstance, Diagnostic)>>,
     pub(crate) resources: Mutex<FxHashMap<AbsResource, Expansion>>,
     /// Resources whose objects must stay.
     pub(crate) protected: Mutex<FxHashMap<AbsResource, Protection>>,
@@ -266,6 +266,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         outputs: planning.output_changes(),
         relevant: Vec::new(),
     };
+    planning.stop_at_protected(&mut changes.resources);
     changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     let schemas = providers.schemas();
@@ -280,7 +281,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         diagnostics.iter().filter(|d| !d.is_error() && !is_told_again(d)).cloned().collect();
     planning.drop_unreached(&mut warnings, &changes);
     sort(&mut warnings);
-    diagnostics.append(&mut planning.refused.lock());
+    diagnostics.extend(planning.refused.lock().drain(..).map(|(_, problem)| problem));
     diagnostics.append(&mut planning.remarks.lock());
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
     let read = std::mem::take(&mut *planning.read.lock());
@@ -391,7 +392,7 @@ impl Planning {
     /// No plan, only what there is to say.
     fn nothing(&self) -> PlanOutcome {
         let mut diagnostics = std::mem::take(&mut *self.diagnostics.lock());
-        diagnostics.append(&mut self.refused.lock());
+        diagnostics.extend(self.refused.lock().drain(..).map(|(_, problem)| problem));
         diagnostics.append(&mut self.remarks.lock());
         sort(&mut diagnostics);
         PlanOutcome { planned: None, diagnostics }

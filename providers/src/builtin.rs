@@ -201,7 +201,7 @@ impl Builtin {
             let unchanged = !created && part(prior, "input").same_unmarked(&input);
             let output = if unchanged {
                 part(prior, "output")
-            } else if input.is_null() {
+            } else if created && input.is_null() {
                 Value::null(input.ty())
             } else {
                 Value::unknown(input.ty())

@@ -101,7 +101,7 @@ impl Planning {
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
         self.watch.end(&desired.address, Looking::ReadDone, &value, began);
         self.note_data(desired, &value, record.clone());
-        if desired.block.check.is_some() && !self.options.destroy {
+        if desired.block.check.is_some() && !self.options.destroy && !self.options.refresh_only {
             // What a check block looks at is looked at again when the plan is carried out.
             self.draft_read(desired, &value, Reason::ReadBecauseCheckNested, record);
         }
@@ -112,7 +112,7 @@ impl Planning {
 
     /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
     fn plan_unread(&self, desired: &DesiredInstance) {
-        if self.options.destroy {
+        if self.options.destroy || self.options.refresh_only {
             return;
         }
         let (config, marks) = desired.config.unmark_with_paths();

@@ -67,7 +67,7 @@ impl Planning {
         }
         self.changes.lock().push(ResourceChange {
             address: address.clone(),
-            previous_address: self.previous(address).cloned(),
+            previous_address: self.shown_previous(address),
             deposed: deposed.clone(),
             provider: instance.clone(),
             action: ChangeAction::Only(Action::Delete),
@@ -118,7 +118,7 @@ impl Planning {
         let operation = self.draft_forget(address, deposed.clone(), Some(prior));
         self.changes.lock().push(ResourceChange {
             address: address.clone(),
-            previous_address: self.previous(address).cloned(),
+            previous_address: self.shown_previous(address),
             deposed,
             provider: instance.clone(),
             action: ChangeAction::Only(Action::Forget),

@@ -146,6 +146,15 @@ impl Planning {
         self.moved.get(address)
     }
 
+    /// The address that the plan says an object had before. A plan to destroy that looks at everything first begins with
+    /// the objects where they are by then.
+    pub(crate) fn shown_previous(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
+        match self.options.destroy && self.options.refresh {
+            true => None,
+            false => self.previous(address).cloned(),
+        }
+    }
+
     /// An error for each statement whose source is still declared.
     pub(crate) fn check_moves(&self) {
         for statement in statements(&self.root) {

@@ -33,7 +33,7 @@ impl Planning {
         let (stored, existed, sensitive) = self.stored_output(name);
         let last = self.last_outputs.lock();
         match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
-            Some((value, sensitive)) if existed && value.is_wholly_known() && !value.is_null() => {
+            Some((value, sensitive)) if value.is_wholly_known() && !value.is_null() => {
                 (if sensitive { value.mark(&Marks::SENSITIVE) } else { value }, true, sensitive)
             }
             _ => (stored, existed, sensitive),
@@ -55,8 +55,13 @@ impl Planning {
     /// What becomes of each output.
     pub(crate) fn output_changes(&self) -> BTreeMap<SmolStr, OutputChange> {
         let outputs = self.outputs.lock();
-        let names: BTreeSet<SmolStr> =
+        let mut names: BTreeSet<SmolStr> =
             outputs.keys().cloned().chain(self.snapshot.outputs.keys().map(SmolStr::from)).collect();
+        // The state that is destroyed from has what looking at everything found.
+        let found = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
+        let last = self.last_outputs.lock();
+        names.extend(last.iter().filter(|(_, output)| found(output)).map(|(name, _)| name.clone()));
+        drop(last);
         let partial = self.options.selection != Selection::All;
         // An output whose value could not be computed is neither kept nor taken away.
         let failed = |name: &SmolStr| match outputs.get(name) {

@@ -1,9 +1,12 @@
 //! `prevent_destroy`: objects that must stay.
 
+use std::collections::BTreeSet;
+
 use weft_evaluator::glue::Protection;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
 
@@ -28,7 +31,23 @@ impl Planning {
                 format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}."),
             ),
         };
-        self.refused.lock().push(problem.at(protection.range));
+        self.refused.lock().push((address.clone(), problem.at(protection.range)));
+    }
+
+    /// In a plan to destroy, nothing is planned for what an object depends on that must stay: its turn never comes.
+    pub(crate) fn stop_at_protected(&self, changes: &mut Vec<ResourceChange>) {
+        let mut refused = self.refused.lock();
+        if !self.options.destroy || refused.is_empty() {
+            return;
+        }
+        let names = |address: &ResourceInstance| {
+            let stored = self.stored(address);
+            stored.into_iter().flat_map(|stored| stored.record.dependencies()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let kept: BTreeSet<String> = refused.iter().flat_map(|(address, _)| names(address)).collect();
+        let goes_on = |address: &ResourceInstance| !kept.contains(&address.config().to_string());
+        refused.retain(|(address, _)| goes_on(address));
+        changes.retain(|change| goes_on(&change.address));
     }
 
     /// What protects an instance. Where its module instance is not there any more, what protects the same resource in

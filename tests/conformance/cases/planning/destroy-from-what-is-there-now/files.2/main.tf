@@ -1,0 +1,11 @@
+resource "terraform_data" "b" {
+}
+
+moved {
+  from = terraform_data.a
+  to   = terraform_data.b
+}
+
+output "fresh" {
+  value = "never applied"
+}
