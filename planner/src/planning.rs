@@ -48,6 +48,7 @@ use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
+use crate::provider_meta::ProviderMetas;
 use crate::providers::ProviderSet;
 use crate::watch::Watch;
 
@@ -88,7 +89,7 @@ pub(crate) struct Planning {
     pub(crate) created: Mutex<FxHashMap<ResourceInstance, provisioning::Created>>,
     pub(crate) providers: Arc<ProviderSet>,
     /// What modules tell their providers of themselves, by module and provider (`Manifest::meta_key`).
-    pub(crate) metas: BTreeMap<String, Value>,
+    pub(crate) metas: ProviderMetas,
     pub(crate) options: PlanOptions,
     pub(crate) replace: BTreeSet<ResourceInstance>,
     pub(crate) builder: Builder,
@@ -175,7 +176,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }
-    let (metas, _) = crate::provider_meta::provider_metas(&root, &providers).await;
+    let metas = ProviderMetas::of(&root, &providers).await;
     let moved = match moved::carry_out_moves(&root, &snapshot) {
         Ok(moved) => moved,
         Err(mut problems) => {
@@ -307,7 +308,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         graph,
         claims,
         schemas,
-        provider_metas: planning.metas.clone(),
+        provider_metas: planning.metas.values().clone(),
         variables,
         refreshed,
         snapshot: planning.snapshot.clone(),

@@ -12,45 +12,78 @@ use weft_graph_format::value::Value;
 use crate::planning::Planning;
 use crate::providers::ProviderSet;
 
-/// The blocks of all modules, by [`Manifest::meta_key`], and what is wrong with them. A block whose provider has no
-/// resource in its module is not looked at.
-pub(crate) async fn provider_metas(
-    root: &Arc<CompiledModule>,
-    providers: &ProviderSet,
-) -> (BTreeMap<String, Value>, Vec<Diagnostic>) {
-    let (mut found, mut problems) = (BTreeMap::new(), Vec::new());
-    for module in root.all() {
-        for (name, block) in &module.provider_metas {
-            let source = module.provider_source(name);
-            let uses = |local: &str| module.provider_source(local) == source;
-            if !module.resources.values().any(|resource| uses(&resource.provider_local_name())) {
-                continue;
-            }
-            // Who needs the provider says why it is not to be had.
-            let Ok(schema) = providers.schema(&source).await else { continue };
-            let block_schema = &schema.provider_meta.block;
-            if block_schema.attributes.is_empty() && block_schema.blocks.is_empty() {
-                let detail =
-                    "Resources of this module belong to it, and the block says something to them. Take it out.";
-                let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
-                problems.push(Diagnostic::error(summary, detail).at(block.range.clone()));
-                continue;
-            }
-            match block.settings(block_schema) {
-                Ok(value) => drop(found.insert(Manifest::meta_key(&module.path, &source), value)),
-                Err(said) => problems.extend(said),
+/// What the blocks of all modules say, by [`Manifest::meta_key`].
+#[derive(Debug, Default)]
+pub(crate) struct ProviderMetas {
+    values: BTreeMap<String, Value>,
+    /// What is wrong with a block. It is said of every instance that the block would go along with, and of none when
+    /// there is no such instance.
+    problems: BTreeMap<String, Vec<Diagnostic>>,
+}
+
+impl ProviderMetas {
+    /// A block whose provider has no resource in its module is not looked at.
+    pub(crate) async fn of(root: &Arc<CompiledModule>, providers: &ProviderSet) -> ProviderMetas {
+        let mut found = ProviderMetas::default();
+        for module in root.all() {
+            for (name, block) in &module.provider_metas {
+                let source = module.provider_source(name);
+                let uses = |local: &str| module.provider_source(local) == source;
+                if !module.resources.values().any(|resource| uses(&resource.provider_local_name())) {
+                    continue;
+                }
+                // Who needs the provider says why it is not to be had.
+                let Ok(schema) = providers.schema(&source).await else { continue };
+                let key = Manifest::meta_key(&module.path, &source);
+                let block_schema = &schema.provider_meta.block;
+                if block_schema.attributes.is_empty() && block_schema.blocks.is_empty() {
+                    let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
+                    let problem = Diagnostic::error(summary, "").at(block.range.clone());
+                    found.problems.insert(key, vec![problem]);
+                    continue;
+                }
+                match block.settings(block_schema) {
+                    Ok(value) => drop(found.values.insert(key, value)),
+                    Err(said) => drop(found.problems.insert(key, said)),
+                }
             }
         }
+        found
     }
-    (found, problems)
+
+    /// What the plan file keeps for apply.
+    pub(crate) fn values(&self) -> &BTreeMap<String, Value> {
+        &self.values
+    }
 }
 
 impl Planning {
     /// What the module of an instance tells the instance's provider of itself.
     pub(crate) fn meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<Value> {
-        if self.metas.is_empty() {
+        if self.metas.values.is_empty() {
             return None;
         }
-        self.metas.get(&Manifest::meta_key(&address.config().module, provider)).cloned()
+        self.metas.values.get(&Manifest::meta_key(&address.config().module, provider)).cloned()
+    }
+
+    /// Refuses an instance whose module tells the provider what it does not take.
+    pub(crate) fn check_meta(
+        &self,
+        address: &ResourceInstance,
+        provider: &ProviderSource,
+    ) -> Result<(), Vec<Diagnostic>> {
+        if self.metas.problems.is_empty() {
+            return Ok(());
+        }
+        let Some(problems) = self.metas.problems.get(&Manifest::meta_key(&address.config().module, provider)) else {
+            return Ok(());
+        };
+        let mut said = problems.clone();
+        for problem in said.iter_mut().filter(|problem| problem.detail.is_empty()) {
+            problem.detail = format!(
+                "The block says something to the provider of {address}, which takes nothing. Take the block out."
+            );
+        }
+        Err(said)
     }
 }

@@ -21,7 +21,6 @@ use weft_providers::ProviderDiagnostic;
 
 use crate::diagnostics::{call_failed, placed};
 use crate::planning::without_provenance;
-use crate::provider_meta::provider_metas;
 use crate::providers::ProviderSet;
 
 /// Says what is wrong with a configuration whatever its variables are.
@@ -30,10 +29,9 @@ pub async fn validate(
     environment: Environment,
     providers: Arc<ProviderSet>,
 ) -> Vec<Diagnostic> {
-    let validation = Arc::new(Validation { providers: providers.clone(), diagnostics: Mutex::default() });
-    let _ = evaluate_configuration(root.clone(), validation.clone(), environment, GivenVariables::new()).await;
+    let validation = Arc::new(Validation { providers, diagnostics: Mutex::default() });
+    let _ = evaluate_configuration(root, validation.clone(), environment, GivenVariables::new()).await;
     let mut found = std::mem::take(&mut *validation.diagnostics.lock());
-    found.extend(provider_metas(&root, &providers).await.1);
     found.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
     found.dedup();
     found

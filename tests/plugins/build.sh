@@ -1,23 +1,50 @@
 #!/bin/sh
-# Builds published providers from the Go module proxy and lays them out as a filesystem mirror: build.sh DIR
-# They are what nobody here wrote: hashicorp/time of the plugin framework, hashicorp/local of the first SDK.
+# Builds published providers and lays them out as a filesystem mirror: build.sh DIR [SOURCE...]
+# Two come from the Go module proxy. They are what nobody here wrote: hashicorp/time of the plugin framework,
+# hashicorp/local of the first SDK. Each SOURCE is a git directory `[OWNER+]terraform-provider-TYPE`, or has it as
+# `repo`; its newest release is built, as a provider of OWNER, or of hashicorp.
 set -eu
-[ $# -eq 1 ] || { echo "usage: $0 DIR" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 DIR [SOURCE...]" >&2; exit 2; }
 mkdir -p "$1"
 mirror=$(cd "$1" && pwd)
+shift
 temp=$(mktemp -d "$mirror/.build-XXXXXX")
 trap 'rm -rf "$temp"' EXIT
 platform=$(go env GOOS)_$(go env GOARCH)
+export CGO_ENABLED=0 GOBIN="$temp"
 
-build() { # MODULE TYPE VERSION
-	folder=$mirror/registry.terraform.io/hashicorp/$2/$3/$platform
-	program=$folder/terraform-provider-$2_v$3
-	[ ! -x "$program" ] || return 0
-	CGO_ENABLED=0 GOFLAGS=-buildvcs=false GOBIN=$temp go install -p 2 -trimpath -ldflags "-s -w" "$1@v$3"
+install() { # NAMESPACE TYPE VERSION: moves the program that was built
+	folder=$mirror/registry.terraform.io/$1/$2/$3/$platform
 	mkdir -p "$folder"
-	mv "$temp/terraform-provider-$2" "$program"
+	mv "$temp/terraform-provider-$2" "$folder/terraform-provider-$2_v$3"
 }
 
-cd "$temp"
-build github.com/hashicorp/terraform-provider-time time 0.14.2
-build github.com/terraform-providers/terraform-provider-local local 1.4.0
+is_there() { # NAMESPACE TYPE VERSION
+	[ -x "$mirror/registry.terraform.io/$1/$2/$3/$platform/terraform-provider-$2_v$3" ]
+}
+
+published() { # MODULE TYPE VERSION
+	is_there hashicorp "$2" "$3" && return 0
+	(cd "$temp" && GOFLAGS=-buildvcs=false go install -p 2 -trimpath -ldflags "-s -w" "$1@v$3")
+	install hashicorp "$2" "$3"
+}
+
+from_source() { # SOURCE
+	git=$1
+	[ ! -d "$1/repo" ] || git=$1/repo
+	name=$(basename "$1")
+	case $name in *+*) namespace=${name%%+*} ;; *) namespace=hashicorp ;; esac
+	type=${name##*terraform-provider-}
+	tag=$(git --git-dir="$git" tag | grep -E '^v[0-9]+\.[0-9]+\.[0-9]+$' | sort -V | tail -n 1)
+	is_there "$namespace" "$type" "${tag#v}" && return 0
+	mkdir "$temp/$type"
+	git --git-dir="$git" archive "$tag" | tar x -C "$temp/$type"
+	(cd "$temp/$type" && go build -p 2 -buildvcs=false -trimpath -ldflags "-s -w" -o "$temp/terraform-provider-$type" .)
+	install "$namespace" "$type" "${tag#v}"
+}
+
+published github.com/hashicorp/terraform-provider-time time 0.14.2
+published github.com/terraform-providers/terraform-provider-local local 1.4.0
+for one; do
+	from_source "$one"
+done

@@ -1,5 +1,6 @@
 """Public modules laid out for a trial: checkouts at a version that the packages at hand fit, with every call of a
 registry module made a call of a folder, since no registry is asked."""
+import functools
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ TAG = re.compile(r"^v?(\d+)\.(\d+)\.(\d+)$")
 REPOSITORY = re.compile(r"^(?:(?P<owner>[\w-]+)\+)?terraform-(?P<provider>[a-z0-9]+)-(?P<name>[\w-]+)$")
 CALL = re.compile(r'^module "[^"]+" \{$.*?^\}$', re.M | re.S)
 SOURCE = re.compile(r'^(  source\s*=\s*)"([\w-]+)/([\w-]+)/([\w-]+)(?://([^"]+))?"$', re.M)
-VERSION = re.compile(r'^  version\s*=\s*"([^"]+)"\n', re.M)
+VERSION = re.compile(r'^  version\s*=\s*"([^"]+)"[ \t]*(?:#.*)?\n', re.M)
 REQUIREMENT = re.compile(r'source\s*=\s*"(?:[\w.-]+/)?hashicorp/aws"\s*\n(?:\s*#.*\n)*\s*version\s*=\s*"([^"]+)"')
 
 
@@ -58,25 +59,33 @@ class Repository:
     def run(self, *arguments):
         return subprocess.run(["git", f"--git-dir={self.git}", *arguments], capture_output=True, check=True).stdout
 
+    @functools.cache
     def versions(self):
         """Releases, newest first: [(numbers, tag)]."""
         tags = self.run("tag").decode().split()
         return sorted(((tuple(map(int, m.groups())), tag) for tag in tags if (m := TAG.match(tag))), reverse=True)
 
-    def fits(self, revision, aws):
-        """Whether all files of a revision can be used with this version of the AWS provider."""
-        found = subprocess.run(["git", f"--git-dir={self.git}", "grep", "-hA4", "hashicorp/aws\"", revision, "--", "*.tf"],
+    @functools.cache
+    def fits(self, revision, aws, *files):
+        """Whether these files of a revision can be used with this version of the AWS provider."""
+        found = subprocess.run(["git", f"--git-dir={self.git}", "grep", "-hA4", "hashicorp/aws\"", revision, "--", *files],
                                capture_output=True, check=False).stdout.decode()
         return all(satisfies(aws, constraints) for constraints in REQUIREMENT.findall(found))
 
     def revision(self, constraints, aws):
-        """The newest release within the constraints that fits; none of a folder, which is as it is."""
+        """The newest release within the constraints all of whose files fit, else one whose examples alone do not, else
+        one beyond the constraints, so that most can be tried; none of a folder, which is as it is."""
         if self.git is None:
             return None
         if self.wanted and not constraints:
             return self.wanted
         within = [tag for version, tag in self.versions() if not constraints or satisfies(version, constraints)]
-        return next((tag for tag in within[:60] if self.fits(tag, aws)), within[0] if within else "HEAD")
+        everything, module = ["*.tf"], ["*.tf", ":!examples"]
+        all_tags = [tag for _, tag in self.versions()]
+        for tags, files in ((within, everything), (within, module), (all_tags, everything), (all_tags, module)):
+            if found := next((tag for tag in tags[:60] if self.fits(tag, aws, *files)), None):
+                return found
+        return within[0] if within else "HEAD"
 
     def lay_out(self, revision, place):
         if revision is None:

@@ -13,18 +13,23 @@ from stage import Broken, answers, free_port, wait_until
 IDS = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
-    (re.compile(r"\b20\d{12,24}[0-9a-f]{8}\b"), "<unique>"),
+    (re.compile(r"20\d{12,24}[0-9a-f]{8}\b"), "<unique>"),
     (re.compile(r"\b(A(?:RO|ID|GP|NP|IP|SI|KI)A)[A-Z0-9]{12,}\b"), r"\1<id>"),
     (re.compile(r"\b((?:[a-z]+-)+)[0-9a-f]{8,40}\b"), r"\1<id>"),
     (re.compile(r"\b([a-z]{2,}-)\d{8,10}\b"), r"\1<id>"),
     (re.compile(r"\b[0-9a-f]{16,64}\b"), "<hex>"),
-    (re.compile(r"\bZ[A-Z0-9]{12,}\b"), "<zone>"),
+    (re.compile(r"\b[A-Z0-9]{22}\b|\bZ[A-Z0-9]{12,}\b"), "<zone>"),
+    (re.compile(r"\bRequestID: \w+"), "RequestID: <id>"),
+    # OpenTofu says it of the value before and of the value after.
+    (re.compile(r" # forces replacement(?= -> )"), ""),
     (re.compile(r"\b\d{10,}\b"), "<number>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<moto>"),
 ]
 # Of a pretended AWS and one machine: numbers that nobody chose.
 VARYING = ("private_ip", "private_ips", "public_ip", "private_dns_name", "public_dns", "private_dns", "serial",
-           "primary_network_interface_id", "version_id", "etag", "private", "timestamp", "host_id")
+           "primary_network_interface_id", "version_id", "etag", "private", "timestamp", "host_id",
+           # What Weft adds to `show -json`.
+           "provider_instance")
 
 
 class Moto:
@@ -50,18 +55,44 @@ class Moto:
             server.wait()
 
 
-def masked(value, folder):
+def mapped(value, change):
+    """The same with every string, keys too, changed by a function."""
+    if isinstance(value, dict):
+        return {mapped(key, change): mapped(part, change) for key, part in value.items()}
+    if isinstance(value, list):
+        return [mapped(part, change) for part in value]
+    return change(value) if isinstance(value, str) else value
+
+
+def named(said, folder):
+    """What a life said, with a word for its folder and one for each value that the random provider made."""
+    words = [(str(folder), "<folder>"), ("/tofu/", "/TOOL/"), ("/weft/", "/TOOL/")]
+    for resource in (said.get("state", {}).get("what") or {}).get("resources", []):
+        if resource.get("type", "").startswith("random_"):
+            for instance in resource.get("instances", []):
+                made = (instance.get("attributes") or {}).items()
+                words += [(part, f"<random {key}>") for key, part in made
+                          if key in ("id", "result", "hex", "dec", "b64_std", "b64_url") and isinstance(part, str)
+                          and len(part) > 3 and part != "none"]
+    words.sort(key=lambda pair: -len(pair[0]))
+
+    def change(text):
+        for part, word in words:
+            text = text.replace(part, word)
+        return text
+    return mapped(said, change)
+
+
+def masked(value):
     """The same without what varies from life to life."""
     if isinstance(value, dict):
-        return {masked(key, folder): masked(part, folder) for key, part in value.items()
-                if key not in VARYING or part is None}
+        return {masked(key): masked(part) for key, part in value.items() if key not in VARYING or part is None}
     if isinstance(value, list):
-        return [masked(part, folder) for part in value]
+        return [masked(part) for part in value]
     if isinstance(value, str):
         if value[:1] in "{[" and value[-1:] in "}]":
             with contextlib.suppress(ValueError):
-                return masked(json.loads(value), folder)
-        value = value.replace(str(folder), "<folder>").replace("/tofu/", "/TOOL/").replace("/weft/", "/TOOL/")
+                return masked(json.loads(value))
         for pattern, word in IDS:
             value = pattern.sub(word, value)
     return value
@@ -79,11 +110,11 @@ def in_order(value):
 class Life:
     """plan, apply, plan, show, destroy."""
 
-    def __init__(self, tool, folder, url):
+    def __init__(self, tool, folder, url="", said=None, seconds=0.0):
         self.tool, self.folder = tool, folder
         self.env = {"AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "pretended", "AWS_SECRET_ACCESS_KEY": "pretended",
                     "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "eu-west-1", "AWS_MAX_ATTEMPTS": "2"}
-        self.said, self.seconds = {}, 0.0
+        self.said, self.seconds = said or {}, seconds
 
     def run(self, *arguments):
         code, out, err, seconds = self.tool.run(self.folder, *arguments, **self.env)
@@ -101,6 +132,14 @@ class Life:
         self.said[name] = {"code": code, "events": view}
         return code
 
+    @staticmethod
+    def state(document):
+        """What of a state counts. After a failed apply OpenTofu keeps resources without instances."""
+        found = state_view(document)
+        if "resources" in found:
+            found["resources"] = [resource for resource in found["resources"] if resource.get("instances")]
+        return found
+
     def document(self, name, view, *arguments):
         code, out, _ = self.run(*arguments)
         try:
@@ -109,27 +148,36 @@ class Life:
         except ValueError:
             self.said[name] = {"code": code, "text": out[:300]}
 
+    def text(self, name, *arguments):
+        """What a person reads, without what is done meanwhile, which the events of other steps tell."""
+        code, out, _ = self.run(*arguments)
+        lines = [line for line in re.sub(r"\n{2,}", "\n", out).splitlines()
+                 if not re.search(r": (?:Refreshing state|Reading|Still reading|Read complete|Opening|Closing)", line)]
+        self.said[name] = {"code": code, "text": lines}
+
     def live(self):
         code = self.step("plan", "plan", "-out=first.plan", "-detailed-exitcode")
         if code != 1:
             self.document("planned", plan_view, "show", "-json", "first.plan")
+            self.text("text", "show", "-no-color", "first.plan")
             code = self.step("apply", "apply", "first.plan")
-            self.document("state", state_view, "state", "pull")
+            self.document("state", self.state, "state", "pull")
             self.document("outputs", outputs_view, "output", "-json")
             self.document("shown", lambda shown: shown, "show", "-json")
             self.step("plan again", "plan", "-out=second.plan", "-detailed-exitcode")
             self.document("planned again", plan_view, "show", "-json", "second.plan")
-            text = self.run("plan", "-input=false", "-no-color")[1]
-            self.said["text again"] = re.findall(r"^(?:No changes|Plan:|Note:|Changes to Outputs).*", text, re.M)
+            self.text("text again", "plan", "-input=false", "-no-color")
+            self.text("text of destroy", "plan", "-input=false", "-no-color", "-destroy")
             self.step("destroy", "destroy", "-auto-approve")
-            self.document("left", state_view, "state", "pull")
-        self.said = masked(json.loads(json.dumps(self.said)), self.folder)
+            self.document("left", self.state, "state", "pull")
+        self.said = named(json.loads(json.dumps(self.said)), self.folder)
         return self
 
     def differences(self, other):
         """What the other life does otherwise."""
-        for name in self.said | other.said:
-            mine, theirs = comparable(self.said.get(name)), comparable(other.said.get(name))
+        ours, others = masked(self.said), masked(other.said)
+        for name in ours | others:
+            mine, theirs = comparable(ours.get(name)), comparable(others.get(name))
             if mine != theirs and (a := in_order(mine)) != (b := in_order(theirs)):
                 yield from (f"{name}{found}" for found in differences(a, b))
 

@@ -15,7 +15,8 @@ apply, plan, show, and destroy against moto_server, and exit codes, plans, state
 through `tests/wild/lives/NAME/main.tf` (`--lives`).
 
 The AWS provider's package is found as `tests/aws/run` finds it; `--plugins DIR` names further mirrors (what
-`tests/plugins/build.sh` builds). With --cache DIR, what the reference said is kept from run to run.
+`tests/plugins/build.sh` builds). With --stand-ins, programs with the schemas that the examples want are built in place
+of the providers that are not at hand, so that their examples are validated too. With --cache DIR, what the reference said is kept from run to run.
 """
 import argparse
 import collections
@@ -24,6 +25,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -38,6 +40,7 @@ sys.path[:0] = [str(ROOT / "tests" / part) for part in ("wild", "aws", "chaos", 
 from checkouts import Checkouts, Repository  # noqa: E402
 from life import Life, Moto  # noqa: E402
 from stage import clean_environment  # noqa: E402
+from standins import StandIns  # noqa: E402
 
 HOSTS = ("registry.terraform.io", "registry.opentofu.org")
 # The longest a command may take, in seconds: the schema of the AWS provider is large and the machine may be busy.
@@ -46,20 +49,29 @@ LONG = 600
 NEEDS = re.compile(r"versions for provider (\S+?):|available versions for (module) |available (releases) match")
 
 
+def system():
+    """The platform, as packages are named after it."""
+    machine = platform.machine()
+    return f"{platform.system().lower()}_{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(machine, machine)}"
+
+
+def lay(place, namespace, kind, version, system, folder):
+    """Lays a package into a mirror, under the registry hosts of both tools."""
+    for host in HOSTS:
+        target = place / host / namespace / kind / version / system
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(folder)
+
+
 def mirror(place, aws, others):
-    """A filesystem mirror of all packages, under the registry hosts of both tools."""
-    def add(namespace, kind, version, system, folder):
-        for host in HOSTS:
-            target = place / host / namespace / kind / version / system
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.symlink_to(folder)
+    """A filesystem mirror of all packages."""
     if aws:
         program, version = aws
-        add("hashicorp", "aws", version, program.parent.name, program.parent)
+        lay(place, "hashicorp", "aws", version, program.parent.name, program.parent)
     for other in others:
         for folder in Path(other).resolve().glob("*/*/*/*/*"):
-            add(*folder.parts[-4:], folder)
+            lay(place, *folder.parts[-4:], folder)
     return place
 
 
@@ -162,7 +174,11 @@ class Trial:
         self.skipped, self.clusters = collections.Counter(), collections.defaultdict(list)
         self.seconds = collections.Counter()
         self.passed = self.failed = self.invalid = 0
+        self.table = collections.defaultdict(collections.Counter)
         self.examples = self.lay_out(aws)
+        # Which packages are at hand decides which examples can be looked at.
+        self.packages = sorted("/".join(path.parts[-4:]) for path in packages.glob(f"{HOSTS[0]}/*/*/*/*"))
+        self.packages += self.stand_ins(packages) if options.stand_ins else []
 
     def lay_out(self, aws):
         """[(name, checkout, example)], relative to a tool's copy."""
@@ -183,8 +199,19 @@ class Trial:
             shutil.copytree(base, tool.place, symlinks=True)
         return [(str(example), checkout, example) for checkout, example in found if wanted.search(str(example))]
 
+    def stand_ins(self, packages):
+        """Packages in place of those that are not at hand; their names."""
+        there = {path.parts[-2:] for path in packages.glob(f"{HOSTS[0]}/*/*")}
+
+        def add(namespace, kind, version, folder):
+            if (namespace, kind) not in there:
+                lay(packages, namespace, kind, version, system(), folder)
+                return True
+            return False
+        return StandIns(self.place / "base").lay_out(self.place / "stand-ins", add)
+
     def look(self, name, checkout, example):
-        reference = self.cache.of("look", self.place / "base" / checkout, name,
+        reference = self.cache.of(f"look {self.packages}", self.place / "base" / checkout, name,
                                   lambda: self.tofu.look(self.tofu.place / example))
         ours = self.weft.look(self.weft.place / example)
         found = compare(reference, ours)
@@ -203,19 +230,29 @@ class Trial:
         return ("valid", times) if reference["validate"] == 0 else ("invalid", f"with both; {times}")
 
     def live(self, moto, name, checkout, example):
-        if not (self.tofu.place / example / ".terraform/providers").is_dir():
-            self.tofu.run(self.tofu.place / example, "init", "-input=false", "-no-color")
-        with moto.started() as url:
-            theirs = Life(self.tofu, self.tofu.place / example, url).live()
+        kept = self.cache.of("life", self.place / "base" / checkout, name, lambda: self.reference_life(moto, example))
+        theirs = Life(self.tofu, self.tofu.place / example, **kept)
         with moto.started() as url:
             mine = Life(self.weft, self.weft.place / example, url).live()
+        if self.options.keep:
+            for life in (theirs, mine):
+                said = json.dumps(life.said, indent=1, sort_keys=True)
+                (self.place / f"{str(example).replace('/', '~')}.{life.tool.name}.json").write_text(said)
         found = list(theirs.differences(mine))
         for difference in found:
             self.clusters["life: " + re.sub(r"[\d.]+|/\d+(?=/)", "#", difference)[:110]].append(f"{name}: {difference}")
         return ("DIFFERS" if found else "lived"), f"{theirs}" + (f"; {len(found)} differences" if found else "")
 
+    def reference_life(self, moto, example):
+        if not (self.tofu.place / example / ".terraform/providers").is_dir():
+            self.tofu.run(self.tofu.place / example, "init", "-input=false", "-no-color")
+        with moto.started() as url:
+            life = Life(self.tofu, self.tofu.place / example, url).live()
+        return {"said": life.said, "seconds": life.seconds}
+
     def report(self, kind, name, text):
         print(f"{'FAIL' if kind == 'DIFFERS' else 'ok':4} {kind:8} {name}: {text}", flush=True)
+        self.table[Path(name).parts[0]][kind if kind != "invalid" else "valid"] += 1
         self.passed += kind in ("valid", "invalid", "lived")
         self.failed += kind == "DIFFERS"
         self.invalid += kind == "invalid"
@@ -231,6 +268,13 @@ class Trial:
             for one in valid:
                 self.report(*(lambda kind, text: (kind, one[0], text))(*self.live(moto, *one)))
 
+    def print_table(self):
+        """What came of the examples of each checkout. Valid or invalid with both tools is equal."""
+        kinds = {"equal": "valid", "lived": "lived", "differ": "DIFFERS", "skipped": "skipped"}
+        print(f"\n{'checkout':52} {'  '.join(kinds)}")
+        for name, counts in sorted(self.table.items()):
+            print(f"{name:52} {'  '.join(str(counts[kind] or '-').rjust(len(title)) for title, kind in kinds.items())}")
+
     def close(self):
         print()
         for cluster, where in sorted(self.clusters.items(), key=lambda item: -len(item[1])):
@@ -239,6 +283,7 @@ class Trial:
                 print(f"       {line[:600]}")
         for need, count in self.skipped.most_common():
             print(f"{count:4} skipped: {need}")
+        self.print_table()
         print(f"printed: valid with both: tofu {self.seconds['tofu']:.0f} s, weft {self.seconds['weft']:.0f} s; "
               f"{self.invalid} invalid with both")
         print(f"{self.passed} passed, {self.failed} failed, {sum(self.skipped.values())} skipped")
@@ -251,6 +296,8 @@ def main():
     a.add_argument("--plugins", action="append", default=[], metavar="DIR")
     a.add_argument("--life", action="store_true")
     a.add_argument("--lives", action="store_true", help="only tests/wild/lives, no examples of the modules")
+    a.add_argument("--stand-ins", action="store_true",
+                   help="build programs for providers that are not at hand, with the schemas that the examples want")
     a.add_argument("--only", metavar="REGEX")
     a.add_argument("--jobs", type=int, default=2)
     a.add_argument("--cache", metavar="DIR")
@@ -258,6 +305,8 @@ def main():
     a.add_argument("--shown", type=int, default=3, help="how many of a cluster are shown")
     a.add_argument("checkouts", nargs="+")
     o = a.parse_args()
+    if o.life and o.stand_ins:
+        a.error("stand-ins only validate, they cannot live")
     if not o.tofu:
         print("SKIPPED: no tofu to hold Weft against; name one with WEFT_TOFU\n0 passed, 0 failed, 1 skipped")
         return

@@ -44,6 +44,7 @@ impl Planning {
 
     /// Reads a data source, or plans to.
     pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Vec<Diagnostic>> {
+        self.check_meta(&desired.address, &desired.provider.source)?;
         let text = desired.address.to_string();
         let body = &desired.block.body;
         let schema = &desired.schema;

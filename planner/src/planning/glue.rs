@@ -130,7 +130,10 @@ impl Glue for Planning {
             (false, true) if self.holds_nothing(&desired.address) => {
                 Ok(Value::unknown(desired.schema.block.implied_type()))
             }
-            _ => self.look_after(desired).await,
+            _ => match self.check_meta(&desired.address, &desired.provider.source) {
+                Ok(()) => self.look_after(desired).await,
+                Err(problems) => Err(problems),
+            },
         };
         outcome.map_err(|problems| {
             self.report_all(problems);
