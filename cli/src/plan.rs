@@ -119,7 +119,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let outcome = tokio::select! {
         outcome = &mut planning => outcome,
         () = attention.next() => {
-            basis.view.aside("Ending: planning stops as soon as what is being read has ended. Once more leaves at once.");
+            basis.view.aside("Interrupted. Planning stops as soon as the current reads have ended. Interrupt again to exit at once.");
             let stopped = async {
                 providers.stop().await;
                 planning.await

@@ -201,7 +201,7 @@ pub fn stalled(header: &RunHeader, doubts: &[Doubt]) -> String {
             Some(age) => format!("held by {}, last heard of {} s ago", lease.holder, age / 1000),
             None => format!("held by {}", lease.holder),
         },
-        None => "held by nobody".to_owned(),
+        None => "not held".to_owned(),
     };
     let doubts = match doubts.len() {
         0 => String::new(),

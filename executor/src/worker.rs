@@ -193,7 +193,7 @@ impl Worker {
             let rests = ends && self.desk.only_results();
             rests_since = rests.then(|| rests_since.unwrap_or_else(Instant::now));
             if told && rests_since.is_some_and(|since| since.elapsed() >= DELIVERY_WAIT) {
-                tracing::warn!(results = self.desk.open().results, "nobody takes the results that are left");
+                tracing::warn!(results = self.desk.open().results, "results are left that no coordinator has taken");
                 return Ended::Drained;
             }
             let room = self.desk.reports() < FRAME_REPORTS;

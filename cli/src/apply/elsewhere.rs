@@ -254,7 +254,7 @@ async fn again(client: &mut Client, run: &str, view: &View) -> Result<Watch, Vec
             Err(error) => last = Some(error),
         }
     }
-    view.aside(&format!("The run goes on without being watched. See how it stands: weft runs show {run}"));
+    view.aside(&format!("The run continues in the background. To see its progress: weft runs show {run}"));
     Err(last.map(client_problem).unwrap_or_default())
 }
 

@@ -419,19 +419,19 @@ impl<'a> Progress<'a> {
         };
         let text = match wish {
             Cancel::Drain => format!(
-                "Interrupted: nothing new is begun. {under_way} What runs goes on to its end. Once more asks the \
-                 providers to stop."
+                "Interrupted. No new operations start. {under_way} Weft waits for the ones that are running. Interrupt \
+                 again to ask the providers to stop."
             ),
             Cancel::Stop | Cancel::Leave => format!(
-                "Interrupted again: providers are asked to stop. {under_way} What they return within {} seconds is \
-                 kept. Once more leaves at once.",
+                "Interrupted again. Providers are asked to stop. {under_way} Results that arrive within {} seconds are \
+                 kept. Interrupt again to exit at once.",
                 STOP_WAIT.as_secs()
             ),
         };
         if self.view.is_json() {
             tracing::warn!("{text}");
         }
-        eprintln!("\n{text}\nGo on later with: weft runs resume {run}");
+        eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
     /// Keeps count by provider instance. What ended without having begun here was begun before, by another.

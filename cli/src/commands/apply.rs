@@ -149,7 +149,7 @@ async fn plan_and_apply(
         if !asks(invocation) {
             return Err(one(Diagnostic::error(
                 "Approval needed",
-                "Questions are off, so nobody can approve this plan: use -auto-approve, or save the plan and apply its file.",
+                "Questions are off, so Weft cannot ask for approval: use -auto-approve, or save the plan and apply its file.",
             )));
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {

@@ -81,7 +81,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
     let mut attention = Attention::begin(2);
     let shutdown = async {
         attention.next().await;
-        view.aside("Ending: runs are drained. Once more leaves at once.");
+        view.aside("Stopping. Running operations end first, and no new ones start. Interrupt again to exit at once.");
         service.stop().await;
         let drained = async {
             while !service.is_idle() {

@@ -71,7 +71,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if !asks(invocation) {
             return Err(failed(
                 "Approval needed".to_owned(),
-                "Questions are off, so nobody can approve this: use -force.".to_owned(),
+                "Questions are off, so Weft cannot ask for approval: use -force.".to_owned(),
             ));
         }
         let detail = "Weft will remove the lock on the state. This lets others change the state while its holder may \

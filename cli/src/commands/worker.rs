@@ -175,12 +175,12 @@ fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
             match wish {
                 Cancel::Drain => {
                     eprintln!(
-                        "Ending: calls that are under way end, and nothing new is begun. Once more asks the providers to stop."
+                        "Stopping. Running calls end first, and no new ones start. Interrupt again to ask the providers to stop."
                     );
                     handle.drain();
                 }
                 Cancel::Stop | Cancel::Leave => {
-                    eprintln!("Ending: providers are asked to stop. Once more leaves at once.");
+                    eprintln!("Stopping. Providers are asked to stop. Interrupt again to exit at once.");
                     handle.stop();
                 }
             }

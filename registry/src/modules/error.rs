@@ -36,7 +36,7 @@ pub enum FetchError {
     #[error("{0} is not a directory")]
     NoDirectory(PathBuf),
     /// Somebody elsewhere names a place on this machine.
-    #[error("{0} leads to a directory of this machine, which nobody elsewhere may name")]
+    #[error("{0} leads to a local directory; a module from elsewhere may not name one")]
     Inward(String),
     /// No answer, or one that does not serve.
     #[error("{0}")]

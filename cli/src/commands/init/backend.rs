@@ -100,7 +100,7 @@ fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
     if !asks(invocation) {
         return Err(invocation.fail(&[Diagnostic::error(
             "Error asking for state migration action",
-            "Questions are off, so nobody can say whether the state is to be copied: use -force-copy, or -reconfigure to \
+            "Questions are off, so Weft cannot ask whether to copy the state: use -force-copy, or -reconfigure to \
              leave it where it is.",
         )]));
     }

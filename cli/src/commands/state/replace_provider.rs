@@ -84,7 +84,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             if !asks {
                 return Err(vec![Diagnostic::error(
                     "Approval needed",
-                    "Questions are off, so nobody can approve this: use -auto-approve.",
+                    "Questions are off, so Weft cannot ask for approval: use -auto-approve.",
                 )]);
             }
             let question = "Do you want to make these changes?";
