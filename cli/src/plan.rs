@@ -200,7 +200,7 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
 /// No plan file: what was planned is less than what was asked for.
 fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     let mut diagnostics = outcome.diagnostics;
-    diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was asked to end before it was done."));
+    diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was interrupted before it was complete."));
     PlanOutcome { planned: None, diagnostics }
 }
 

@@ -244,7 +244,7 @@ fn bad_option(text: &str) -> Diagnostic {
 fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
         None => true,
-        Some(ty) => matches!(ty, Type::String | Type::Number | Type::Bool | Type::Dynamic),
+        Some(ty) => matches!(ty, Type::String | Type::Number | Type::Bool),
     };
     let value = if literal {
         Value::string(text)

@@ -11,6 +11,7 @@ use weft_expressions::functions::{FunctionError, Impure};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence};
 use weft_graph_format::graph::{FormulaIndex, FormulaTable, OperationId};
+use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
 use crate::functions::FunctionCaller;
@@ -137,8 +138,12 @@ impl Shard {
                 format!("A part of {address} is still not known, although everything that it is made of is there."),
             )]),
             Err(Fault::Failed(problems)) => {
-                let root = weft_graph_format::path::Path::ROOT;
-                Err(problems.into_iter().map(|problem| subject.place(problem, &root)).collect())
+                // A problem with a place of its own says enough, as in planning.
+                let placed = |problem: Diagnostic| match problem.subject {
+                    Some(_) => problem,
+                    None => subject.place(problem, &Path::ROOT),
+                };
+                Err(problems.into_iter().map(placed).collect())
             }
             Err(Fault::Skipped) => Err(vec![subject.error(
                 "Missing result",

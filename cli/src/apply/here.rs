@@ -252,16 +252,16 @@ pub fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
         list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
     }
     let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
-    Diagnostic::error("Run not finished", format!("{why}{left}\nGo on with it later: weft runs resume {run}"))
+    Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
 }
 
 fn reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Complete | FinishReason::Resolved => "The run has ended.",
-        FinishReason::Drained => "The run was asked to end; what was under way has ended.",
-        FinishReason::Left => "The run was left; what was still under way is in doubt.",
-        FinishReason::Fenced => "Another process has taken the run over.",
-        FinishReason::NoWorker => "No worker can take what is left.",
+        FinishReason::Drained => "The run was interrupted. The operations that were running have ended.",
+        FinishReason::Left => "The run was left. The operations that were still running are in doubt.",
+        FinishReason::Fenced => "Another process has taken over the run.",
+        FinishReason::NoWorker => "No worker can carry out the remaining operations.",
         FinishReason::StoreRefused => "The store refused a step.",
     }
 }

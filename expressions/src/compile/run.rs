@@ -154,14 +154,16 @@ impl<'p> Run<'p> {
                 Ok(value) => Step::Done(Ok(value)),
                 Err(error) => problem(error),
             },
-            (Ok(left), Err(fault)) => match operators::convert_operand(operator, Side::Left, left) {
-                Err(error) => problem(error),
-                Ok(left) => match (&**fault, operators::decided_by(operator, &left)) {
-                    (Fault::Failed(_), Some(result)) => Step::Done(Ok(Value::bool(result).mark(left.marks()))),
-                    _ => Step::Done(Err(fault.clone())),
-                },
-            },
-            (Err(fault), Ok(_)) => Step::Done(Err(fault.clone())),
+            (Ok(sound), Err(fault)) | (Err(fault), Ok(sound)) => {
+                let side = if matches!(left, Ok(_)) { Side::Left } else { Side::Right };
+                match operators::convert_operand(operator, side, sound) {
+                    Err(error) => problem(error),
+                    Ok(sound) => match (&**fault, operators::decided_by(operator, &sound)) {
+                        (Fault::Failed(_), Some(result)) => Step::Done(Ok(Value::bool(result).mark(sound.marks()))),
+                        _ => Step::Done(Err(fault.clone())),
+                    },
+                }
+            }
             (Err(left), Err(right)) => Step::Done(Err(joined(&[left, right]))),
         }
     }

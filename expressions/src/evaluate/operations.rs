@@ -2,8 +2,9 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{self, Formula, FormulaOp};
+use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Refinement, Value};
 use weft_syntax::{BinaryOperator, ExprId};
 
 use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
@@ -27,18 +28,16 @@ impl Evaluator<'_> {
             right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
         }
         // An operand that decides forgives what went wrong while the other was computed, not that it does not fit.
-        if right_failed
-            && let Ok(deciding) = &left_converted
-            && let (false, Some(result)) = (failed(&left_problems), operators::decided_by(operator, deciding))
+        if left_failed != right_failed
+            && let (Ok(left_fits), Ok(right_fits)) = (&left_converted, &right_converted)
         {
-            self.diagnostics.append(&mut left_problems);
-            let result = Value::bool(result).mark(deciding.marks()).add_origin(deciding.origin());
-            if deciding.formula().is_none() {
-                return result;
+            let (sound, problems) =
+                if right_failed { (left_fits, &mut left_problems) } else { (right_fits, &mut right_problems) };
+            let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
+            if let Some(value) = self.forgiven(operator, sound, right_failed, [&left, &right], op, id) {
+                self.diagnostics.append(problems);
+                return value;
             }
-            let parts = FormulaOp::Binary(operator, deciding.to_formula(), right.to_formula());
-            let formula = Formula::new(parts, Type::Bool, Some(self.range(id)));
-            return result.with_formula(Some(formula)).add_origin(right.deep_origin().as_ref());
         }
         let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
         self.diagnostics.append(&mut left_problems);
@@ -67,6 +66,33 @@ impl Evaluator<'_> {
             Ok(value) => value,
             Err(error) => self.fail_on(error.diagnostic(), self.span(id), id, &operands, op),
         }
+    }
+
+    /// The result of `&&` or `||` where one operand failed: what the sound one decides, or, where that is the left one and
+    /// not known yet, what it may decide at apply. None where it decides nothing.
+    fn forgiven(
+        &self,
+        operator: formula::BinaryOperator,
+        sound: &Value,
+        is_left: bool,
+        operands: [&Value; 2],
+        op: impl FnOnce() -> FormulaOp,
+        id: ExprId,
+    ) -> Option<Value> {
+        let decided = operators::decided_by(operator, sound);
+        let logical = matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
+        let result = match decided {
+            Some(result) => Value::bool(result),
+            None if logical && is_left && !sound.is_known() => Value::refined(Type::Bool, Refinement::not_null()),
+            None => return None,
+        };
+        let result = result.mark(sound.marks()).add_origin(sound.origin());
+        if decided.is_some() && sound.formula().is_none() {
+            return Some(result);
+        }
+        let formula = Formula::new(op(), Type::Bool, Some(self.range(id)));
+        let origin = Origin::union(operands.into_iter().filter_map(Value::deep_origin));
+        Some(result.with_formula(Some(formula)).add_origin(origin.as_ref()))
     }
 
     /// A conditional whose branches were evaluated, each with its own diagnostics.
