@@ -309,7 +309,11 @@ impl Reader<'_> {
             Ok(given) => {
                 self.gathered.given.insert(variable.name.clone(), given);
             }
-            Err(problems) => self.gathered.diagnostics.extend(problems),
+            // A value that was given before does not count any more.
+            Err(problems) => {
+                self.gathered.given.remove(&variable.name);
+                self.gathered.diagnostics.extend(problems);
+            }
         }
     }
 
