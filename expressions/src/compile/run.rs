@@ -155,7 +155,7 @@ impl<'p> Run<'p> {
                 Err(error) => problem(error),
             },
             (Ok(sound), Err(fault)) | (Err(fault), Ok(sound)) => {
-                let side = if matches!(left, Ok(_)) { Side::Left } else { Side::Right };
+                let side = if left.is_ok() { Side::Left } else { Side::Right };
                 match operators::convert_operand(operator, side, sound) {
                     Err(error) => problem(error),
                     Ok(sound) => match (&**fault, operators::decided_by(operator, &sound)) {
