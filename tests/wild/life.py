@@ -22,7 +22,7 @@ IDS = [
     (re.compile(r"\bRequestID: \w+"), "RequestID: <id>"),
     # OpenTofu says it of the value before and of the value after.
     (re.compile(r" # forces replacement(?= -> )"), ""),
-    (re.compile(r"\b\d{10,}\b"), "<number>"),
+    (re.compile(r"\b\d{8,}\b"), "<number>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<moto>"),
 ]
 # Of a pretended AWS and one machine: numbers that nobody chose.
@@ -64,16 +64,21 @@ def mapped(value, change):
     return change(value) if isinstance(value, str) else value
 
 
+# What the cloud makes up, by attribute, wherever else it stands.
+MADE_UP = ("unique_id", "policy_id", "secret", "ses_smtp_password_v4", "grant_id", "grant_token")
+# What the random provider makes up.
+RANDOM = ("id", "result", "hex", "dec", "b64_std", "b64_url")
+
+
 def named(said, folder):
-    """What a life said, with a word for its folder and one for each value that the random provider made."""
+    """What a life said, with a word for its folder and one for each value that was made up."""
     words = [(str(folder), "<folder>"), ("/tofu/", "/TOOL/"), ("/weft/", "/TOOL/")]
     for resource in (said.get("state", {}).get("what") or {}).get("resources", []):
-        if resource.get("type", "").startswith("random_"):
-            for instance in resource.get("instances", []):
-                made = (instance.get("attributes") or {}).items()
-                words += [(part, f"<random {key}>") for key, part in made
-                          if key in ("id", "result", "hex", "dec", "b64_std", "b64_url") and isinstance(part, str)
-                          and len(part) > 3 and part != "none"]
+        keys = RANDOM if resource.get("type", "").startswith("random_") else MADE_UP
+        for instance in resource.get("instances", []):
+            attributes = instance.get("attributes") or {}
+            words += [(attributes[key], f"<{key}>") for key in keys
+                      if isinstance(attributes.get(key), str) and len(attributes[key]) > 4]
     words.sort(key=lambda pair: -len(pair[0]))
 
     def change(text):
@@ -105,6 +110,23 @@ def in_order(value):
     if isinstance(value, list):
         return sorted((in_order(part) for part in value), key=lambda part: json.dumps(part, sort_keys=True))
     return value
+
+
+def without_reads(step):
+    """A step without the data that it read."""
+    events = dict((step or {}).get("events") or {})
+    if "done" in events:
+        events["done"] = [done for done in events["done"] if done.get("action") != "read"]
+    return {**step, "events": events} if step else step
+
+
+def without_drift(text):
+    """A text without its note of what changed outside: the words are each program's own, and the documents say it."""
+    lines = list((text or {}).get("text") or [])
+    if lines and lines[0].startswith("Note: Objects have changed outside"):
+        end = next((at for at, line in enumerate(lines) if line.startswith("\u2500\u2500")), -1)
+        return {**text, "text": lines[end + 1:]}
+    return text
 
 
 class Life:
@@ -175,9 +197,14 @@ class Life:
 
     def differences(self, other):
         """What the other life does otherwise."""
-        ours, others = masked(self.said), masked(other.said)
+        ours, others = (masked(named(life.said, life.folder)) for life in (self, other))
         for name in ours | others:
             mine, theirs = comparable(ours.get(name)), comparable(others.get(name))
+            if name == "text again":
+                mine, theirs = without_drift(mine), without_drift(theirs)
+            if name == "destroy":
+                # OpenTofu makes a whole plan first, and defers data as any plan does. Weft looks at what is there.
+                mine, theirs = without_reads(mine), without_reads(theirs)
             if mine != theirs and (a := in_order(mine)) != (b := in_order(theirs)):
                 yield from (f"{name}{found}" for found in differences(a, b))
 

@@ -1,6 +1,6 @@
 //! Which elements of two sequences belong together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use weft_graph_format::value::{Kind, Value};
@@ -73,17 +73,21 @@ pub fn by_place(before: usize, after: usize) -> Vec<Match> {
     places(0, before, after).collect()
 }
 
-/// Walks two sets: what is gone first, then what will be there, in its order.
+/// Walks two sets: what was there, in its order, then what is new.
 pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
-    let mut waiting: BTreeMap<&T, Vec<usize>> = BTreeMap::new();
-    for (place, element) in before.iter().enumerate().rev() {
-        waiting.entry(element).or_default().push(place);
+    let mut waiting: BTreeMap<&T, VecDeque<usize>> = BTreeMap::new();
+    for (place, element) in after.iter().enumerate() {
+        waiting.entry(element).or_default().push_back(place);
     }
-    let kept: Vec<Option<usize>> = after.iter().map(|element| waiting.get_mut(element)?.pop()).collect();
-    let mut gone: Vec<usize> = waiting.into_values().flatten().collect();
-    gone.sort_unstable();
-    let stay = kept.into_iter().enumerate().map(|(a, b)| b.map_or(Match::New(a), |b| Match::Both(b, a)));
-    gone.into_iter().map(Match::Gone).chain(stay).collect()
+    let was = |(place, element)| {
+        let kept = waiting.get_mut(element).and_then(VecDeque::pop_front);
+        kept.map_or(Match::Gone(place), |now| Match::Both(place, now))
+    };
+    let mut found: Vec<Match> = before.iter().enumerate().map(was).collect();
+    let mut new: Vec<usize> = waiting.into_values().flatten().collect();
+    new.sort_unstable();
+    found.extend(new.into_iter().map(Match::New));
+    found
 }
 
 /// The longest common subsequence, as pairs of places.
@@ -185,6 +189,7 @@ mod tests {
 
     #[test]
     fn sets_without_order() {
-        assert_eq!(sets(&["a", "b", "c"], &["b", "d"]), [Gone(0), Gone(2), Both(1, 0), New(1)]);
+        assert_eq!(sets(&["a", "b", "c"], &["b", "d"]), [Gone(0), Both(1, 0), Gone(2), New(1)]);
+        assert_eq!(sets(&["b", "c"], &["a", "b", "b", "d"]), [Both(0, 1), Gone(1), New(0), New(2), New(3)]);
     }
 }
