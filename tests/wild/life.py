@@ -11,14 +11,14 @@ from stage import Broken, answers, free_port, wait_until
 
 # The ids that the cloud and the provider give, which are others in every life.
 IDS = [
-    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "<time>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|(?: ?[+-]\d\d:?\d\d)(?: UTC)?)?"), "<time>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r"20\d{12,24}[0-9a-f]{8}\b"), "<unique>"),
     (re.compile(r"\b(A(?:RO|ID|GP|NP|IP|SI|KI)A)[A-Z0-9]{12,}\b"), r"\1<id>"),
     (re.compile(r"\b((?:[a-z]+-)+)[0-9a-f]{8,40}\b"), r"\1<id>"),
     (re.compile(r"\b([a-z]{2,}-)\d{8,10}\b"), r"\1<id>"),
     (re.compile(r"\b[0-9a-f]{16,64}\b"), "<hex>"),
-    (re.compile(r"\b[A-Z0-9]{22}\b|\bZ[A-Z0-9]{12,}\b"), "<zone>"),
+    (re.compile(r"(?<![A-Z0-9])[A-Z0-9]{22}(?![A-Z0-9])|\bZ[A-Z0-9]{12,}\b"), "<zone>"),
     (re.compile(r"\bRequestID: \w+"), "RequestID: <id>"),
     # OpenTofu says it of the value before and of the value after.
     (re.compile(r" # forces replacement(?= -> )"), ""),
