@@ -1,7 +1,7 @@
 //! Making a plan: configuration, variables and state become a plan file.
 
 pub mod configuration;
-mod prior_state;
+pub mod prior_state;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,6 +92,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
             destroy: wishes.mode == UiMode::Destroy,
             refresh: wishes.refresh,
             refresh_only: wishes.mode == UiMode::RefreshOnly,
+            importing: wishes.importing,
             selection: selection(&wishes.selected),
             replace: wishes.replace.clone(),
             timestamp: timestamp.clone(),
@@ -222,7 +223,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         applyable,
     } = planned;
     let all_schemas = schemas;
-    let mut schemas = restricted(&all_schemas, &changes, &graph, read.iter());
+    let mut schemas = restricted(&all_schemas, &changes, &graph, read.iter().chain(&imported));
     let places = places(&basis.root, &changes);
     let found: BTreeMap<ResourceInstance, ProviderInstance> =
         read.iter().chain(&imported).map(|(address, provider)| (address.clone(), provider.clone())).collect();
@@ -255,7 +256,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         let sensitive = basis.root.variables.get(name).is_some_and(|variable| variable.sensitive);
         PlainValue::from(&if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() })
     };
-    let outputs = (wishes.mode != UiMode::RefreshOnly).then_some(&changes.outputs);
+    let outputs = (wishes.mode != UiMode::RefreshOnly || wishes.importing).then_some(&changes.outputs);
     let chosen = |option: &str| -> Vec<String> {
         let texts = wishes.selected.iter().filter(|(name, _)| *name == option);
         texts.map(|(_, text)| text.clone()).collect()

@@ -203,6 +203,11 @@ pub trait Glue: Send + Sync + 'static {
         false
     }
 
+    /// Whether nothing becomes of managed resources in this plan: then their arguments are not evaluated.
+    fn only_looks(&self) -> bool {
+        false
+    }
+
     /// What a provider says of itself. An error is reported once, where it is first needed.
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic>;
 

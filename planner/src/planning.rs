@@ -172,7 +172,11 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
 /// A planning that is about to begin, or what keeps it from beginning.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
-    let mut said = crate::validate(root.clone(), environment.clone(), providers.clone()).await;
+    let mut said = match options.importing {
+        // Whoever takes an object over may have the rest of the configuration unfinished.
+        true => Vec::new(),
+        false => crate::validate(root.clone(), environment.clone(), providers.clone()).await,
+    };
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }

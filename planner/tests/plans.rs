@@ -37,6 +37,7 @@ async fn planned(text: &str, snapshot: Snapshot, destroy: bool) -> PlanOutcome {
             destroy,
             refresh: true,
             refresh_only: false,
+            importing: false,
             selection: weft_evaluator::selection::Selection::All,
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),

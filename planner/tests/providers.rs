@@ -71,6 +71,7 @@ async fn planned(files: &[(&str, String)]) -> Result<PlanOutcome, Vec<Diagnostic
             destroy: false,
             refresh: true,
             refresh_only: false,
+            importing: false,
             selection: Selection::All,
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),

@@ -55,6 +55,7 @@ async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
             destroy: false,
             refresh: true,
             refresh_only: false,
+            importing: false,
             selection: Default::default(),
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),

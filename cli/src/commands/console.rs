@@ -144,6 +144,7 @@ async fn asked(
             destroy: false,
             refresh: true,
             refresh_only: false,
+            importing: false,
             selection: Selection::All,
             replace: Vec::new(),
             timestamp: timestamp.clone(),

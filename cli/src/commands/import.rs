@@ -8,16 +8,18 @@ use std::sync::Arc;
 use weft_evaluator::config::{CompiledModule, ImportBlock, ImportKey, ImportTarget};
 use weft_graph_format::address::{ResourceInstance, ResourceMode, quoted};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::Action;
+use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::{Position, SourceRange};
 use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer};
 
 use super::plan::Loaded;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::edits::{file_of, refusal, writes};
+use crate::edits::{refusal, writes};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::plan::{PARALLELISM, Wishes};
+use crate::plan::{PARALLELISM, Wishes, prior_state};
 use crate::runtime::block_on;
 use crate::store::{self, Access};
 
@@ -164,23 +166,35 @@ async fn imported(
     }
     let parallelism = invocation.arguments.count("parallelism");
     let parallelism = parallelism.unwrap_or(PARALLELISM);
-    let wishes = Wishes { parallelism, prior_state: true, ..Wishes::default() };
+    let mode = UiMode::RefreshOnly;
+    let wishes = Wishes { mode, importing: true, parallelism, prior_state: true, ..Wishes::default() };
     let made = loaded.plan(invocation, snapshot.clone(), &wishes).await?;
     if has_errors(&made.diagnostics) {
         return Err(made.diagnostics);
     }
-    let text = made.file.and_then(|file| file.manifest.prior_state).unwrap_or_default();
+    let (text, outputs) = match made.file {
+        Some(file) => (file.manifest.prior_state.unwrap_or_default(), file.changes.outputs),
+        None => Default::default(),
+    };
     let found = StateFile::parse(text.as_bytes(), "the imported state")
         .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
-    let Some(record) = found.instances.get(&name) else {
+    if !found.instances.contains_key(&name) {
         return Err(one(Diagnostic::error(
             "Import found nothing",
             format!("The configuration has no instance {name}: its count or for_each does not reach to that key."),
         )));
-    };
-    // What came of checks was said of the objects that were there before.
-    let mut file = StateFile { checks: None, ..file_of(&snapshot) };
-    file.instances.insert(name, record.clone());
+    }
+    // The data sources and outputs were looked at too. What came of checks was said of the objects that were there
+    // before.
+    let mut file = StateFile { checks: None, ..found };
+    for (name, change) in &outputs {
+        if change.action == Action::Delete {
+            file.outputs.remove(name.as_str());
+        } else if !change.after.is_wholly_known() {
+            let record = prior_state::unsettled_output(&change.after, change.sensitive_after);
+            file.outputs.extend(record.map(|record| (name.to_string(), record)));
+        }
+    }
     let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
     match store.edit(edit).await.map_err(of_store)? {
         EditAnswer::Edited => Ok(made.diagnostics),

@@ -19,6 +19,8 @@ pub struct Wishes {
     pub mode: UiMode,
     /// Look at real objects first.
     pub refresh: bool,
+    /// Take over objects, and nothing else.
+    pub importing: bool,
     /// Replace these.
     pub replace: Vec<ResourceInstance>,
     /// Which part, as the options say it: option and address.
@@ -102,7 +104,16 @@ impl Wishes {
             (false, false) => UiMode::Normal,
         };
         let (parallelism, kept) = (parallelism.unwrap_or(PARALLELISM), arguments.has("out"));
-        Ok(Wishes { mode, refresh, replace, selected, parallelism, prior_state: kept, configuration: kept })
+        Ok(Wishes {
+            mode,
+            refresh,
+            importing: false,
+            replace,
+            selected,
+            parallelism,
+            prior_state: kept,
+            configuration: kept,
+        })
     }
 }
 

@@ -206,6 +206,40 @@ impl ModuleNode {
         outcome.map(|value| Some(value).filter(|_| !absent))
     }
 
+    /// The arguments of an instance, and in validation what is wrong with its provisioners.
+    async fn arguments(
+        self: &Arc<Self>,
+        common: &Common,
+        address: &ResourceInstance,
+        repeated: &Repeated,
+    ) -> Result<Value, Failed> {
+        let block = &common.block;
+        let mut failed = false;
+        if self.evaluation.is_validation() {
+            failed |= self.validate_provisioners(block, repeated).await.is_err();
+        }
+        let scope = self.block_scope(block, repeated).await?;
+        let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
+        if problems.iter().any(is_out_of_scope) {
+            // A body whose references are wrong is not read any further.
+            problems.retain(is_out_of_scope);
+        }
+        failed |= problems.iter().any(Diagnostic::is_error);
+        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        if failed {
+            return Err(Failed);
+        }
+        let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
+        let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
+        if !stored.is_empty() {
+            return self.report_all(stored);
+        }
+        if let Some(problem) = provider_problem(&config, |path| block.body.locate(path)) {
+            return self.fail(problem);
+        }
+        Ok(config)
+    }
+
     async fn planned_instance(
         self: &Arc<Self>,
         common: &Common,
@@ -231,37 +265,22 @@ impl ModuleNode {
             waits: common.waits.clone(),
         };
         let checked = self.conditions(conditions, tally).await?;
-        let mut failed = false;
-        if self.evaluation.is_validation() {
-            failed |= self.validate_provisioners(block, repeated).await.is_err();
-        }
-        let scope = self.block_scope(block, repeated).await?;
-        let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
-        if problems.iter().any(is_out_of_scope) {
-            // A body whose references are wrong is not read any further.
-            problems.retain(is_out_of_scope);
-        }
-        failed |= problems.iter().any(Diagnostic::is_error);
-        problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        if failed {
-            return Err(Failed);
-        }
-        let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
-        let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
-        if !stored.is_empty() {
-            return self.report_all(stored);
-        }
-        if let Some(problem) = provider_problem(&config, |path| block.body.locate(path)) {
-            return self.fail(problem);
-        }
-        let triggers = self.triggers(block, repeated).await?;
+        let only_looks = block.resource.mode == ResourceMode::Managed && self.evaluation.glue.only_looks();
+        let (config, triggers) = match only_looks {
+            true => {
+                self.block_scope(block, repeated).await?;
+                (Value::null(common.schema.block.implied_type()), Vec::new())
+            }
+            false => (self.arguments(common, &address, repeated).await?, self.triggers(block, repeated).await?),
+        };
         let config_address = address.config().to_string();
         let dependencies =
             self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
         let create_first = self.evaluation.create_first.contains(config_address.as_str());
         let mut waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
-        let provisioned =
-            !self.evaluation.is_validation() && block.provisioners.iter().any(|provisioner| !provisioner.on_destroy);
+        let provisioned = !only_looks
+            && !self.evaluation.is_validation()
+            && block.provisioners.iter().any(|provisioner| !provisioner.on_destroy);
         if provisioned {
             // Nothing is done with the object before everything is there that its provisioners name.
             let unknown = Value::unknown(common.schema.block.implied_type());

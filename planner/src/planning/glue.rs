@@ -66,7 +66,7 @@ impl Glue for Planning {
     }
 
     fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Value {
-        match (self.options.refresh_only, kind) {
+        match (self.options.refresh_only && !self.options.importing, kind) {
             // Nothing will make it, so its attributes have no type either.
             (true, ExpansionKind::Single) => Value::unknown(Type::Dynamic),
             (true, _) => Value::unknown(schema.block.implied_type()),
@@ -75,7 +75,7 @@ impl Glue for Planning {
     }
 
     fn imports(&self) -> bool {
-        !self.options.destroy && !self.options.refresh_only
+        !self.options.destroy && (!self.options.refresh_only || self.options.importing)
     }
 
     fn wanted_providers(&self) -> Vec<ProviderConfig> {
@@ -127,7 +127,7 @@ impl Glue for Planning {
                 let stored = self.stored_value(&desired.address, &desired.schema);
                 Ok(stored.unwrap_or_else(|| nothing(&desired.schema)))
             }
-            (false, true) if self.holds_nothing(&desired.address) => {
+            (false, true) if desired.import.is_none() && self.holds_nothing(&desired.address) => {
                 Ok(Value::unknown(desired.schema.block.implied_type()))
             }
             _ => match self.check_meta(&desired.address, &desired.provider.source) {
@@ -240,6 +240,10 @@ impl Glue for Planning {
         if !aside {
             self.diagnostics.lock().push(diagnostic);
         }
+    }
+
+    fn only_looks(&self) -> bool {
+        self.options.refresh_only
     }
 
     fn is_lenient(&self) -> bool {

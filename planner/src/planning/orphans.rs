@@ -16,6 +16,9 @@ impl Planning {
     /// Plans to delete what nobody wants; data sources are only dropped from state. When evaluation `failed`, what it
     /// may have left out is not touched.
     pub(crate) async fn orphans(self: Arc<Self>, failed: bool) {
+        if self.options.importing {
+            return;
+        }
         let mut tasks = Vec::new();
         for (text, stored) in &self.snapshot.instances {
             let Ok(address) = text.parse::<ResourceInstance>() else {

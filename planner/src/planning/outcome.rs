@@ -54,6 +54,8 @@ pub struct PlanOptions {
     pub refresh: bool,
     /// Only look at real objects and take into state what they are.
     pub refresh_only: bool,
+    /// Besides, take over objects as `import` blocks say, and leave all others as state has them.
+    pub importing: bool,
     /// Which part of the configuration.
     pub selection: Selection,
     /// Replace these, whatever they are like.

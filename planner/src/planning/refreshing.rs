@@ -25,8 +25,8 @@ impl Planning {
 
     /// Whether there is no object of an instance: state has none, or the provider found that it is gone.
     pub(super) fn is_missing(&self, address: &ResourceInstance) -> bool {
-        let gone = || self.refreshed.lock().get(address).is_some_and(|prior| prior.value.is_null());
-        self.holds_nothing(address) || gone()
+        let found = self.refreshed.lock().get(address).map(|prior| prior.value.is_null());
+        found.unwrap_or_else(|| self.holds_nothing(address))
     }
 
     /// Notes what state has to learn of an object that was looked at.
