@@ -139,7 +139,8 @@ fn begin(
     let dependencies = graph.dependencies();
     let selection = glue.selection();
     let selected = graph.selected(&selection);
-    let create_first = create_first(&root, &dependencies, selected.as_ref());
+    let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
+    let create_first = spread_create_first(&root, &dependencies, &asks);
     let evaluation = Arc::new(Evaluation {
         selected,
         remote_deprecations: Mutex::default(),
@@ -164,19 +165,24 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside. A resource that is not
-/// selected asks for nothing.
-fn create_first(
+/// What is to be created before it is destroyed since one of these resources depends on it and asks for that.
+pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
+    spread_create_first(root, &StaticGraph::new(root).dependencies(), &|config| of.contains(config))
+}
+
+/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside. `asks` says which
+/// resources count.
+fn spread_create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
-    selected: Option<&Selected>,
+    asks: &dyn Fn(&ConfigResource) -> bool,
 ) -> BTreeSet<SmolStr> {
     let mut found = BTreeSet::new();
     for module in root.all() {
         let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
         for block in first {
             let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
-            if selected.is_some_and(|selected| !selected.resources.contains(&config)) {
+            if !asks(&config) {
                 continue;
             }
             found.extend(dependencies.get(&config).into_iter().flat_map(|names| names.iter().cloned()));

@@ -18,5 +18,6 @@ pub mod relevant;
 pub mod selection;
 
 pub use evaluation::{
-    Answer, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, evaluate_configuration,
+    Answer, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, create_first,
+    evaluate_configuration,
 };

@@ -125,6 +125,8 @@ pub(crate) struct Planning {
     pub(crate) checks: Mutex<BTreeMap<(CheckedKind, String), CheckResult>>,
     /// Whether anything was evaluated.
     began: AtomicBool,
+    /// Final plans of objects that are to be created before they are destroyed only since others ask for it.
+    pub(crate) forced: Mutex<BTreeMap<ResourceInstance, OperationId>>,
     pub(crate) claims: Mutex<BTreeMap<String, Claim>>,
     pub(crate) opened: Mutex<BTreeMap<ProviderInstance, Opened>>,
     pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
@@ -229,6 +231,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         move_operations: Mutex::default(),
         checks: Mutex::default(),
         began: AtomicBool::new(false),
+        forced: Mutex::default(),
         claims: Mutex::default(),
         opened: Mutex::default(),
         in_shard: Mutex::default(),
@@ -277,6 +280,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     let schemas = providers.schemas();
     changes.relevant = planning.relevant_attributes(&changes, &schemas);
     let checks = planning.check_results(&changes.resources);
+    planning.settle_create_first(&changes.resources);
     let recorded = planning.draft_records();
     let applyable = recorded || !changes.is_empty();
     planning.draft_outputs(&changes.outputs);

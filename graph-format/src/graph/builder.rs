@@ -281,6 +281,17 @@ impl Builder {
         });
     }
 
+    /// What a `final_plan` is about is stored as replaced by destroying first.
+    pub fn stores_destroy_first(&self, plan: OperationId) {
+        self.with(|drafts| {
+            if let Some(Operation::FinalPlan { planned, .. }) =
+                drafts.get_mut(plan.0 as usize).map(|draft| &mut draft.operation)
+            {
+                planned.record.create_before_destroy = false;
+            }
+        });
+    }
+
     /// Drafts a `check`.
     pub fn check(
         &self,

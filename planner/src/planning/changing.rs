@@ -92,6 +92,9 @@ impl Planning {
         let plan =
             self.builder.final_plan(address.clone(), opened.provider, prior, Some(config), planned, shard.clone());
         let apply = self.builder.apply(address.clone(), None, plan, shard);
+        if target.record.create_before_destroy && desired.block.lifecycle.create_before_destroy != Some(true) {
+            self.forced.lock().insert(address.clone(), plan.id());
+        }
         if let Some(earlier) = earlier {
             self.builder.order(earlier, apply.id());
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::reach::{Reach, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE};
+use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
 use weft_graph_format::address::{
     ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, Resource, ResourceInstance, ResourceMode,
 };
@@ -146,13 +146,36 @@ impl Planning {
             let at_apply = Reach { outputs: BTreeSet::new(), ..reach.clone() };
             return Looks { at_plan: reach, at_apply, read };
         }
+        let at_apply = applied(&self.root, selection, &self.active(changes));
+        Looks { at_plan: planned(&self.root, selection), at_apply, read }
+    }
+
+    /// The resources that apply comes to: something happens to them, or they have conditions.
+    fn active(&self, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
         let mut active: BTreeSet<ConfigResource> =
             changes.iter().filter(|change| is_active(change)).map(|change| change.address.config()).collect();
         let wanted = self.desired.lock();
         let kept = wanted.iter().filter(|address| self.is_kept_for_conditions(address));
         active.extend(kept.map(ResourceInstance::config));
-        let at_apply = applied(&self.root, selection, &active);
-        Looks { at_plan: planned(&self.root, selection), at_apply, read }
+        active
+    }
+
+    /// State says of an object that is made or changed that its replacements create first only when something asks for
+    /// that to which apply comes too.
+    pub(super) fn settle_create_first(&self, changes: &[ResourceChange]) {
+        let mut forced = std::mem::take(&mut *self.forced.lock());
+        if forced.is_empty() {
+            return;
+        }
+        for change in changes.iter().filter(|change| change.action == ChangeAction::CreateThenDelete) {
+            forced.remove(&change.address);
+        }
+        let asked = create_first(&self.root, &self.active(changes));
+        for (address, plan) in forced {
+            if !asked.contains(address.config().to_string().as_str()) {
+                self.builder.stores_destroy_first(plan);
+            }
+        }
     }
 
     /// Whether apply comes to an object although it may do nothing to it, since it has conditions.

@@ -79,10 +79,7 @@ impl Planning {
         }
         let pressure = Pressure { tainted, requested: self.replace.contains(&desired.address), triggered };
         // What depends on it and is replaced that way demands it, whatever the block itself says.
-        let create_first = desired.create_first
-            || lifecycle
-                .create_before_destroy
-                .unwrap_or_else(|| prior.as_ref().is_some_and(|p| p.record.create_before_destroy));
+        let create_first = desired.create_first || lifecycle.create_before_destroy == Some(true);
         let order = match (create_first, self.is_left_alone(&desired.address, prior.as_ref().map(|p| &p.record))) {
             (_, Some(_)) => ReplaceOrder::ForgetOld,
             (true, None) => ReplaceOrder::CreateFirst,
