@@ -151,8 +151,10 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
         Ok(planning) => planning,
         Err(outcome) => return *outcome,
     };
-    let evaluated = evaluate_configuration(root, planning.clone(), environment, given).await;
-    let failed = evaluated.is_err();
+    // Where there is nothing to destroy, nothing of the configuration matters either.
+    let idle =
+        planning.options.destroy && planning.snapshot.instances.is_empty() && planning.snapshot.outputs.is_empty();
+    let failed = !idle && evaluate_configuration(root, planning.clone(), environment, given).await.is_err();
     // A plan to destroy begins with looking at everything, and only then decides.
     if !failed || planning.began.load(Ordered::Relaxed) && !planning.options.destroy {
         planning.clone().orphans(failed).await;

@@ -132,7 +132,9 @@ async fn plan_and_apply(
     }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
-    let Some(plan) = made.file.filter(|plan| !failed || !plan.changes.is_empty()) else {
+    // A plan that failed is shown as far as it came.
+    let came_to = |changes: &Changes| !changes.resources.is_empty() || !changes.outputs.is_empty();
+    let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
         return Err(made.diagnostics);
     };
     show(view, &plan);

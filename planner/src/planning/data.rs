@@ -60,8 +60,8 @@ impl Planning {
         let known = config.is_wholly_known();
         if !known || pending {
             let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
-            if self.options.destroy {
-                // Nothing is read at the apply of a plan to destroy; only providers could have wanted it.
+            if self.options.destroy || self.options.refresh_only {
+                // Nothing is read at the apply of a plan to destroy or to look; only providers could have wanted it.
                 return Ok(Value::unknown(schema.block.implied_type()));
             }
             let planned = all_unknown(&schema.block, &plain);
