@@ -319,6 +319,8 @@ pub struct Lifecycle {
     pub prevent_destroy: Option<Expression>,
     /// `destroy`
     pub destroy: Option<bool>,
+    /// `destroy`, where it is no truth value that is written out.
+    pub unclear_destroy: Option<Expression>,
     /// `ignore_changes`: everything.
     pub ignore_all: bool,
     /// `ignore_changes`: these.

@@ -12,6 +12,7 @@ mod deprecated;
 mod destroying;
 mod imports;
 mod instances;
+mod lifecycle_values;
 mod named;
 mod provider_blocks;
 mod provider_functions;

@@ -4,8 +4,9 @@
 //! so the depth of a text costs memory and never stack. Each step consumes a token, or pushes or pops a frame.
 //!
 //! When something is wrong, the parser says so once, goes into recovery, and leaves every construct it is in behind
-//! its closing bracket, where there is one. Further complaints about wrong tokens are held back until the next item
-//! of a body begins: they would be about the consequences of the first.
+//! its closing bracket. Further complaints about wrong tokens of the same text are held back: they are likely to be
+//! about the consequences of the first. What is skipped, and what is still read, is the same as in OpenTofu, since
+//! problems of the items behind the broken one depend on it.
 
 mod body;
 mod brackets;
@@ -43,18 +44,13 @@ pub(crate) struct Parser<'tree> {
     consumed: usize,
     /// Whether line ends mean something where the parser is.
     newlines: bool,
-    /// Whether complaints about wrong tokens are held back.
+    /// Whether complaints about wrong tokens are held back: from the first one on.
     recovery: bool,
-    /// Whether the parser has ever been in recovery: brackets that close nothing, and blocks that are not closed,
-    /// are likely to be consequences then.
-    recovered: bool,
     /// Number of diagnostics when the expression that is being parsed began.
     mark: usize,
     /// How many frames that count against [`MAX_NESTING`] are open, blocks included.
     depth: usize,
     diagnostics: Vec<Diagnostic>,
-    /// Which bracket closes which; worked out at the first error.
-    pairs: Option<Vec<u32>>,
     expressions: Vec<ExprNode>,
     bodies: Vec<Body>,
     frames: Vec<Frame>,
@@ -94,11 +90,9 @@ pub(crate) fn parse_within(source: SourceFile, goal: Goal, depth: usize) -> (Tre
         consumed: 0,
         newlines: true,
         recovery: false,
-        recovered: false,
         mark: 0,
         depth,
         diagnostics: lexical::check(&source, &tokens),
-        pairs: None,
         expressions: Vec::new(),
         bodies: Vec::new(),
         frames: Vec::new(),

@@ -14,7 +14,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Tree, parse_file, parse_json_file};
+use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Traversal, Tree, parse_file, parse_json_file};
 
 use super::compile::Compiling;
 use super::content::{BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
@@ -202,8 +202,13 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
                 let name: PartName = (block.labels[0].0.clone(), block.labels[1].0.clone());
                 let parts = if kind == "method" { &mut found.methods } else { &mut found.key_providers };
                 if parts.contains_key(&name) {
-                    let what = format!("{kind} {:?} {:?}", name.0.as_str(), name.1.as_str());
-                    problems.push(duplicate(&what, block));
+                    let detail = format!(
+                        "The encryption settings have a block {kind} {:?} {:?} already, before line {}.",
+                        name.0.as_str(),
+                        name.1.as_str(),
+                        block.range.start.line
+                    );
+                    problems.push(Diagnostic::error(format!("Duplicate {kind}"), detail).at(range.clone()));
                     continue;
                 }
                 let arguments = block.tree.arguments(block.body, &|_| false);
@@ -348,9 +353,14 @@ impl Computing<'_> {
                 self.found.problems.push(Diagnostic::error("Missing required argument", detail).at(range.clone()));
                 return None;
             };
-            let Some(name) = part_name(expression, "method") else {
+            let Some(traversal) = expression.as_traversal() else {
+                let detail = "A single static reference is needed here, as method.aes_gcm.main.";
+                self.refuse("Invalid expression", detail, expression);
+                return None;
+            };
+            let Some(name) = named_part(&traversal, "method") else {
                 let detail = "This must be the name of a method, as method.aes_gcm.main.";
-                self.refuse("Invalid reference to an encryption method", detail, expression);
+                self.refuse("Invalid encryption method identifier", detail, expression);
                 return None;
             };
             if !self.all.methods.contains_key(&name) {
@@ -448,7 +458,14 @@ fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
         ExprKind::TemplateWrap { inner } => expression.child(*inner),
         _ => expression.clone(),
     };
-    let traversal = expression.as_traversal().filter(|traversal| traversal.root.text == root)?;
+    named_part(&expression.as_traversal()?, root)
+}
+
+/// Type and name behind the word `root`.
+fn named_part(traversal: &Traversal, root: &str) -> Option<PartName> {
+    if traversal.root.text != root {
+        return None;
+    }
     match traversal.steps.as_slice() {
         [kind, name] => match (&kind.kind, &name.kind) {
             (StepKind::Attribute(kind), StepKind::Attribute(name)) => Some((kind.clone(), name.clone())),

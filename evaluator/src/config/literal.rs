@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Syntax};
+use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::compile::Compiling;
 use super::content::AttributeRule;
@@ -37,6 +37,8 @@ impl Compiling<'_> {
         }
         match convert(&value, ty) {
             Ok(value) if !value.is_null() && value.is_wholly_known() => Some(value),
+            // What could not be read was reported.
+            _ if matches!(expression.kind(), ExprKind::Error) => None,
             _ => {
                 self.error(
                     "Unsuitable value type",

@@ -13,7 +13,7 @@ use weft_graph_format::module_source::{ModuleSource, ModuleSourceError};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Tree, is_identifier};
+use weft_syntax::{ExprKind, Expression, Tree, is_identifier};
 
 use super::compile::compile_module;
 use super::encryption::Encryption;
@@ -324,6 +324,10 @@ impl<'a> Loader<'a> {
         let address = module.path.child(&call.name);
         let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
+        // What could not be read was reported.
+        if matches!(call.source.kind(), ExprKind::Error) {
+            return None;
+        }
         static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
     }
 

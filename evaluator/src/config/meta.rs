@@ -1,8 +1,9 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
 use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::{Position, SourceRange};
 use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, references};
@@ -324,7 +325,12 @@ impl Compiling<'_> {
             }
         }
         lifecycle.create_before_destroy = self.literal_bool(content.get("create_before_destroy"));
-        lifecycle.destroy = self.literal_bool(content.get("destroy"));
+        if let Some(destroy) = content.get("destroy") {
+            let (value, problems) = evaluate_constant(destroy);
+            lifecycle.destroy = value.as_bool().filter(|_| !has_errors(&problems));
+            // It matters when something is planned, not before.
+            lifecycle.unclear_destroy = lifecycle.destroy.is_none().then(|| destroy.clone());
+        }
         lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
         if let Some(expression) = content.get("ignore_changes") {
             self.ignore_changes(expression, &mut lifecycle);

@@ -49,9 +49,10 @@ impl Compiling<'_> {
             match places.get(&key).and_then(|at| base.get_mut(*at)) {
                 Some(below) => {
                     if let Some(found) = block.tree.argument(block.body, "depends_on")
-                        && block.block_type != "output"
+                        && let Some(items) = block.tree.expression(found.expression).as_list()
+                        && let Some(first) = items.first()
                     {
-                        let at = block.tree.range(found.name.span);
+                        let at = first.range();
                         self.clash("Unsupported override", "The depends_on argument may not be overridden.", &at);
                     }
                     below.layers.push(Layer { tree: block.tree.clone(), body: block.body });

@@ -272,6 +272,15 @@ pub(super) fn is_part(text: &str) -> bool {
         && text.chars().all(|c| c == '-' || c.is_alphanumeric())
 }
 
+/// Whether a text can be the name of a host, with or without a port.
+fn is_host(text: &str) -> bool {
+    let (name, port) = text.split_once(':').unwrap_or((text, "443"));
+    port.parse::<u16>().is_ok()
+        && name
+            .split('.')
+            .all(|label| !label.is_empty() && label.chars().all(|c| matches!(c, '-' | '_') || c.is_alphanumeric()))
+}
+
 /// A source address, or summary and detail of what is wrong with it.
 fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
     const WHOLE: &str = "Invalid provider source string";
@@ -302,6 +311,11 @@ fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
         && !is_part(namespace)
     {
         return Err(("Invalid provider namespace", not("namespace", namespace)));
+    }
+    if let Some(host) = part(3)
+        && !is_host(host)
+    {
+        return Err(("Invalid provider source hostname", format!("{host:?} in {text:?} is no host name.")));
     }
     text.parse().map_err(|_| match parts.len() {
         3 => ("Invalid provider source hostname", format!("{:?} in {text:?} is no host name.", parts[0])),

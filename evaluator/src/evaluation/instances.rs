@@ -17,6 +17,9 @@ use super::scope::Repeated;
 use crate::config::{Repetition, references_of, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
 
+/// The summary of everything that can be wrong with the value of a `for_each`.
+const FOR_EACH: &str = "Invalid for_each argument";
+
 /// Largest `count`: more instances of one block than any plan could hold.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;
 
@@ -87,7 +90,9 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     let value = node.evaluate(expression, &Repeated::default()).await?;
     let validating = node.evaluation.is_validation();
     if validating && !value.is_wholly_known() {
-        if let Some(problem) = confidential(&value, repetition, expression) {
+        let problem =
+            confidential(&value, repetition, expression).or_else(|| misplaced(&value, repetition, expression));
+        if let Some(problem) = problem {
             return node.fail(problem);
         }
         return Ok(match repetition {
@@ -151,6 +156,29 @@ fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Opti
     }
 }
 
+/// What is wrong with the type of a value that is not known yet, whatever the value turns out to be.
+fn misplaced(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
+    let ty = value.ty();
+    match repetition {
+        Repetition::Count(_) => convert(&Value::unknown(ty), &Type::Number).err().and_then(|_| count(value, at).err()),
+        Repetition::ForEach(_) => match ty {
+            Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
+            Type::Set(of) if matches!(*of, Type::String | Type::Dynamic) => None,
+            Type::Set(of) => Some(problem(
+                FOR_EACH,
+                format!("for_each takes sets of strings; this one has elements of type {}.", of.friendly_name()),
+                at,
+            )),
+            other => Some(problem(
+                FOR_EACH,
+                format!("for_each needs a map or a set of strings, not {}.", other.friendly_name()),
+                at,
+            )),
+        },
+        _ => None,
+    }
+}
+
 fn problem(summary: &str, detail: impl Into<String>, at: &Expression) -> Diagnostic {
     Diagnostic::error(summary, detail.into()).at(at.range())
 }
@@ -196,7 +224,7 @@ pub(crate) type Elements = Vec<(SmolStr, Option<Value>)>;
 
 /// The elements of the value of a `for_each`.
 pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
-    const SUMMARY: &str = "Invalid for_each argument";
+    const SUMMARY: &str = FOR_EACH;
     const UNKNOWN: &str = "The keys of for_each depend on values that are known only after apply, so the instances \
         cannot be planned. Use keys that are known, and put what is not into the values of a map; or apply what it \
         depends on first.";

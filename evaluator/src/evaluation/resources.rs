@@ -27,7 +27,7 @@ use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, Repeated, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, Failed, Protection, Trigger};
+use crate::glue::{DesiredInstance, Failed, Trigger};
 use crate::reference::Subject;
 
 type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
@@ -46,13 +46,8 @@ impl ModuleNode {
                 Err(Failed) => return node.unexpanded(&block).await,
             };
             let absolute = node.absolute(&key);
-            let protection = match &block.lifecycle.prevent_destroy {
-                Some(expression) => {
-                    let value = node.evaluate(expression, &Repeated::default()).await?;
-                    Some(Protection { value, range: block.range.clone() })
-                }
-                None => None,
-            };
+            node.clear_destroy(&block)?;
+            let protection = node.protection(&block).await?;
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
             if node.evaluation.is_validation() && block.provider_value.is_none() {
                 // Where a provider block is wrong, nothing is said of what it is for.

@@ -10,6 +10,7 @@ use crate::source::{Span, offset};
 use crate::token::{Token, TokenKind};
 
 use super::Parser;
+use super::pairs::{Bracket, Family, bracket};
 
 /// What names stand where, for one body.
 type Names = HashMap<SmolStr, Span>;
@@ -32,11 +33,6 @@ struct Header {
     open_span: Span,
 }
 
-/// Whether a token closes a bracket.
-fn is_closing(kind: TokenKind) -> bool {
-    matches!(kind, TokenKind::CloseBrace | TokenKind::CloseBracket | TokenKind::CloseParenthesis)
-}
-
 impl Parser<'_> {
     /// A whole file.
     pub(super) fn file(&mut self) -> BodyId {
@@ -50,8 +46,6 @@ impl Parser<'_> {
                     self.advance();
                 }
                 TokenKind::Identifier => {
-                    // A new item: what was wrong before no longer matters.
-                    self.recovered |= std::mem::take(&mut self.recovery);
                     self.mark = self.diagnostics.len();
                     if let Some(header) = self.item(&mut draft) {
                         let inner = Draft { header: Some(header), ..Draft::default() };
@@ -71,25 +65,34 @@ impl Parser<'_> {
                     None => break,
                 },
                 _ => {
-                    if self.recovered && is_closing(next.kind) {
-                        self.recovery = true;
+                    self.bad_item();
+                    match outer.pop() {
+                        Some(parent) => {
+                            self.skip_behind(Family::Brace);
+                            let close = self.previous();
+                            draft = self.close_block(draft, parent, Some(close));
+                        }
+                        None => self.give_up(),
                     }
-                    if next.kind == TokenKind::OpenQuote {
-                        self.complain(next.span, "Invalid argument name", || {
-                            "Names of arguments are written without quotes.".to_owned()
-                        });
-                    } else {
-                        self.complain(next.span, "Argument or block definition required", || {
-                            "An argument (name = value) or a block (type { ... }) should begin here.".to_owned()
-                        });
-                    }
-                    self.skip_bad_token();
-                    self.skip_item(outer.len());
                 }
             }
         }
         draft.body.span = start.through(self.peek().span);
         self.add_body(draft.body)
+    }
+
+    /// A token that no item begins with: nothing more of the body is read.
+    fn bad_item(&mut self) {
+        let bad = self.read();
+        if bad.kind == TokenKind::OpenQuote {
+            self.complain(bad.span, "Invalid argument name", || {
+                "Names of arguments are written without quotes.".to_owned()
+            });
+        } else {
+            self.complain(bad.span, "Argument or block definition required", || {
+                "An argument (name = value) or a block (type { ... }) should begin here.".to_owned()
+            });
+        }
     }
 
     fn add_body(&mut self, mut body: Body) -> BodyId {
@@ -101,9 +104,7 @@ impl Parser<'_> {
 
     /// The end of the text comes before the closing brace of a block.
     fn unclosed(&mut self, draft: &Draft) {
-        if let Some(header) = &draft.header
-            && !self.recovered
-        {
+        if let Some(header) = &draft.header {
             self.complain_within(
                 header.open_span,
                 header.span.through(header.open_span),
@@ -129,13 +130,13 @@ impl Parser<'_> {
         let Header { block_type, labels, span, open_span, .. } = header;
         parent.body.blocks.push(Block { block_type, labels, body, header_span: span, open_span, close_span });
         if close.is_some() {
-            self.end_of_block(span, parent.header.is_some());
+            self.end_of_block(span);
         }
         parent
     }
 
     /// A line ends behind the closing brace of a block.
-    fn end_of_block(&mut self, header: Span, nested: bool) {
+    fn end_of_block(&mut self, header: Span) {
         let next = self.peek();
         match next.kind {
             TokenKind::Newline => {
@@ -149,7 +150,7 @@ impl Parser<'_> {
                     "Missing newline after block definition",
                     || "A line break follows the closing brace of a block.".to_owned(),
                 );
-                self.skip_item(usize::from(nested));
+                self.skip_item();
             }
         }
     }
@@ -170,7 +171,7 @@ impl Parser<'_> {
                     "An argument (name = value) or a block (type { ... }) should stand here. An equals sign follows \
                      the name of an argument.",
                 );
-                self.skip_item(usize::from(draft.header.is_some()));
+                self.skip_item();
                 None
             }
         }
@@ -181,11 +182,8 @@ impl Parser<'_> {
         let equals_span = self.read().span;
         let expression = self.expression();
         let end = self.previous();
-        let nested = usize::from(draft.header.is_some());
         if self.failed() {
-            if !single_line {
-                self.skip_item(nested);
-            }
+            self.skip_item();
         } else if !single_line {
             let next = self.peek();
             match next.kind {
@@ -204,7 +202,7 @@ impl Parser<'_> {
                             "A line break follows the value of an argument.".to_owned()
                         });
                     }
-                    self.skip_item(nested);
+                    self.skip_item();
                 }
             }
         }
@@ -223,7 +221,6 @@ impl Parser<'_> {
     /// Labels and opening brace behind a name. A block on one line is read whole and added.
     fn block(&mut self, draft: &mut Draft, name: Token) -> Option<Header> {
         let mut labels = Vec::new();
-        let nested = usize::from(draft.header.is_some());
         let open = loop {
             let next = self.peek();
             match next.kind {
@@ -241,7 +238,7 @@ impl Parser<'_> {
                     let span = self.since(name.span);
                     let block = self.bodiless(name, labels, span);
                     draft.body.blocks.push(block);
-                    self.skip_item(nested);
+                    self.skip_item();
                     return None;
                 }
             }
@@ -254,7 +251,7 @@ impl Parser<'_> {
         let header = Header { block_type: self.name_of(name), labels, span, open, open_span };
         if !self.descend(open_span) {
             self.recover_behind(open);
-            self.skip_item(nested);
+            self.skip_item();
             return None;
         }
         match self.peek_kind() {
@@ -298,62 +295,58 @@ impl Parser<'_> {
 
     /// `{ name = value }` on one line: one argument, and the closing brace at once.
     fn single_line_block(&mut self, parent: &mut Draft, header: Header) {
-        let nested = parent.header.is_some();
         let (open, header_span) = (header.open, header.span);
         let mut draft = Draft { header: Some(header), ..Draft::default() };
-        let mut close = None;
-        if self.single_argument(&mut draft) {
-            let next = self.peek();
-            let summary = "Invalid single-argument block definition";
-            match next.kind {
-                TokenKind::CloseBrace => close = Some(self.read().span),
-                TokenKind::Comma => self.report(
-                    next.span,
-                    summary,
-                    "A block on one line has one argument. Put several on lines of their own.",
-                ),
-                TokenKind::Newline => self.report(
-                    next.span,
-                    summary,
-                    "A block whose argument stands on the line of its opening brace is closed on that line too.",
-                ),
-                TokenKind::End => self.unclosed(&draft),
-                _ => self.complain(next.span, summary, || {
-                    "The closing brace follows the one argument of a block on one line.".to_owned()
-                }),
-            }
+        self.single_argument(&mut draft);
+        let next = self.peek();
+        let summary = "Invalid single-argument block definition";
+        match next.kind {
+            TokenKind::CloseBrace => {}
+            TokenKind::Comma => self.report(
+                next.span,
+                summary,
+                "A block on one line has one argument. Put several on lines of their own.",
+            ),
+            TokenKind::Newline => self.report(
+                next.span,
+                summary,
+                "A block whose argument stands on the line of its opening brace is closed on that line too.",
+            ),
+            TokenKind::End => self.unclosed(&draft),
+            _ => self.complain(next.span, summary, || {
+                "The closing brace follows the one argument of a block on one line.".to_owned()
+            }),
         }
-        if close.is_none() {
-            close = self.closing(open).map(|at| self.token(at).span);
+        if next.kind == TokenKind::CloseBrace {
+            self.advance();
+        } else {
             self.recover_behind(open);
         }
+        let close_span = self.previous();
         let Some(header) = draft.header.take() else { return };
         self.depth = self.depth.saturating_sub(1);
-        let close_span = close.unwrap_or(Span::empty(self.previous().end));
         draft.body.span = header.open_span.through(close_span);
         let body = self.add_body(draft.body);
         let Header { block_type, labels, span, open_span, .. } = header;
         parent.body.blocks.push(Block { block_type, labels, body, header_span: span, open_span, close_span });
-        self.end_of_block(header_span, nested);
+        self.end_of_block(header_span);
     }
 
-    /// The argument of a block on one line. Whether there was one.
-    fn single_argument(&mut self, draft: &mut Draft) -> bool {
-        let name = self.peek();
+    /// The argument of a block on one line. Where there is none, the line is skipped.
+    fn single_argument(&mut self, draft: &mut Draft) {
+        let name = self.read();
         if name.kind != TokenKind::Identifier {
             self.report(
                 name.span,
                 "Argument or block definition required",
                 "An argument (name = value) should stand here.",
             );
-            return false;
+            return self.skip_item();
         }
-        self.advance();
         let next = self.peek();
         match next.kind {
             TokenKind::Assign => {
                 self.attribute(draft, name, true);
-                !self.failed()
             }
             TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
                 self.report(
@@ -362,7 +355,7 @@ impl Parser<'_> {
                     "A block on one line has one argument and no blocks. Put blocks inside of it on lines of their \
                      own; an equals sign follows the name of an argument.",
                 );
-                false
+                self.skip_item();
             }
             _ => {
                 self.report(
@@ -370,7 +363,7 @@ impl Parser<'_> {
                     "Argument or block definition required",
                     "An equals sign follows the name of an argument.",
                 );
-                false
+                self.skip_item();
             }
         }
     }
@@ -395,16 +388,8 @@ impl Parser<'_> {
                          \"{sign}{sign}{{\"."
                     );
                     self.report_within(token.span, context, summary, detail);
-                    self.recovery = true;
-                    let Some(close) = self.closing(at) else {
-                        if self.closing(open).is_none() {
-                            self.unterminated(start);
-                        }
-                        self.recover_behind(open);
-                        break;
-                    };
-                    text.push_str(self.source.slice(token.span.through(self.token(close).span)));
                     self.recover_behind(at);
+                    text.push_str(self.source.slice(self.since(token.span)));
                 }
                 TokenKind::End => {
                     self.unterminated(start);
@@ -427,45 +412,22 @@ impl Parser<'_> {
         self.report_within(end, start.through(end), "Unterminated string literal", detail);
     }
 
-    /// Skips a token that no item begins with, and what is between it and its partner if it is a bracket.
-    fn skip_bad_token(&mut self) {
-        self.recovery = true;
-        let at = self.advance();
-        self.recover_behind(at);
-    }
-
-    /// Skips the rest of an item that is wrong: up to the end of its line, over brackets as a whole. The brace that
-    /// closes the block around it is left, and so is a line that an unclosed bracket has drawn in.
-    fn skip_item(&mut self, nested: usize) {
+    /// Skips the rest of an item that is wrong: up to the end of the line on which all brackets that are opened from
+    /// here on are closed again. A bracket that closes none of them closes nothing, or all that is open inside of its
+    /// partner.
+    fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;
-        if self.at_drawn_in_item() {
-            return;
-        }
+        let mut open: Vec<Family> = Vec::new();
         loop {
-            let next = self.peek();
-            match next.kind {
-                TokenKind::End => return,
-                TokenKind::Newline => {
-                    self.advance();
-                    return;
-                }
-                TokenKind::CloseBrace if nested > 0 => return,
-                _ => {
-                    let at = self.advance();
-                    self.recover_behind(at);
-                }
+            let next = self.read();
+            match bracket(next.kind) {
+                Some(Bracket::Opens(family)) => open.push(family),
+                Some(Bracket::Closes(family)) => while open.pop().is_some_and(|of| of != family) {},
+                None if next.kind == TokenKind::End => return,
+                None if next.kind == TokenKind::Newline && open.is_empty() => return,
+                None => {}
             }
         }
-    }
-
-    /// Whether the next token begins a line and an item, though it was read as part of the item before.
-    fn at_drawn_in_item(&self) -> bool {
-        let mut before = self.tokens.get(..self.position).unwrap_or_default().iter().rev();
-        let at_line_start =
-            before.find(|token| !token.kind.is_trivia()).is_some_and(|token| token.kind == TokenKind::Newline);
-        at_line_start
-            && self.peek_kind() == TokenKind::Identifier
-            && matches!(self.peek_second().kind, TokenKind::Assign | TokenKind::OpenBrace | TokenKind::OpenQuote)
     }
 }

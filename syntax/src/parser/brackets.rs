@@ -165,11 +165,15 @@ impl Parser<'_> {
         form: KeyForm,
         value: ExprId,
     ) -> Next {
-        items.push(ObjectItem { key, form, value });
         let next = self.peek();
         let start = self.token(open).span;
+        if self.failed() {
+            // Nothing is said of an item that could not be read.
+            self.recover_behind(open);
+            return self.close_object(outer, open, items);
+        }
+        items.push(ObjectItem { key, form, value });
         match next.kind {
-            _ if self.failed() => {}
             TokenKind::CloseBrace => {
                 self.advance();
                 return self.close_object(outer, open, items);
@@ -249,7 +253,7 @@ impl Parser<'_> {
                     "Unterminated function call",
                     "The parenthesis that opens here is not closed before the end of the text.",
                 );
-                self.recover_behind(open);
+                self.give_up();
             }
             _ => {
                 self.report_within(
@@ -258,6 +262,7 @@ impl Parser<'_> {
                     "Missing argument separator",
                     "Arguments are separated by commas: one is missing before this.",
                 );
+                self.advance();
                 self.recover_behind(open);
             }
         }

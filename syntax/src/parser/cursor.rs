@@ -3,7 +3,8 @@
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
-use super::{Parser, pairs};
+use super::Parser;
+use super::pairs::{Bracket, Family, bracket};
 
 /// What is read behind the end of the tokens.
 const NOTHING: Token = Token { kind: TokenKind::End, span: Span::empty(0) };
@@ -30,11 +31,6 @@ impl Parser<'_> {
     /// The next token that means something.
     pub(super) fn peek(&self) -> Token {
         self.token(self.meaningful(self.position))
-    }
-
-    /// The token behind the next one.
-    pub(super) fn peek_second(&self) -> Token {
-        self.token(self.meaningful(self.meaningful(self.position) + 1))
     }
 
     /// The kind of the next token.
@@ -82,21 +78,35 @@ impl Parser<'_> {
         start.through(self.previous())
     }
 
-    /// The closing bracket of the bracket at `open`, if it has one that has not been passed yet.
-    pub(super) fn closing(&mut self, open: usize) -> Option<usize> {
-        let tokens = self.tokens;
-        let pairs = self.pairs.get_or_insert_with(|| pairs::pair(tokens));
-        let close = pairs.get(open).map(|close| *close as usize).filter(|close| *close > open)?;
-        (close >= self.position).then_some(close)
+    /// Goes into recovery and behind the closing bracket of the bracket at `open`, which may be passed already. Only
+    /// brackets of its family count from here on: others are likely to be unbalanced. Without a closing bracket
+    /// nothing is left of the text.
+    pub(super) fn recover_behind(&mut self, open: usize) {
+        let Some(Bracket::Opens(family)) = bracket(self.token(open).kind) else { return self.give_up() };
+        self.skip_behind(family);
     }
 
-    /// Goes into recovery and behind the closing bracket of the bracket at `open`. Without one the parser stays
-    /// where it is.
-    pub(super) fn recover_behind(&mut self, open: usize) {
+    /// Goes into recovery and behind the next closing bracket of a family that is not opened before it.
+    pub(super) fn skip_behind(&mut self, family: Family) {
         self.recovery = true;
-        if let Some(close) = self.closing(open) {
-            self.position = close + 1;
-            self.consumed = close + 1;
+        let mut inner = 0usize;
+        loop {
+            let next = self.read();
+            match bracket(next.kind) {
+                Some(Bracket::Opens(of)) if of == family => inner += 1,
+                Some(Bracket::Closes(of)) if of == family => match inner.checked_sub(1) {
+                    Some(outer) => inner = outer,
+                    None => return,
+                },
+                _ if next.kind == TokenKind::End => return,
+                _ => {}
+            }
         }
+    }
+
+    /// Goes into recovery and to the end of the text.
+    pub(super) fn give_up(&mut self) {
+        self.recovery = true;
+        while self.read().kind != TokenKind::End {}
     }
 }

@@ -10,6 +10,7 @@ use crate::token::{Token, TokenKind};
 
 use super::Parser;
 use super::frame::{CallDraft, Next, Outer, Work};
+use super::pairs::Family;
 
 /// Whether a text is the notation of a number: digits, a fraction, an exponent.
 fn is_number(text: &str) -> bool {
@@ -138,7 +139,7 @@ impl Parser<'_> {
                     name.push_str(self.source.slice(part.span));
                     name_span = name_span.through(part.span);
                     if !matches!(self.peek_kind(), TokenKind::OpenParenthesis | TokenKind::DoubleColon) {
-                        let found = self.peek();
+                        let found = self.read();
                         self.report_within(
                             found.span,
                             name_span.through(found.span),
@@ -149,7 +150,7 @@ impl Parser<'_> {
                     }
                 }
                 _ => {
-                    let found = self.peek();
+                    let found = self.read();
                     self.report_within(
                         found.span,
                         first.span.through(found.span),
@@ -162,15 +163,11 @@ impl Parser<'_> {
         }
     }
 
-    /// A call whose name is broken: its arguments are left out.
+    /// A call whose name is broken: everything up to the end of the next parentheses is left out.
     fn abandon_call(&mut self, name: Span) -> Next {
-        self.recovery = true;
-        if self.peek_kind() == TokenKind::OpenParenthesis {
-            let open = self.advance();
-            self.recover_behind(open);
-        }
-        let span = self.since(name);
-        Next::Postfix(self.hole(span))
+        while !matches!(self.read().kind, TokenKind::OpenParenthesis | TokenKind::End) {}
+        self.skip_behind(Family::Parenthesis);
+        Next::Postfix(self.hole(name))
     }
 
     /// The steps behind a term.
@@ -291,13 +288,13 @@ impl Parser<'_> {
     /// `[*]`: all steps behind it apply to each element.
     fn full_splat(&mut self, source: ExprId, open: usize, start: Token) -> Next {
         self.advance();
-        let close = self.peek();
-        if close.kind == TokenKind::CloseBracket {
-            self.advance();
-        } else {
-            self.complain(close.span, "Missing close bracket on splat index", || {
-                "A closing bracket follows the star of a splat: [*].".to_owned()
-            });
+        let close = self.read();
+        if close.kind != TokenKind::CloseBracket && !self.recovery {
+            self.report(
+                close.span,
+                "Missing close bracket on splat index",
+                "A closing bracket follows the star of a splat: [*].",
+            );
             self.recover_behind(open);
         }
         let marker = self.since(start.span);
@@ -313,16 +310,18 @@ impl Parser<'_> {
 
     /// The key between brackets has been read.
     pub(super) fn after_index(&mut self, outer: Outer, open: usize, collection: ExprId, key: ExprId) -> Next {
-        let close = self.peek();
         if self.failed() {
             self.recover_behind(open);
-        } else if close.kind == TokenKind::CloseBracket {
-            self.advance();
         } else {
-            self.complain(close.span, "Missing close bracket on index", || {
-                "A closing bracket (\"]\") follows the key of an index.".to_owned()
-            });
-            self.recover_behind(open);
+            let close = self.read();
+            if close.kind != TokenKind::CloseBracket && !self.recovery {
+                self.report(
+                    close.span,
+                    "Missing close bracket on index",
+                    "A closing bracket (\"]\") follows the key of an index.",
+                );
+                self.recover_behind(open);
+            }
         }
         self.leave(outer);
         let brackets = self.since(self.token(open).span);
@@ -366,7 +365,8 @@ impl Parser<'_> {
                 "Unbalanced parentheses",
                 "The parenthesis that opened here must be closed at the end of the expression.",
             );
-            self.recover_behind(open);
+            self.recovery = true;
+            self.advance();
         }
         self.leave(outer);
         let span = self.since(self.token(open).span);

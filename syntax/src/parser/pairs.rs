@@ -1,75 +1,40 @@
-//! Which bracket closes which, in a text where some may be missing.
+//! Which brackets belong together.
 
-use crate::source::offset;
-use crate::token::{Token, TokenKind};
-
-/// Number of bracket families.
-const FAMILIES: usize = 6;
+use crate::token::TokenKind;
 
 /// What a token does to the nesting of brackets.
-enum Bracket {
-    Opens(usize),
-    Closes(usize),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bracket {
+    Opens(Family),
+    Closes(Family),
 }
 
-/// The family of a bracket, and whether it opens or closes.
-fn bracket(kind: TokenKind) -> Option<Bracket> {
+/// A kind of bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Brace,
+    Bracket,
+    Parenthesis,
+    Quote,
+    Heredoc,
+    Sequence,
+}
+
+/// The family of a bracket, and whether it opens or closes; none for other tokens.
+pub(super) fn bracket(kind: TokenKind) -> Option<Bracket> {
     Some(match kind {
-        TokenKind::OpenBrace => Bracket::Opens(0),
-        TokenKind::CloseBrace => Bracket::Closes(0),
-        TokenKind::OpenBracket => Bracket::Opens(1),
-        TokenKind::CloseBracket => Bracket::Closes(1),
-        TokenKind::OpenParenthesis => Bracket::Opens(2),
-        TokenKind::CloseParenthesis => Bracket::Closes(2),
-        TokenKind::OpenQuote => Bracket::Opens(3),
-        TokenKind::CloseQuote => Bracket::Closes(3),
-        TokenKind::OpenHeredoc => Bracket::Opens(4),
-        TokenKind::CloseHeredoc => Bracket::Closes(4),
-        TokenKind::OpenInterpolation | TokenKind::OpenDirective => Bracket::Opens(5),
-        TokenKind::CloseSequence => Bracket::Closes(5),
+        TokenKind::OpenBrace => Bracket::Opens(Family::Brace),
+        TokenKind::CloseBrace => Bracket::Closes(Family::Brace),
+        TokenKind::OpenBracket => Bracket::Opens(Family::Bracket),
+        TokenKind::CloseBracket => Bracket::Closes(Family::Bracket),
+        TokenKind::OpenParenthesis => Bracket::Opens(Family::Parenthesis),
+        TokenKind::CloseParenthesis => Bracket::Closes(Family::Parenthesis),
+        TokenKind::OpenQuote => Bracket::Opens(Family::Quote),
+        TokenKind::CloseQuote => Bracket::Closes(Family::Quote),
+        TokenKind::OpenHeredoc => Bracket::Opens(Family::Heredoc),
+        TokenKind::CloseHeredoc => Bracket::Closes(Family::Heredoc),
+        TokenKind::OpenInterpolation | TokenKind::OpenDirective => Bracket::Opens(Family::Sequence),
+        TokenKind::CloseSequence => Bracket::Closes(Family::Sequence),
         _ => return None,
     })
-}
-
-/// For each token the index of its partner; a token that has none is its own.
-///
-/// A closing bracket belongs to the innermost open one of its family; those inside of that are left without partner.
-/// Linear: each opening bracket is put on the stack once and taken off once.
-pub(super) fn pair(tokens: &[Token]) -> Vec<u32> {
-    let mut partners: Vec<u32> = (0..tokens.len()).map(offset).collect();
-    let mut open: Vec<(usize, usize)> = Vec::new();
-    let mut counts = [0usize; FAMILIES];
-    for (at, token) in tokens.iter().enumerate() {
-        match bracket(token.kind) {
-            Some(Bracket::Opens(family)) => {
-                open.push((at, family));
-                counts[family] += 1;
-            }
-            Some(Bracket::Closes(family)) if counts[family] > 0 => {
-                while let Some((opener, of)) = open.pop() {
-                    counts[of] -= 1;
-                    if of == family {
-                        partners[opener] = offset(at);
-                        partners[at] = offset(opener);
-                        break;
-                    }
-                }
-            }
-            Some(Bracket::Closes(_)) | None => {}
-        }
-    }
-    partners
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lexer::{Start, lex};
-
-    #[test]
-    fn missing_brackets_leave_the_others_paired() {
-        let tokens = lex("a{[(}])", Start::File);
-        let partners = pair(&tokens);
-        assert_eq!(partners, [0, 4, 2, 3, 1, 5, 6, 7]);
-    }
 }

@@ -85,9 +85,9 @@ impl Parser<'_> {
                         "Unterminated template string",
                         || "The string or template that begins here has no end.".to_owned(),
                     );
-                    self.recovery = true;
-                    if let Some(open) = draft.open {
-                        self.recover_behind(open);
+                    match draft.open {
+                        Some(open) => self.recover_behind(open),
+                        None => self.give_up(),
                     }
                     let end = self.previous();
                     return self.close_template(outer, *draft, end);
