@@ -14,6 +14,7 @@ mod imports;
 mod instances;
 mod lifecycle_values;
 mod named;
+mod nameless;
 mod provider_blocks;
 mod provider_functions;
 mod provider_values;

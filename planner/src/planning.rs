@@ -247,9 +247,12 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
     planning.remark_selection();
     planning.remark_deprecated_variables(&given);
     planning.refuse_doubts();
-    let absent = planning.absent_providers();
-    if !absent.is_empty() {
-        planning.report_all(absent);
+    let mut unfit = planning.moves_left_out();
+    if unfit.is_empty() {
+        unfit = planning.absent_providers();
+    }
+    if !unfit.is_empty() {
+        planning.report_all(unfit);
         return Err(Box::new(planning.nothing()));
     }
     Ok(planning)

@@ -220,12 +220,12 @@ async fn apply_file(
     }
     // Who applies hears of what is done to objects; that one is moved or taken over was shown with the plan.
     announce(view, &plan, false);
-    view.diagnostics(&plan.manifest.warnings);
     let manifest = &plan.manifest;
     let declared =
         |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
     view.diagnostics(&variables::undeclared_again(&declared, arguments));
     same_variables(&plan, invocation)?;
+    view.diagnostics(&plan.manifest.warnings);
     let inputs = apply::inputs(&plan.manifest, arguments)?;
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);

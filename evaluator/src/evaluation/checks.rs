@@ -39,6 +39,11 @@ impl Tally {
         self.messages.extend(message);
     }
 
+    /// Notes that nobody comes to the object, since something that it names has failed.
+    pub(crate) fn nobody_came(&mut self) {
+        (self.count, self.worst) = (0, Some(CheckStatus::Unreached));
+    }
+
     fn raise(&mut self, status: CheckStatus) {
         let rank = |status: CheckStatus| match status {
             CheckStatus::Pass | CheckStatus::Absent => 0,

@@ -240,6 +240,9 @@ impl ModuleNode {
 
     async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut Tally) -> Result<Value, Failed> {
         let waits = self.depends_on_origin(&output.depends_on, None).await?;
+        if !self.evaluation.is_validation() {
+            self.scope(&output.references, &Repeated::default()).await?;
+        }
         let conditions = Conditions {
             blocks: &output.preconditions,
             kind: CheckKind::Precondition,

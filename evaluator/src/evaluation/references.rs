@@ -15,10 +15,11 @@ use weft_graph_format::source::SourceRange;
 use weft_syntax::Role;
 
 use super::Evaluation;
+use super::nameless::unknown_names;
 use super::schema_traversal::{Placed, wrong_step};
 use super::scope::out_of_scope;
 use super::unsound::Unsound;
-use crate::config::{CompiledModule, ModuleCall, Repetition, ResourceBlock, did_you_mean};
+use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock, did_you_mean};
 use crate::reference::{Reference, Subject};
 
 /// Where references stand decides what else may be named there.
@@ -148,6 +149,11 @@ impl Checking<'_> {
         }
         for output in module.outputs.values() {
             self.all(&output.references, NOTHING);
+            if self.conditions(&output.preconditions) {
+                // The value is not looked at then.
+                let of_value = output.value.range();
+                self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
+            }
             self.depends_on(&output.depends_on, false);
             self.block(&output.references);
         }
@@ -191,6 +197,7 @@ impl Checking<'_> {
         for reference in provisioner_references(resource) {
             self.one(reference, ANYTHING);
         }
+        self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
         self.depends_on(&resource.depends_on, true);
         self.triggers(resource);
         self.ignored(resource);
@@ -209,6 +216,21 @@ impl Checking<'_> {
                 problems,
             });
         }
+    }
+
+    /// Adds what else there is to say of conditions whose references are wrong; true when there are such.
+    fn conditions<'c>(&mut self, conditions: impl IntoIterator<Item = &'c Condition>) -> bool {
+        let mut any = false;
+        for condition in conditions {
+            let ranges = [condition.condition.range(), condition.error_message.range()];
+            let within = |at: &SourceRange| ranges.iter().any(|range| range.holds(at));
+            let wrong = |problem: &Diagnostic| problem.is_error() && problem.subject.as_ref().is_some_and(within);
+            if self.found.iter().any(wrong) {
+                any = true;
+                self.found.extend(unknown_names(condition));
+            }
+        }
+        any
     }
 
     /// The arguments of a resource that its type does not have.

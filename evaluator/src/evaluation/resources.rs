@@ -252,6 +252,10 @@ impl ModuleNode {
                 self.choose_provider(&local_name, block.provider.as_ref(), repeated, (&user, &at)).await?
             }
         };
+        if !self.evaluation.is_validation() && self.block_scope(block, repeated).await.is_err() {
+            tally.nobody_came();
+            return Err(Failed);
+        }
         let conditions = Conditions {
             blocks: &block.lifecycle.preconditions,
             kind: CheckKind::Precondition,

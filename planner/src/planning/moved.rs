@@ -1,10 +1,11 @@
 //! State with its objects under the addresses that they go by now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use weft_evaluator::config::{CompiledModule, Repetition};
+use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_state::{InstanceRecord, ResourceMode, Snapshot, StoredInstance};
@@ -153,6 +154,35 @@ impl Planning {
             true => None,
             false => self.previous(address).cloned(),
         }
+    }
+
+    /// An error when the selection leaves out objects that go by another address now: the plan would lose sight of them.
+    pub(crate) fn moves_left_out(&self) -> Vec<Diagnostic> {
+        let selection = &self.options.selection;
+        let away = |address: &&ResourceInstance| !selection.covers(address);
+        let left_out: BTreeSet<String> = self
+            .moved
+            .iter()
+            .flat_map(|(to, from)| [from, to])
+            .filter(away)
+            .map(|found| found.all().to_string())
+            .collect();
+        if left_out.is_empty() {
+            return Vec::new();
+        }
+        let way_out = match selection {
+            Selection::Only(_) => "Add -target options for them",
+            _ => "Take the -exclude options for them away",
+        };
+        let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
+        vec![Diagnostic::error(
+            "Moved resource instances excluded by targeting",
+            format!(
+                "The configuration has other addresses for objects of the state, and the options leave these out: {}. \
+                 {way_out}, or plan everything.",
+                names.join(", ")
+            ),
+        )]
     }
 
     /// An error for each statement whose source is still declared.

@@ -1,0 +1,55 @@
+//! Conditions whose references are wrong. OpenTofu evaluates them all the same, in a place where no name has a value.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use weft_expressions::call_context::CallContext;
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::value::Value;
+use weft_syntax::{Traversal, Tree};
+
+use crate::config::Condition;
+
+const SUMMARY: &str = "Unknown variable";
+
+/// A place where no name has a value.
+#[derive(Default)]
+struct Nameless {
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl Scope for Nameless {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let name = traversal.root.text.as_str();
+        let detail =
+            format!("There is no variable named {name:?} here, since other references of the condition are wrong.");
+        Err(vec![Diagnostic::error(SUMMARY, detail).at(tree.range(traversal.root.span))])
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext { base_directory: Path::new("."), ..CallContext::new(&self.occurrences, &self.parameters) }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("Unknown provider function", format!("{name} cannot be called here.")))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Ok(Value::unknown(weft_graph_format::types::Type::Dynamic))
+    }
+}
+
+/// An error for each name in the condition and its message that is looked for in vain.
+pub(super) fn unknown_names(condition: &Condition) -> Vec<Diagnostic> {
+    let scope = Nameless::default();
+    let said = [&condition.condition, &condition.error_message].map(|expression| evaluate(expression, &scope).1);
+    said.into_iter().flatten().filter(|problem| problem.summary == SUMMARY).collect()
+}
