@@ -171,15 +171,15 @@ impl Planning {
             return Vec::new();
         }
         let way_out = match selection {
-            Selection::Only(_) => "Add -target options for them",
-            _ => "Take the -exclude options for them away",
+            Selection::Only(_) => "add -target options for them",
+            _ => "take the -exclude options for them away",
         };
         let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
         vec![Diagnostic::error(
             "Moved resource instances excluded by targeting",
             format!(
                 "The configuration has other addresses for objects of the state, and the options leave these out: {}. \
-                 {way_out}, or plan everything.",
+                 Either {way_out}, or plan everything.",
                 names.join(", ")
             ),
         )]
