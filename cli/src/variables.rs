@@ -189,8 +189,7 @@ fn undeclared(name: &str, source: &str) -> Diagnostic {
     Diagnostic::warning(
         "Value for undeclared variable",
         format!(
-            "The root module does not declare a variable named {name:?} but a value was found in file {source:?}. If \
-             you meant to use this value, add a \"variable\" block to the configuration.\n\nValues that many \
+            "{source:?} gives a value to {name:?}, and the root module declares no such variable. Declare it, or remove the value.\n\nValues that many \
              configurations share can be given by environment variables TF_VAR_NAME, about which there are no such \
              warnings; -compact-warnings makes them short."
         ),
@@ -202,9 +201,7 @@ fn more_undeclared(all: usize) -> Option<Diagnostic> {
     let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
     Some(Diagnostic::warning(
         "Values for undeclared variables",
-        format!(
-            "In addition to the other similar warnings shown, {more} other variable(s) defined without being declared."
-        ),
+        format!("{more} more values are for variables that the root module does not declare."),
     ))
 }
 
@@ -348,8 +345,7 @@ impl Reader<'_> {
             self.gathered.diagnostics.push(Diagnostic::error(
                 "Value for undeclared variable",
                 format!(
-                    "A variable named {name:?} was assigned on the command line, but the root module does not declare a \
-                     variable of that name. To use this value, add a \"variable\" block to the configuration."
+                    "-var gives a value to {name:?}, and the root module declares no such variable. Declare it, or leave the option out."
                 ),
             ));
             return;
@@ -382,8 +378,7 @@ impl Reader<'_> {
                 Diagnostic::error(
                     "No value for required variable",
                     format!(
-                        "The root module input variable {:?} is not set, and has no default value. Use a -var or -var-file \
-                         command line argument to provide a value for this variable.",
+                        "The variable {:?} of the root module has neither a value nor a default. Give it a value with -var, -var-file or TF_VAR_NAME.",
                         variable.name.as_str()
                     ),
                 )

@@ -151,7 +151,7 @@ impl Scope for BareScope {
                 },
                 name => error(
                     "Invalid \"path\" attribute",
-                    format!("The \"path\" object does not have an attribute named {name:?}."),
+                    format!("path has no attribute {name:?}."),
                 ),
             },
             root @ ("terraform" | "tofu") => match name {
@@ -159,8 +159,7 @@ impl Scope for BareScope {
                 name => error(
                     &format!("Invalid {root:?} attribute"),
                     format!(
-                        "The {root:?} object does not have an attribute named {name:?}. The only supported \
-                         attribute is {root}.workspace, the name of the currently-selected workspace."
+                        "{root} has no attribute {name:?}, only {root}.workspace, the name of the selected workspace."
                     ),
                 ),
             },
@@ -173,8 +172,7 @@ impl Scope for BareScope {
             "each" => error(
                 "Invalid \"each\" attribute",
                 format!(
-                    "The \"each\" object does not have an attribute named {name:?}. The supported attributes are \
-                     each.key and each.value, the current key and value pair of the \"for_each\" attribute set."
+                    "each has no attribute {name:?}, only each.key and each.value, the present entry of for_each."
                 ),
             ),
             "count" if name == "index" => error(
@@ -186,26 +184,22 @@ impl Scope for BareScope {
             "count" => error(
                 "Invalid \"count\" attribute",
                 format!(
-                    "The \"count\" object does not have an attribute named {name:?}. The only supported attribute is \
-                     count.index, which is the index of each instance of a resource block that has the \"count\" \
-                     argument set."
+                    "count has no attribute {name:?}, only count.index, the number of the instance in a block with count."
                 ),
             ),
             "self" => error(
                 "Invalid \"self\" reference",
-                "The \"self\" object is not available in this context. This object can be used only in resource \
-                 provisioner, connection, and postcondition blocks."
+                "self exists in provisioner, connection and postcondition blocks only."
                     .to_owned(),
             ),
             "local" => error(
                 "Reference to undeclared local value",
-                format!("A local value with the name {name:?} has not been declared."),
+                format!("No local value {name:?} is declared."),
             ),
             "var" => error(
                 "Reference to undeclared input variable",
                 format!(
-                    "An input variable with the name {name:?} has not been declared. This variable can be \
-                     declared with a variable {name:?} {{}} block."
+                    "No variable {name:?} is declared. A block variable {name:?} {{}} declares it."
                 ),
             ),
             "module" => error(
@@ -239,8 +233,7 @@ impl Scope for BareScope {
                     ),
                     _ => error(
                         "Invalid reference",
-                        "A reference to a resource type must be followed by at least one attribute access, specifying \
-                         the resource name."
+                        "The name of a resource must follow its type."
                             .to_owned(),
                     ),
                 }

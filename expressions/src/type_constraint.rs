@@ -75,11 +75,7 @@ pub fn variable_type_with(
                     }
                 ),
             ),
-            _ => Diagnostic::error(
-                "Invalid legacy variable type hint",
-                "To provide a full type expression, remove the surrounding quotes and give the type \
-                 expression directly.",
-            ),
+            _ => Diagnostic::error("Invalid legacy variable type hint", "Types are written without quotes."),
         };
         return Err(vec![problem.at(expression.range())]);
     }

@@ -46,14 +46,12 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
         let diagnostic = if old.same_providers(new) {
             Diagnostic::warning(
                 "Provider lock file not updated",
-                "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To \
-                 record these selections, run \"weft init\" without the \"-lockfile=readonly\" flag.",
+                "Other packages were selected than the lock file has, and -lockfile=readonly keeps it as it is. Run \"weft init\" without the option to record them.",
             )
         } else {
             Diagnostic::error(
                 "Provider dependency changes detected",
-                "Changes to the required provider dependencies were detected, but the lock file is read-only. To use \
-                 and record these requirements, run \"weft init\" without the \"-lockfile=readonly\" flag.",
+                "The configuration requires other providers than the lock file has, and -lockfile=readonly keeps it as it is. Run \"weft init\" without the option to record them.",
             )
         };
         return (LockOutcome::NotSaved, vec![diagnostic]);

@@ -38,12 +38,7 @@ pub const OUTPUT: Command = Command {
 fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let (json, raw) = (arguments.switch("json", false), arguments.switch("raw", false));
-    invocation.at_most(
-        1,
-        "Unexpected argument",
-        "The output command expects exactly one argument with the name of an output variable or no arguments to show all \
-         outputs.",
-    )?;
+    invocation.at_most(1, "Unexpected argument", "Give the name of one output, or no name to show all of them.")?;
     if json && raw {
         return Err(invocation
             .mistake(&Diagnostic::error("Invalid output format", "The options -raw and -json exclude each other.")));
@@ -52,7 +47,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if raw && name.is_none() {
         return Err(invocation.mistake(&Diagnostic::error(
             "Output name required",
-            "You must give the name of a single output value when using the -raw option.",
+            "With -raw one output is printed as it is: give its name.",
         )));
     }
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
@@ -82,9 +77,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Some(found) = outputs.get(name) else {
         return Err(invocation.fail(&[Diagnostic::error(
             format!("Output \"{name}\" not found"),
-            "The output variable requested could not be found in the state file. If you recently added this to your \
-             configuration, be sure to run `weft apply`, since the state won't be updated with new output variables until \
-             that command is run.",
+            "The state has no output of this name. An output that was added to the configuration is in the state after the next `weft apply`.",
         )]));
     };
     if invocation.document(|| parse(&found.value).to_string() + "\n")? {
@@ -132,7 +125,7 @@ fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
             "Unsupported value for raw output",
             format!(
                 "The -raw option only supports strings, numbers, and boolean values, but output value \"{name}\" is {what}.\n\n\
-                 Use the -json option for machine-readable representations of output values that have complex types."
+                 Use -json for values of other types."
             ),
         ))
     };

@@ -228,8 +228,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (Some(state), Some(record)) = (&state, record) else {
         return Err(fail(Diagnostic::error(
             "No instance found for the given address",
-            "This command requires that the address references one specific instance. To view the available instances, use \
-             \"weft state list\". Please modify the address to reference a specific instance.",
+            "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",
         )));
     };
     let schemas = schemas_of(invocation, state);

@@ -164,8 +164,7 @@ fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
     invocation.fail(&[Diagnostic::error(
         format!("Workspace \"{name}\" doesn't exist"),
-        "You can create this workspace with the \"new\" subcommand or include the \"-or-create\" flag with the \"select\" \
-         subcommand.",
+        "Create it with \"weft workspace new\", or select it with -or-create.",
     )])
 }
 
@@ -261,7 +260,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if selected(invocation)? == name {
         return Err(fail(
             format!("Workspace \"{name}\" is your active workspace"),
-            "You cannot delete the currently active workspace. Please switch to another workspace and try again.",
+            "The active workspace cannot be deleted. Select another one first.",
         ));
     }
     let force = arguments.switch("force", false);

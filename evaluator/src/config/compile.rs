@@ -120,8 +120,7 @@ impl Compiling<'_> {
         if !valid {
             self.error(
                 &format!("Invalid {what} name"),
-                "A name must start with a letter or underscore and may contain only letters, digits, underscores, \
-                 and dashes.",
+                "Names begin with a letter or an underscore; after it there may also be digits and dashes.",
                 &label.1,
             );
         }

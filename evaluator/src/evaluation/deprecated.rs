@@ -64,10 +64,7 @@ impl ModuleNode {
         let source = notice.source.replace(".output.", ".");
         let warning = Diagnostic::warning(
             "Value derived from a deprecated source",
-            format!(
-                "This value is derived from {source}, which is deprecated with the following message:\n\n{}",
-                notice.message
-            ),
+            format!("{source} is deprecated, and this value comes from it. Its author says:\n\n{}", notice.message),
         )
         .code(if remote { REMOTE_MODULE } else { LOCAL_MODULE })
         .at(at);

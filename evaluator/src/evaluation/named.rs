@@ -146,8 +146,7 @@ impl ModuleNode {
                     Diagnostic::error(
                         "No value for required variable",
                         format!(
-                            "The root module input variable {:?} is not set, and has no default value. Use a -var or \
-                             -var-file option, or an environment variable TF_VAR_{}, to give it one.",
+                            "The variable {:?} of the root module has neither a value nor a default. Give it a value with -var, -var-file or TF_VAR_{}.",
                             variable.name.as_str(),
                             variable.name
                         ),

@@ -50,8 +50,7 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     if before.configured && !migrate {
         return Err(one(Diagnostic::error(
             "Backend configuration changed",
-            "A change in the backend configuration has been detected, which may require migrating existing state.\n\nTo \
-             take the state along, use \"weft init -migrate-state\". To leave the state where it is and only take the new \
+            "The backend block says something else than at the last init, and the state may have to move.\n\nTo take the state along, use \"weft init -migrate-state\". To leave the state where it is and only take the new \
              configuration, use \"weft init -reconfigure\".",
         )));
     }

@@ -25,8 +25,7 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
     if has_configuration(Path::new(".")) {
         return Err(vec![Diagnostic::error(
             "The working directory already contains files",
-            "The -from-module option requires an empty directory into which a copy of the referenced module will be \
-             placed. To initialize the configuration already in this working directory, omit the -from-module option.",
+            "-from-module copies a module into an empty directory, and this one has a configuration. Leave the option out to initialise that one, or choose another directory.",
         )]);
     }
     for entry in fs::read_dir(".").map_err(failed)? {

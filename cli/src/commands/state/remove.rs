@@ -57,8 +57,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if removed.is_empty() && !dry {
             return Err(vec![Diagnostic::error(
                 "Invalid target address",
-                "No matching objects found. To view the available instances, use \"weft state list\". Please modify the \
-                 address to reference a specific instance.",
+                "The state has no object with such an address. \"weft state list\" shows the addresses that it has.",
             )]);
         }
         for address in &removed {
