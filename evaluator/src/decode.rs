@@ -149,7 +149,8 @@ impl Decoder {
             Syntax::Native => written_as_blocks(view.tree.body(view.body), schema),
             Syntax::Json => None,
         };
-        let schema = changed.as_ref().unwrap_or(schema);
+        let declared = schema;
+        let schema = changed.as_ref().unwrap_or(declared);
         let content = view.content(&|name| role(schema, name));
         self.diagnostics.extend(content.problems);
         let missing = view.missing();
@@ -219,6 +220,11 @@ impl Decoder {
         }
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
+            if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
+                // An attribute whose dynamic blocks came to none is not given. The provider says if it must be.
+                fields.insert(name.clone(), Value::null(rule.ty.clone()));
+                continue;
+            }
             let value = self.nested(name, nested, found, &missing);
             fields.insert(name.clone(), value);
         }

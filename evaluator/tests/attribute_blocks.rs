@@ -60,6 +60,14 @@ fn dynamic_blocks_are_too() {
 }
 
 #[test]
+fn no_dynamic_block_is_no_attribute() {
+    let none = "dynamic \"rules\" {\n for_each = []\n content {\n port = rules.value\n }\n }";
+    same(&format!("r {{\n {none}\n}}"), "r {\n}");
+    same(&format!("r {{\n {none}\n rules {{\n port = 3\n }}\n}}"), "r {\n rules {\n port = 3\n }\n}");
+    assert_eq!(decoded(&format!("r {{\n {none}\n}}"), &schema(true)).1, Vec::new());
+}
+
+#[test]
 fn so_are_blocks_within_them() {
     same(
         "r {\n rules {\n port = 1\n notes {\n text = \"a\"\n }\n }\n}",
