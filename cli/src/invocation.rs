@@ -134,7 +134,9 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     let mut flags = command.flags.to_vec();
     flags.push(HELP);
     let (arguments, mistake) = Arguments::of_command(&all, &flags, command.mixed);
-    if arguments.switch("help", false) || arguments.switch("h", false) {
+    let asks = |word: &String| matches!(word.as_str(), "-h" | "-help" | "--help");
+    let asked = all.iter().take_while(|word| *word != "--").any(asks);
+    if asked || arguments.switch("help", false) || arguments.switch("h", false) {
         View::plain().line(&command.help());
         return Exit::DONE;
     }

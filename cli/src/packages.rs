@@ -74,7 +74,8 @@ impl Installed {
             return Err(said);
         }
         let all = with_state(requirements, of_state);
-        let (packages, mut problems) = packages::check(&all, &lock, &context.data_directory, &config.dev_overrides);
+        let (packages, mut problems) =
+            packages::check(&all, &lock, &context.data_directory, &config.dev_overrides, validating);
         // The lock file follows from the configuration: of what state alone needs, only the package is missing.
         let lost: Vec<ProviderSource> =
             problems.keys().filter(|source| !requirements.contains_key(*source)).cloned().collect();

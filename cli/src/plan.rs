@@ -16,6 +16,7 @@ use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{ExecutionGraph, Operation, OperationId};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{EphemeralVariable, Manifest, PlanFile, SourceSnippets, UiMode};
@@ -227,7 +228,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
     let places = places(&basis.root, &changes);
     let found: BTreeMap<ResourceInstance, ProviderInstance> =
         read.iter().chain(&imported).map(|(address, provider)| (address.clone(), provider.clone())).collect();
-    let sources_used: BTreeSet<ProviderSource> = schemas.keys().cloned().collect();
+    let sources_used: BTreeSet<ProviderSource> = schemas.keys().cloned().chain(called(&graph)).collect();
     let used = |source: &ProviderSource| sources_used.contains(source);
     if wishes.prior_state {
         add_stored(&mut schemas, &all_schemas, &snapshot);
@@ -341,6 +342,20 @@ fn add_stored(
             kept.insert(name.clone(), schema.clone());
         }
     }
+}
+
+/// The providers whose functions a graph calls.
+fn called(graph: &ExecutionGraph) -> BTreeSet<ProviderSource> {
+    let rows = graph.fragments.iter().flat_map(|fragment| &fragment.formulas.rows);
+    rows.filter_map(|row| match &row.op {
+        FormulaOp::ProviderCall { provider, .. } => Some(provider.as_str()),
+        _ => None,
+    })
+    .filter_map(|provider| {
+        let instance = provider.parse::<ProviderInstance>().map(|instance| instance.source);
+        instance.ok().or_else(|| provider.parse().ok())
+    })
+    .collect()
 }
 
 /// The schemas that changes and operations name, and of those only the types that they name.

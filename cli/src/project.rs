@@ -216,6 +216,15 @@ pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAl
     })
 }
 
+/// One module as it is written, with its files and what is wrong with it.
+pub fn read_alone(
+    context: &Context,
+    arguments: &Arguments,
+    directory: &Path,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    load(context, arguments, |inputs| load_early(directory, inputs))
+}
+
 /// The same, where nothing is wrong with it.
 ///
 /// # Errors

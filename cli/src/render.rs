@@ -16,7 +16,7 @@ mod quoting;
 #[cfg(test)]
 mod sample;
 pub mod schema_json;
-mod schemas;
+pub mod schemas;
 pub mod show_json;
 pub mod state;
 pub mod style;

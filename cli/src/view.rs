@@ -62,7 +62,7 @@ pub struct View {
     consolidate: (bool, bool),
     /// Events that wait to be written with others; `None` while each is written at once.
     held: Mutex<Option<String>>,
-    /// Codes of warnings that nobody wants to see.
+    /// Codes of warnings that nobody wants to see in the text for people.
     unwanted: &'static [&'static str],
     /// Lines that stand below all others on the terminal for as long as something goes on.
     standing: Mutex<Vec<String>>,
@@ -109,7 +109,7 @@ impl View {
         if let Some(level) = arguments.value("deprecation").filter(|level| !DEPRECATION.contains(level)) {
             let wanted = DEPRECATION.join(", ");
             let detail = format!("The value {level:?} of -deprecation is not known. It may be one of: {wanted}.");
-            return (view, Some(Diagnostic::error("Invalid deprecation option", detail)));
+            return (view, Some(Diagnostic::error("Failed to parse command-line flags", detail)));
         }
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
@@ -276,9 +276,6 @@ impl View {
 
     /// Problems, wherever they belong.
     pub fn diagnostics(&self, problems: &[Diagnostic]) {
-        let problems: Vec<Diagnostic> =
-            problems.iter().filter(|problem| !self.unwanted.contains(&problem.code.as_str())).cloned().collect();
-        let problems = problems.as_slice();
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {
             problems.iter().map(|problem| events::diagnostic(diagnostics::object(problem, &*sources))).collect()
@@ -288,9 +285,12 @@ impl View {
         if !self.json {
             let compact = self.style.compact_warnings && !has_errors(problems);
             let (warnings, errors) = self.consolidate;
+            // Events are for programs, which choose for themselves.
+            let wanted = |problem: &&Diagnostic| !self.unwanted.contains(&problem.code.as_str());
+            let problems: Vec<Diagnostic> = problems.iter().filter(wanted).cloned().collect();
             self.above(|| {
                 let mut err = std::io::stderr().lock();
-                for problem in &diagnostics::consolidated(problems, warnings, errors) {
+                for problem in &diagnostics::consolidated(&problems, warnings, errors) {
                     if compact {
                         write_line(&mut err, &format!("Warning: {}", problem.summary));
                     } else {

@@ -106,6 +106,7 @@ pub async fn evaluate_configuration(
         false => Vec::new(),
     };
     node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
+    node.evaluation.glue.begins();
     let outcome = node.everything().await;
     let referred = unsound::report(&node, unsound).await;
     node.release();

@@ -102,10 +102,14 @@ pub struct Provision {
 /// What `prevent_destroy` of a resource came to. It counts for objects too whose instance nobody wants any more.
 #[derive(Clone, Debug)]
 pub struct Protection {
-    /// Its value, as it was evaluated.
+    /// Its value, as it was evaluated; null where it names what only instances have.
     pub value: Value,
+    /// Where the value stands.
+    pub at: SourceRange,
     /// Header of the block.
     pub range: SourceRange,
+    /// A name that only instances have, such as `count.index`, and where it stands.
+    pub of_instances: Option<(&'static str, SourceRange)>,
 }
 
 /// What decides how many instances there are.
@@ -238,6 +242,9 @@ pub trait Glue: Send + Sync + 'static {
     fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
+
+    /// Takes note that evaluation begins: nothing refused the configuration as a whole.
+    fn begins(&self) {}
 
     /// Whether objects are taken over as `import` blocks say.
     fn imports(&self) -> bool {

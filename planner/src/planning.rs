@@ -42,7 +42,7 @@ use weft_graph_format::address::{
     AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
 };
 use weft_graph_format::changes::{Changes, ResourceChange};
-use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
+use weft_graph_format::diagnostic::{Diagnostic, IGNORED_ATTRIBUTE, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::{Applied, Builder, Claim, FinishError, OperationId, Provider, Ref};
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
@@ -292,7 +292,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     planning.close_providers();
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
     let mut warnings: Vec<Diagnostic> =
-        diagnostics.iter().filter(|d| !d.is_error() && !is_told_again(d)).cloned().collect();
+        diagnostics.iter().filter(|d| !d.is_error() && !is_not_kept(d)).cloned().collect();
     planning.drop_unreached(&mut warnings, &changes);
     sort(&mut warnings);
     diagnostics.extend(planning.refused.lock().drain(..).map(|(_, problem)| problem));
@@ -353,9 +353,10 @@ fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
-/// Whether a warning is about what is looked at again when the plan is carried out.
-fn is_told_again(warning: &Diagnostic) -> bool {
-    warning.is_open_check() || warning.code == READ_FOR_CHECK
+/// Whether whoever carries the plan out need not hear a warning from it: what it is about is looked at again, or concerns
+/// planning alone.
+fn is_not_kept(warning: &Diagnostic) -> bool {
+    warning.is_open_check() || warning.code == READ_FOR_CHECK || warning.code == IGNORED_ATTRIBUTE
 }
 
 /// The value without formulas and origins at any level.
@@ -396,11 +397,6 @@ impl Planning {
                 );
             }
         }
-    }
-
-    /// Notes that evaluation is under way.
-    pub(crate) fn begin(&self) {
-        self.began.store(true, Ordered::Relaxed);
     }
 
     /// No plan, only what there is to say.

@@ -62,17 +62,14 @@ pub async fn read_prior(
     let text = address.to_string();
     let type_name = address.resource.type_name.clone();
     if object.schema_version > schema.version {
-        return Err(vec![
-            Diagnostic::error(
-                "Resource instance managed by newer provider version",
-                format!(
-                    "The stored object of {text} follows version {} of its schema, the provider that is installed knows \
+        return Err(vec![Diagnostic::error(
+            "Resource instance managed by newer provider version",
+            format!(
+                "The stored object of {text} follows version {} of its schema, the provider that is installed knows \
                      version {}. Use a newer version of the provider.",
-                    object.schema_version, schema.version
-                ),
-            )
-            .about(text),
-        ]);
+                object.schema_version, schema.version
+            ),
+        )]);
     }
     let raw = raw_state(object);
     let upgraded = provider

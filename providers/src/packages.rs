@@ -144,11 +144,14 @@ pub fn check(
     lock: &LockFile,
     data_directory: &Path,
     overrides: &BTreeMap<ProviderSource, PathBuf>,
+    validating: bool,
 ) -> (BTreeMap<ProviderSource, Package>, BTreeMap<ProviderSource, PackageProblem>) {
     let (mut packages, mut problems) = (BTreeMap::new(), BTreeMap::new());
     for (source, constraints) in requirements.iter().filter(|(source, _)| !source.is_builtin()) {
         let result = match overrides.get(source) {
             Some(directory) => overridden(source, directory),
+            // Validating takes what is locked, whatever the constraints are by now.
+            None if validating => locked(source, &Constraints::any(), lock, data_directory),
             None => locked(source, constraints, lock, data_directory),
         };
         match result {

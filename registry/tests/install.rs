@@ -102,7 +102,7 @@ impl Workshop {
     fn check(&self, wanted: &[(&str, &str)]) -> BTreeMap<weft_graph_format::address::ProviderSource, PackageProblem> {
         let (lock, _) = LockFile::load(&self.lock_path());
         let overrides = &self.config.dev_overrides;
-        packages::check(&requirements(wanted), &lock, &self.path(".terraform"), overrides).1
+        packages::check(&requirements(wanted), &lock, &self.path(".terraform"), overrides, false).1
     }
 }
 
@@ -160,7 +160,8 @@ fn the_lock_file_after_init() {
     assert_eq!(shop.lock_text(), recorded);
     // Unpacked ones are linked, packed ones unpacked; both can be started.
     let (lock, _) = LockFile::load(&shop.lock_path());
-    let (found, problems) = packages::check(&requirements(&wanted), &lock, &shop.path(".terraform"), &BTreeMap::new());
+    let (found, problems) =
+        packages::check(&requirements(&wanted), &lock, &shop.path(".terraform"), &BTreeMap::new(), false);
     assert!(problems.is_empty(), "{problems:?}");
     assert!(found.values().all(|package| package.program.is_file() && package.program.is_absolute()));
     assert!(found[&source::parse(CRANE).unwrap()].directory.is_symlink());

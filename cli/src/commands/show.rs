@@ -1,8 +1,11 @@
 //! `weft show`: a plan file or the state, for people or as JSON.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_evaluator::document::{DocumentInputs, document};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::PlanFileError;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
@@ -11,11 +14,13 @@ use weft_state::tfstate::StateFile;
 
 use super::state::{current, schemas_of};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::is_directory;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
 use crate::plan::configuration;
-use crate::project::Project;
+use crate::project::{Project, read_alone};
+use crate::render::schemas::fitting;
 use crate::render::state::Schemas;
 use crate::render::{plan, show_json, state};
 use crate::runtime::block_on;
@@ -37,7 +42,7 @@ pub const SHOW: Command = Command {
         &[
             text("state", "FILE", "Show this state file."),
             text("plan", "FILE", "Show this plan file."),
-            text("module", "DIR", ""),
+            text("module", "DIR", "Describe the module in this directory alone, as JSON only."),
             crate::options::switch("config", "Describe the configuration, as JSON only."),
         ],
     ],
@@ -60,15 +65,25 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Too many command line arguments",
         "Expected at most one positional argument, a plan file or a state file.",
     )?;
-    invocation.refuse_unsupported(&["module"])?;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan"), arguments.value("state")];
     let config = arguments.switch("config", false);
-    if forms.iter().flatten().count() + usize::from(config) > 1 {
+    let module = arguments.value("module");
+    let options = forms.iter().skip(1).flatten().count() + usize::from(config) + usize::from(module.is_some());
+    if options > 0 && forms[0].is_some() {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Unexpected command line arguments",
+            "Beside an option that says what to show there is no other argument.",
+        )));
+    }
+    if options > 1 {
         return Err(invocation.mistake(&Diagnostic::error(
             "Conflicting object types to show",
-            "Give one of PATH, -plan=FILE and -state=FILE.",
+            "Give one of PATH, -plan=FILE, -state=FILE, -config and -module=DIR.",
         )));
+    }
+    if let Some(directory) = module {
+        return module_alone(invocation, directory);
     }
     if config {
         return configured(invocation);
@@ -88,6 +103,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Content::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
         _ => Schemas::new(),
     };
+    if let Content::State(Some(file)) = &content {
+        fitting(&schemas, file.instances.values()).map_err(fail)?;
+    }
     let document = || match &content {
         Content::Plan(file) => show_json::plan(file).to_string() + "\n",
         Content::State(file) => show_json::state(file.as_ref(), &schemas).to_string() + "\n",
@@ -103,6 +121,30 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         Content::State(Some(file)) => view.line(&state::human(&file, &schemas, view.style())),
     }
+    Ok(Exit::DONE)
+}
+
+/// One module as a document, without what it calls and without any value.
+fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Exit> {
+    if !invocation.arguments.switch("json", false) {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "JSON output required for module",
+            "There is no text for people of a module but the module itself: add -json.",
+        )));
+    }
+    if !is_directory(Path::new(directory)) {
+        let detail = format!("There is no directory {directory} that can be read.");
+        return Err(invocation.fail(&[Diagnostic::error("Failed to read module directory", detail)]));
+    }
+    let (root, sources, problems) = read_alone(&invocation.context, &invocation.arguments, Path::new(directory));
+    invocation.view.know(&sources);
+    if has_errors(&problems) {
+        return Err(invocation.fail(&problems));
+    }
+    let schemas = BTreeMap::new();
+    let constraints = |module: &_| configuration::constraints(module);
+    let inputs = DocumentInputs { schemas: &schemas, sources: &sources, constraints: &constraints, alone: true };
+    invocation.view.document(&(document(&root, &inputs).to_string() + "\n"));
     Ok(Exit::DONE)
 }
 

@@ -28,6 +28,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
+use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
 use crate::render::{events, show_json};
 use crate::runtime::block_on;
@@ -173,7 +174,10 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut all: Vec<(ResourceInstance, &InstanceObject)> = state
         .instances
         .values()
-        .filter_map(|record| Some((record.address.parse().ok()?, record.current.as_ref()?)))
+        .filter_map(|record| {
+            let object = record.current.as_ref().or_else(|| record.deposed.values().next())?;
+            Some((record.address.parse().ok()?, object))
+        })
         .collect();
     all.sort_by(|(a, _), (b, _)| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
     let wanted = arguments.positionals.iter().map(|text| Selection::parse(text)).collect::<Result<Vec<_>, _>>();
@@ -232,6 +236,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         )));
     };
     let schemas = schemas_of(invocation, state);
+    fitting(&schemas, std::iter::once(record)).map_err(fail)?;
     if view.takes_events() {
         let instances = [(address.to_string(), record.clone())].into_iter().collect();
         let alone = StateFile { instances, terraform_version: state.terraform_version.clone(), ..StateFile::default() };

@@ -105,7 +105,13 @@ fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
     Ok(name.to_string())
 }
 
+/// Refuses operands of commands that take none.
+fn no_operands(invocation: &Invocation<'_>) -> Result<(), Exit> {
+    invocation.at_most(0, "Unexpected argument", "This command takes no arguments but options.")
+}
+
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    no_operands(invocation)?;
     let selected = selected(invocation)?;
     let mut names = backend(invocation)?.workspaces();
     if !names.contains(&selected) {
@@ -126,6 +132,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    no_operands(invocation)?;
     let name = selected(invocation)?;
     invocation.view.line(&name);
     Ok(Exit::DONE)
@@ -146,9 +153,9 @@ fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
     Ok(name)
 }
 
-/// Refuses to choose a workspace that the environment has chosen already.
-fn not_overridden(invocation: &Invocation<'_>, name: &str, what: &str) -> Result<(), Exit> {
-    if environment("TF_WORKSPACE").is_none_or(|set| set == name) {
+/// Refuses to choose a workspace where the environment has chosen one already, other than the one that is `let_pass`.
+fn not_overridden(invocation: &Invocation<'_>, let_pass: Option<&str>, what: &str) -> Result<(), Exit> {
+    if environment("TF_WORKSPACE").is_none_or(|set| let_pass == Some(set.as_str())) {
         return Ok(());
     }
     Err(invocation.fail(&[Diagnostic::error(
@@ -186,7 +193,7 @@ fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let name = wanted(invocation)?;
-    not_overridden(invocation, name, "workspace")?;
+    not_overridden(invocation, Some(name), "workspace")?;
     if exists(invocation, name)? {
         return Err(
             invocation.fail(&[Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")])
@@ -228,7 +235,7 @@ fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exi
 
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
-    not_overridden(invocation, name, "selected workspace")?;
+    not_overridden(invocation, None, "selected workspace")?;
     if !exists(invocation, name)? {
         if !invocation.arguments.switch("or-create", false) {
             return Err(missing(invocation, name));

@@ -4,6 +4,7 @@ use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
+use weft_graph_format::source::{Position, SourceRange};
 
 use crate::command::Invocation;
 use crate::exit::Exit;
@@ -85,8 +86,9 @@ impl Wishes {
                 selected.push((name, text.to_owned()));
             }
             for path in arguments.values(list) {
-                for text in listed(path)? {
-                    check_target(name, &text)?;
+                for (text, at) in listed(path)? {
+                    check_target(name, &text)
+                        .map_err(|problem| Diagnostic { summary: "Invalid address".into(), ..problem }.at(at))?;
                     selected.push((name, text));
                 }
             }
@@ -131,13 +133,34 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
     Ok(address)
 }
 
-/// The addresses in a file, one a line; lines that begin with `#` are remarks.
-fn listed(path: &str) -> Result<Vec<String>, Diagnostic> {
+/// The addresses in a file with their places, one a line; lines that begin with `#` are remarks.
+fn listed(path: &str) -> Result<Vec<(String, SourceRange)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Diagnostic::error("Unable to read file", format!("The list of addresses {path} cannot be read: {error}."))
+        match error.kind() {
+            // OpenTofu says it in these words alone.
+            std::io::ErrorKind::NotFound => Diagnostic::error(
+                format!("open {path}: no such file or directory"),
+                "There is no such list of addresses.",
+            ),
+            _ => Diagnostic::error(
+                "Unable to read file",
+                format!("The list of addresses {path} cannot be read: {error}."),
+            ),
+        }
     })?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    Ok(lines.map(ToOwned::to_owned).collect())
+    let mut addresses = Vec::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let start = Position { line: number, ..Position::START };
+        let at = SourceRange { file: path.into(), start, end: start };
+        if line.is_empty() {
+            let detail = "Each line of the list holds an address, or a remark that begins with #.";
+            return Err(Diagnostic::error("Variable name required", detail).at(at));
+        }
+        if !line.starts_with('#') {
+            addresses.push((line.to_owned(), at));
+        }
+    }
+    Ok(addresses)
 }
 
 /// The part of the configuration that options name.

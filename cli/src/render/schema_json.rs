@@ -130,7 +130,7 @@ fn function(function: &FunctionSignature) -> Json {
         ("summary", &function.summary),
         ("deprecation_message", &function.deprecation_message),
     ] {
-        if !text.is_empty() {
+        if name == "description" || !text.is_empty() {
             document.insert(name.to_owned(), text.as_str().into());
         }
     }
@@ -147,9 +147,7 @@ fn function(function: &FunctionSignature) -> Json {
 fn parameter(parameter: &FunctionParameter) -> Json {
     let mut document = Map::new();
     document.insert("name".to_owned(), parameter.name.as_str().into());
-    if !parameter.description.is_empty() {
-        document.insert("description".to_owned(), parameter.description.as_str().into());
-    }
+    document.insert("description".to_owned(), parameter.description.as_str().into());
     if parameter.allow_null {
         document.insert("is_nullable".to_owned(), true.into());
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceMode};
 use weft_graph_format::codec;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
@@ -64,6 +65,40 @@ pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<
         Some((value, schema)) => Some(with_schema_marks(&value.mark_paths(&marks), &schema.block)),
         None => Some(codec::json::decode_implied(text).ok()?.mark_paths(&marks)),
     }
+}
+
+/// Why the objects of a state cannot be shown by the schemas of their providers, where these are known.
+///
+/// # Errors
+/// An object of another version of its schema, or one that does not follow it.
+pub fn fitting<'a, S: Borrow<ProviderSchema>>(
+    schemas: &BTreeMap<ProviderSource, S>,
+    records: impl Iterator<Item = &'a InstanceRecord>,
+) -> Result<(), Diagnostic> {
+    let unfit = |detail: String| Err(Diagnostic::error("Failed to marshal state to json", detail));
+    for record in records {
+        let known = provider_of(record).is_some_and(|source| schemas.contains_key(&source) || source.is_builtin());
+        if !known {
+            continue;
+        }
+        let Some(schema) = schema_of_record(schemas, record) else {
+            return unfit(format!("The provider of {} has no schema for it.", record.address));
+        };
+        for object in record.current.iter().chain(record.deposed.values()) {
+            if object.schema_version != schema.version {
+                return unfit(format!(
+                    "{} follows version {} of its schema, and the provider that is installed knows version {}. A plan \
+                     brings it up to date.",
+                    record.address, object.schema_version, schema.version
+                ));
+            }
+            let text = object.attributes.as_str().as_bytes();
+            if let Err(error) = codec::json::decode(text, &schema.block.implied_type()) {
+                return unfit(format!("{} does not follow the schema of its provider: {error}.", record.address));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The path as values know it; none when a key in it is neither text nor a place.

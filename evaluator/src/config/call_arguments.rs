@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, IGNORED_ATTRIBUTE};
 use weft_graph_format::types::Type;
 use weft_syntax::{Expression, Syntax};
 
@@ -43,7 +43,7 @@ pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnosti
                                 text.as_str()
                             );
                             let problem = Diagnostic::warning("Object attribute is ignored", detail);
-                            diagnostics.push(problem.at(key.range()));
+                            diagnostics.push(problem.code(IGNORED_ATTRIBUTE).at(key.range()));
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! `import` blocks: objects that exist and are to be taken over.
 
-use weft_graph_format::address::{Module, ModuleInstance, ModuleStep, Resource, ResourceMode};
+use weft_graph_format::address::{Module, ModuleInstance, ModuleStep, Resource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression};
@@ -59,7 +59,20 @@ pub enum ImportKey {
     Computed(Expression),
 }
 
+impl ImportBlock {
+    /// Whether it is about this instance, as far as its address is written out.
+    fn means(&self, address: &ResourceInstance) -> bool {
+        self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
+    }
+}
+
 impl ImportTarget {
+    /// The address, where no key has to be evaluated.
+    fn static_address(&self) -> Option<ResourceInstance> {
+        let ImportKey::Constant(key) = &self.key else { return None };
+        Some(ResourceInstance { module: self.static_module()?, resource: self.resource.clone(), key: key.clone() })
+    }
+
     /// The module as configured.
     pub fn module_config(&self) -> Module {
         Module(self.module.iter().map(|(step, _)| step.name.clone()).collect())
@@ -123,6 +136,16 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(part));
     }
     let range = block.range.clone();
+    if let Some(address) = to.static_address().filter(|_| for_each.is_none())
+        && let Some(first) = compiling.module.imports.iter().find(|other| other.means(&address))
+    {
+        let (file, line) = (first.range.file.clone(), first.range.start.line);
+        return compiling.clash(
+            &format!("Duplicate import configuration for \"{address}\""),
+            format!("An import block for {address} is at {file}:{line} already: an object is imported once."),
+            &range,
+        );
+    }
     compiling.module.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
 }
 
@@ -172,9 +195,6 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
         let detail = "An object is imported to a resource, not to a module.";
         return Err(Diagnostic::error("Invalid address", detail).at(range));
     };
-    if resource.mode != ResourceMode::Managed {
-        return Err(invalid("Only managed resources have objects that can be imported."));
-    }
     let mut steps: Vec<(ModuleStep, Option<Expression>)> = module.0.iter().cloned().map(|step| (step, None)).collect();
     let mut own = ImportKey::Constant(key);
     for (expression, hole) in computed.into_iter().zip(holes) {

@@ -106,7 +106,8 @@ impl Compiling<'_> {
                     self.block(block);
                 }
                 other => self.clash(
-                    &format!("Cannot override '{other}' blocks"),
+                    // OpenTofu's summary has a capital letter in this one alone.
+                    &format!("Cannot override '{}' blocks", if other == "removed" { "Removed" } else { other }),
                     format!("Blocks of type {other:?} cannot stand in override files."),
                     &block.range,
                 ),

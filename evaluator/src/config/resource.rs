@@ -11,7 +11,7 @@ use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;
 use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock};
-use crate::reference::Reference;
+use crate::reference::{Reference, Subject};
 
 const RESOURCE: ContentRules = ContentRules {
     attributes: &[optional("count"), optional("for_each"), optional("provider"), optional("depends_on")],
@@ -136,7 +136,11 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
         trigger_references.extend(compiling.references(trigger));
     }
     if let Some(expression) = &lifecycle.prevent_destroy {
-        references.extend(compiling.references(expression));
+        // What only instances have is refused when planning.
+        let of_instance = |reference: &Reference| {
+            matches!(reference.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue)
+        };
+        references.extend(compiling.references(expression).into_iter().filter(|found| !of_instance(found)));
     }
     let found = ResourceBlock {
         resource: resource.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -15,8 +15,9 @@ use weft_syntax::Expression;
 use super::calls::ModuleNode;
 use super::instances::for_each;
 use super::scope::Repeated;
-use crate::config::{ImportBlock, ImportKey};
+use crate::config::{ImportBlock, ImportKey, references_of};
 use crate::glue::{Failed, ImportBy, ImportWish};
+use crate::reference::Subject;
 
 /// What all import blocks about one resource come to.
 pub(crate) type Imports = Arc<BTreeMap<ResourceInstance, ImportWish>>;
@@ -48,6 +49,10 @@ impl ModuleNode {
         let Some(expression) = &block.for_each else {
             return self.one_import(block, &Repeated::default(), found).await;
         };
+        if refers_to_target(block, expression) {
+            let detail = "The objects that are imported cannot decide how many there are.";
+            return self.fail(Diagnostic::error("Invalid for_each argument", detail).at(expression.range()));
+        }
         let value = self.evaluate(expression, &Repeated::default()).await?;
         if self.evaluation.is_validation() {
             return self.one_import(block, &Repeated::unknown(false), found).await;
@@ -84,8 +89,14 @@ impl ModuleNode {
             ImportKey::Computed(expression) => self.import_key(expression, repeated).await?,
         };
         let by = match (&block.id, &block.identity) {
+            (Some(expression), _) if refers_to_target(block, expression) => {
+                self.import_of_itself("Invalid import id argument", expression)?
+            }
+            (None, Some(expression)) if refers_to_target(block, expression) => {
+                self.import_of_itself("Invalid import identity argument", expression)?
+            }
             (Some(expression), _) => self.import_id(expression, repeated).await?,
-            (None, Some(expression)) => self.import_identity(expression, repeated).await?,
+            (None, Some(expression)) => self.import_identity(block, expression, repeated).await?,
             (None, None) => None,
         };
         let (Some(key), Some(by)) = (key, by) else { return Ok(()) };
@@ -148,12 +159,75 @@ impl ModuleNode {
 
     async fn import_identity(
         self: &Arc<Self>,
+        block: &ImportBlock,
         expression: &Expression,
         repeated: &Repeated,
     ) -> Result<Option<ImportBy>, Failed> {
         const SUMMARY: &str = "Invalid import identity argument";
+        self.check_identity(block, expression, repeated).await?;
         let value = self.import_value(expression, repeated, SUMMARY, "import identity").await?;
         Ok(value.map(ImportBy::Identity))
+    }
+
+    /// An object named by what nobody knows of it before it is imported. Only planning says so.
+    fn import_of_itself(&self, summary: &str, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
+        if self.evaluation.is_validation() {
+            return Ok(None);
+        }
+        let detail = "It depends on the object that is imported, so nobody knows it now.";
+        self.evaluation.glue.report(Diagnostic::error(summary, detail).at(expression.range()));
+        Err(Failed)
+    }
+
+    /// Looks whether an identity has the type that the provider wants.
+    async fn check_identity(
+        self: &Arc<Self>,
+        block: &ImportBlock,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<(), Failed> {
+        let path = block.to.module_config();
+        let modules = self.config.all();
+        let found = modules.iter().find(|module| module.path == path);
+        let Some((module, resource)) = found.and_then(|m| Some((m, m.resources.get(&block.to.resource)?))) else {
+            return Ok(());
+        };
+        let source = module.provider_source(&resource.provider_local_name());
+        // Who needs the provider says why it is not to be had.
+        let Ok(schema) = self.evaluation.glue.provider_schema(&source).await else { return Ok(()) };
+        let type_name = &block.to.resource.type_name;
+        let Some(identity) = schema.identities.get(type_name) else {
+            if !schema.resources.contains_key(type_name) {
+                return Ok(());
+            }
+            const SUMMARY: &str = "Unable to determine identity schema for import identity";
+            let detail = format!("The provider knows no identity of {type_name}: import the object by its id.");
+            return self.fail(Diagnostic::error(SUMMARY, detail).at(expression.range()));
+        };
+        let value = self.evaluate(expression, repeated).await?;
+        let given = value.unmark_deep().0;
+        let fields = given.as_fields();
+        let missing = identity
+            .attributes
+            .iter()
+            .filter(|(name, attribute)| {
+                attribute.required_for_import && fields.is_some_and(|fields| !fields.contains_key(*name))
+            })
+            .map(|(name, _)| format!("the attribute {name:?} is required"));
+        let mut problems: Vec<String> = missing.collect();
+        if let Some(fields) = fields {
+            for (name, attribute) in &identity.attributes {
+                let unfit = fields.get(name).and_then(|field| convert(field, &attribute.ty).err());
+                problems.extend(unfit.map(|problem| format!("attribute {name:?}: {}", problem.with_path())));
+            }
+        } else if given.is_known() && !given.is_null() {
+            problems.push("an object is required".to_owned());
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let detail = format!("The identity is unsuitable: {}.", problems.join("; "));
+        self.fail(Diagnostic::error("Incorrect value type", detail).at(expression.range()))
     }
 
     /// A value that is known now and may be shown.
@@ -189,13 +263,20 @@ impl ModuleNode {
         for block in &self.config.imports {
             let path = block.to.module_config();
             let there = modules.iter().find(|module| module.path == path);
-            if there.is_none_or(|module| !module.resources.contains_key(&block.to.resource)) {
+            let managed = block.to.resource.mode == ResourceMode::Managed;
+            if !managed || there.is_none_or(|module| !module.resources.contains_key(&block.to.resource)) {
                 failed = true;
                 self.evaluation.glue.report(aimless(&block_address(block), &block.range));
             }
         }
         if failed { Err(Failed) } else { Ok(()) }
     }
+}
+
+/// Whether an expression of a block names the resource that the block is about.
+fn refers_to_target(block: &ImportBlock, expression: &Expression) -> bool {
+    let own = Subject::Resource(block.to.resource.clone());
+    block.to.module.is_empty() && references_of(expression, &mut Vec::new()).iter().any(|found| found.subject == own)
 }
 
 fn aimless(address: &str, range: &SourceRange) -> Diagnostic {

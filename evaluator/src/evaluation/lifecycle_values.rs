@@ -3,25 +3,49 @@
 use std::sync::Arc;
 
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::scope::Repeated;
-use crate::config::ResourceBlock;
+use crate::config::{ResourceBlock, references_of};
 use crate::glue::{Failed, Protection};
+use crate::reference::Subject;
+
+/// The summary where `prevent_destroy` is nothing that it can be.
+const UNFIT_PROTECTION: &str = "Invalid value for prevent_destroy";
 
 impl ModuleNode {
-    /// What `prevent_destroy` says. A value that can never be true or false is refused at once; null and unknown values
-    /// matter only when something is to be destroyed.
+    /// What `prevent_destroy` of a block comes to. Validation only looks whether a constant is one that it can be.
     pub(super) async fn protection(self: &Arc<Self>, block: &ResourceBlock) -> Result<Option<Protection>, Failed> {
         let Some(expression) = &block.lifecycle.prevent_destroy else { return Ok(None) };
-        let value = self.evaluate(expression, &Repeated::default()).await?;
-        if let Err(problem) = convert(&value, &Type::Bool) {
-            let detail = format!("prevent_destroy must be true or false: {}.", problem.with_path());
-            return self.fail(Diagnostic::error("Invalid value for prevent_destroy", detail).at(expression.range()));
+        if self.evaluation.is_validation() {
+            let (value, problems) = weft_expressions::constant::evaluate_constant(expression);
+            let unfit = convert(&value, &Type::Bool).err().filter(|_| !has_errors(&problems));
+            return match unfit {
+                Some(problem) => {
+                    let detail = format!("The value is unsuitable: {}.", problem.with_path());
+                    self.fail(Diagnostic::error(UNFIT_PROTECTION, detail).at(expression.range()))
+                }
+                None => Ok(None),
+            };
         }
-        Ok(Some(Protection { value, range: block.range.clone() }))
+        let references = references_of(expression, &mut Vec::new());
+        let of_instances = references.iter().find_map(|reference| {
+            let name = match reference.subject {
+                Subject::CountIndex => "count.index",
+                Subject::EachKey => "each.key",
+                Subject::EachValue => "each.value",
+                _ => return None,
+            };
+            Some((name, reference.range.clone()))
+        });
+        let value = match of_instances {
+            Some(_) => Value::null(Type::Bool),
+            None => self.evaluate(expression, &Repeated::default()).await?,
+        };
+        Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances }))
     }
 
     /// Refuses a `destroy` that is not written out. Validation says nothing of it.

@@ -293,8 +293,11 @@ impl ModuleNode {
                 .at(output.range.clone()),
             );
         }
-        // Of modules that are called, validation leaves it to the plan, as OpenTofu does.
-        let told = is_root || !self.evaluation.is_validation();
+        // Validation leaves what is ephemeral in parts of a value that is not known to the plan, as OpenTofu does.
+        let told = is_root
+            || !self.evaluation.is_validation()
+            || value.is_wholly_known()
+            || value.marks() != &Marks::default();
         if value.deep().ephemeral && !output.ephemeral && told {
             return self.fail(
                 Diagnostic::error(

@@ -21,7 +21,17 @@ impl Planning {
     /// The claims of the finished plan. An instance that the plan looked at and leaves alone is claimed only where
     /// something that the plan does refers to it: otherwise another run may change it meanwhile.
     pub(crate) fn final_claims(&self, changes: &Changes, graph: &ExecutionGraph) -> Vec<Claim> {
-        let all: BTreeMap<String, Claim> = std::mem::take(&mut *self.claims.lock());
+        let mut all: BTreeMap<String, Claim> = std::mem::take(&mut *self.claims.lock());
+        if all.values().all(|claim| !claim.exclusive) {
+            // Nothing else shows that such a plan was carried out. Beside changes of instances outputs are no claims:
+            // other plans may change other parts of them.
+            let pending = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
+            all.extend(pending.map(|(name, _)| {
+                let revision = self.original.revision(&weft_state::Subject::Output(name.to_string())).0;
+                let address = format!("output.{name}");
+                (address.clone(), Claim { address, revision, exclusive: true })
+            }));
+        }
         if all.values().all(|claim| claim.exclusive) {
             return all.into_values().collect();
         }

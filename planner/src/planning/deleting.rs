@@ -97,10 +97,12 @@ impl Planning {
             return (removed.destroy != Some(true)).then_some(reason);
         }
         let block = self.blocks.get(&address.config());
+        // Looking at an instance that is wanted has brought what the state says of it up to date.
+        let current = self.options.destroy && self.options.refresh && self.desired.lock().contains(address);
         match block.and_then(|block| block.lifecycle.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
-            Some(true) => None,
-            None => record.is_some_and(|r| r.skip_destroy).then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+            _ if current => None,
+            _ => record.is_some_and(|r| r.skip_destroy).then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
     }
 

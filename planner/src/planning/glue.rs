@@ -32,11 +32,12 @@ impl Glue for Planning {
         Purpose::Plan
     }
 
+    fn begins(&self) {
+        self.began.store(true, Ordering::Relaxed);
+    }
+
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
-        let schema = self.providers.schema(source).await?;
-        // Whoever looks for a block's arguments or a function is at evaluating.
-        self.begin();
-        Ok(schema)
+        self.providers.schema(source).await
     }
 
     async fn provider_instance(
@@ -45,7 +46,6 @@ impl Glue for Planning {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed> {
-        self.begin();
         self.providers.register(instance, config, range);
         Ok(())
     }
@@ -161,9 +161,11 @@ impl Glue for Planning {
     }
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
-        self.begin();
         self.note_surplus(resource, expansion);
         if let Some(protection) = protection {
+            if !expansion.keys.is_empty() {
+                self.check_protection(&protection);
+            }
             self.protected.lock().insert(resource.clone(), protection);
         }
         self.remark_replace_wishes(resource, expansion);
@@ -171,13 +173,11 @@ impl Glue for Planning {
     }
 
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {
-        self.begin();
         self.modules.lock().insert((parent.clone(), SmolStr::new(call)), expansion.clone());
     }
 
     /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
     fn named(&self, name: &str, value: Value) -> Value {
-        self.begin();
         if let Some(variable) = name.strip_prefix("var.") {
             self.variables.lock().insert(SmolStr::new(variable), value.clone());
         }
@@ -215,7 +215,6 @@ impl Glue for Planning {
     }
 
     fn root_output(&self, mut output: RootOutput) {
-        self.begin();
         output.value = self.calls_apart(&format!("output.{}", output.name), output.value);
         self.outputs.lock().insert(output.name.clone(), output);
     }

@@ -121,9 +121,6 @@ async fn identity_of(
         let part = fields.and_then(|fields| fields.get(name)).cloned();
         (name.clone(), part.unwrap_or_else(|| Value::null(ty.clone())))
     }));
-    if let Some(unknown) = fields.and_then(|f| f.keys().find(|name| !schema.attributes.contains_key(*name))) {
-        return Err(failed(format!("The identity of {type_name} has no attribute {unknown:?}.")));
-    }
     convert(&whole, &Type::object(attributes))
         .map_err(|problem| failed(format!("The identity is unsuitable: {}.", problem.with_path())))
 }

@@ -9,14 +9,43 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
 use super::Planning;
 
+/// The summary where it is nothing that it can be.
+const UNFIT: &str = "Invalid value for prevent_destroy";
+
 impl Planning {
+    /// Reports what can be told to be wrong with the `prevent_destroy` of a resource whatever happens to its objects.
+    pub(crate) fn check_protection(&self, protection: &Protection) {
+        let problem = match &protection.of_instances {
+            Some((name, at)) => Diagnostic::error(
+                "Invalid reference in prevent_destroy",
+                format!(
+                    "prevent_destroy holds for objects too whose instance is gone, so it cannot depend on {name}, which \
+                     only instances have."
+                ),
+            )
+            .at(at.clone()),
+            None => match unfit(&protection.value) {
+                Some(detail) => Diagnostic::error(UNFIT, detail).at(protection.at.clone()),
+                None => return,
+            },
+        };
+        let mut said = self.diagnostics.lock();
+        if !said.contains(&problem) {
+            said.push(problem);
+        }
+    }
+
     /// Reports an error when the resource of an object that is to go says that it must stay, or does not say it
     /// clearly. The change stays in the plan, which shows what would have happened.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
         let Some(protection) = self.protection(address) else { return };
+        if protection.of_instances.is_some() || unfit(&protection.value).is_some() {
+            return self.check_protection(&protection);
+        }
         let problem = match prevents(&protection) {
             Ok(false) => return,
             Ok(true) => Diagnostic::error(
@@ -25,13 +54,14 @@ impl Planning {
                     "Resource instance {address} has prevent_destroy set, but the plan calls for it to be {what}. Take \
                      prevent_destroy out of its lifecycle block, or leave the object as it is."
                 ),
-            ),
-            Err(found) => Diagnostic::error(
-                "Invalid value for prevent_destroy",
-                format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}."),
-            ),
+            )
+            .at(protection.range),
+            Err(found) => {
+                let detail = format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}.");
+                Diagnostic::error(UNFIT, detail).at(protection.at)
+            }
         };
-        self.refused.lock().push((address.clone(), problem.at(protection.range)));
+        self.refused.lock().push((address.clone(), problem));
     }
 
     /// In a plan to destroy, nothing is planned for what an object depends on that must stay: its turn never comes.
@@ -67,15 +97,22 @@ impl Planning {
         }
         let block = self.blocks.get(&config)?;
         let (value, problems) = evaluate_constant(block.lifecycle.prevent_destroy.as_ref()?);
-        (!has_errors(&problems)).then(|| Protection { value, range: block.range.clone() })
+        let at = block.lifecycle.prevent_destroy.as_ref()?.range();
+        let found = || Protection { value, at, range: block.range.clone(), of_instances: None };
+        (!has_errors(&problems)).then(found)
     }
 }
 
-fn prevents(protection: &Protection) -> Result<bool, &'static str> {
-    let (marks, _) = protection.value.open();
+/// Why a value cannot say whether objects must stay, known or not.
+fn unfit(value: &Value) -> Option<&'static str> {
+    let (marks, _) = value.open();
     if !marks.is_empty() {
-        return Err("is sensitive or ephemeral, which would show in whether the object stays");
+        return Some("The value is sensitive or ephemeral, which would show in whether the object stays.");
     }
+    convert(value, &Type::Bool).err().map(|_| "The value is neither true nor false.")
+}
+
+fn prevents(protection: &Protection) -> Result<bool, &'static str> {
     if !protection.value.is_wholly_known() {
         return Err("is not known yet. Give it a value that is known when planning");
     }

@@ -73,7 +73,9 @@ fn instance(
     let provider = provider_of(record).map_or_else(|| record.provider.clone(), |source| source.to_string());
     object.insert("provider_name".into(), provider.into());
     object.insert("provider_instance".into(), record.provider.clone().into());
-    object.insert("schema_version".into(), stored.schema_version.into());
+    // OpenTofu leaves the version of objects set aside out.
+    let version = if deposed.is_some() { 0 } else { stored.schema_version };
+    object.insert("schema_version".into(), version.into());
     match stored_value(stored, schema) {
         Some(value) => {
             object.insert("values".into(), known(&value));
