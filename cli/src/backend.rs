@@ -223,13 +223,15 @@ impl LocalBackend {
         if self == known.settings || self.configured && known.settings.configured && self.is_part_of(&known) {
             return Ok(known.settings);
         }
-        let reason = match (known.settings.configured, self.configured) {
-            (false, _) => "Initial configuration of the requested backend \"local\"",
-            (true, false) => "Unsetting the previously set backend \"local\"",
-            (true, true) => "Backend configuration block has changed",
+        const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
+        const CHANGED: &str = "Backend initialization required: please run \"tofu init\"";
+        let (summary, reason) = match (known.settings.configured, self.configured) {
+            (false, _) => (MISSING, "Initial configuration of the requested backend \"local\""),
+            (true, false) => (MISSING, "Unsetting the previously set backend \"local\""),
+            (true, true) => (CHANGED, "Backend configuration block has changed"),
         };
         Err(Diagnostic::error(
-            "Backend initialization required: please run \"tofu init\"",
+            summary,
             format!(
                 "Reason: {reason}\n\nThe backend says where state is. After a change of its settings, run \"weft init\" \
                  with -migrate-state to take the state along, or with -reconfigure to leave it where it is."
@@ -239,7 +241,7 @@ impl LocalBackend {
 
     /// Whether what is remembered came from this block: our own mark says so, otherwise what OpenTofu remembered holds
     /// everything that is written.
-    fn is_part_of(&self, known: &Remembered) -> bool {
+    pub fn is_part_of(&self, known: &Remembered) -> bool {
         let holds = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
         let all = holds(&self.path, &known.settings.path) && holds(&self.workspace_dir, &known.settings.workspace_dir);
         known.hash == Some(self.hash()) || !known.ours && all

@@ -45,6 +45,8 @@ pub const fn text(name: &'static str, placeholder: &'static str, about: &'static
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     flags: Vec<(&'static str, String)>,
+    /// Those of them that are switches.
+    switches: Vec<&'static str>,
     /// What is no option.
     pub positionals: Vec<String>,
 }
@@ -158,10 +160,18 @@ impl Arguments {
                 };
                 return (parsed, Some(error));
             }
+            if matches!(flag.takes, Takes::Switch) {
+                parsed.switches.push(flag.name);
+            }
             parsed.flags.push((flag.name, value));
         }
         parsed.positionals.extend(rest.cloned());
         (parsed, None)
+    }
+
+    /// The value of an option that takes any text; none where the option of this name is a switch.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.value(name).filter(|_| !self.switches.contains(&name))
     }
 
     /// A switch; `usual` when it was not given.

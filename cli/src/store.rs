@@ -60,7 +60,7 @@ impl Place {
     ) -> Result<Place, Vec<Diagnostic>> {
         let workspace = context.workspace().map_err(|problem| vec![problem])?;
         let sealing = context.sealing(arguments, root)?;
-        let file = arguments.value("state");
+        let file = arguments.text("state");
         if let Some(place) = named(arguments, &workspace, &sealing) {
             return Ok(place);
         }
@@ -118,7 +118,7 @@ impl Place {
         if let Some(place) = named(arguments, workspace, &sealing) {
             return Ok(place);
         }
-        if let Some(path) = arguments.value("state") {
+        if let Some(path) = arguments.text("state") {
             return Ok(embedded(PathBuf::from(path), arguments, sealing));
         }
         match backend.strip_prefix(LOCAL) {

@@ -82,6 +82,10 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
     if unsupported {
         return None;
     }
+    if let Some(attribute) = body.attribute("labels") {
+        let detail = "The blocks of providers have no labels, so a dynamic block cannot make any.";
+        return error("Unsupported argument", detail, tree.range(attribute.name.span));
+    }
     let iterator = match body.attribute("iterator") {
         None => label.text.clone(),
         Some(attribute) => match tree.expression(attribute.expression).as_keyword() {

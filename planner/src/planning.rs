@@ -168,7 +168,11 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
         return planning.nothing();
     }
-    planning.check_moves();
+    if planning.check_moves() {
+        // What else went wrong may follow from these.
+        planning.diagnostics.lock().retain(|problem| problem.summary == moved::STILL_THERE);
+        return planning.nothing();
+    }
     planning.plan_outputs();
     finish(&planning, &providers, failed)
 }

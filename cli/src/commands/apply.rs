@@ -183,7 +183,7 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     let (plan, bytes) = load(invocation, path).map_err(|problems| invocation.fail(&problems))?;
     if destroy {
         return Err(invocation.mistake(&Diagnostic::error(
-            "Destroy cannot be called with a plan file",
+            "Destroy can't be called with a plan file",
             "A destruction that was planned with \"weft plan -destroy\" is carried out by \"weft apply FILE\".",
         )));
     }

@@ -72,6 +72,12 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             "The -migrate-state and -reconfigure options are mutually-exclusive.",
         )));
     }
+    if arguments.has("backend") && arguments.has("cloud") {
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid init options",
+            "The -backend and -cloud options are aliases of one another and mutually-exclusive in their use.",
+        )));
+    }
     let fail = |problems: Vec<Diagnostic>| {
         view.aside(&view.style().wrapped(
             "\nWeft met problems while initialising, described below. The configuration must be valid before it can be \

@@ -79,7 +79,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
     // The process ends with the command: giving a large plan back piece by piece would only take time.
     let made = std::mem::ManuallyDrop::new(made);
-    if let (Some(path), Some(file)) = (arguments.value("out"), &made.file) {
+    if let (Some(path), Some(file)) = (arguments.value("out").filter(|path| !path.is_empty()), &made.file) {
         save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
     }
     if let Some(file) = &made.file {

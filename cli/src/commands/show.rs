@@ -40,7 +40,7 @@ pub const SHOW: Command = Command {
         command::VARIABLES,
         command::STORE,
         &[
-            text("state", "FILE", "Show this state file."),
+            crate::options::switch("state", "Show the state (the default)."),
             text("plan", "FILE", "Show this plan file."),
             text("module", "DIR", "Describe the module in this directory alone, as JSON only."),
             crate::options::switch("config", "Describe the configuration, as JSON only."),
@@ -66,10 +66,11 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Expected at most one positional argument, a plan file or a state file.",
     )?;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
-    let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan"), arguments.value("state")];
+    let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan")];
     let config = arguments.switch("config", false);
     let module = arguments.value("module");
-    let options = forms.iter().skip(1).flatten().count() + usize::from(config) + usize::from(module.is_some());
+    let switches = usize::from(config) + usize::from(arguments.switch("state", false));
+    let options = forms.iter().skip(1).flatten().count() + switches + usize::from(module.is_some());
     if options > 0 && forms[0].is_some() {
         return Err(invocation.mistake(&Diagnostic::error(
             "Unexpected command line arguments",
@@ -79,7 +80,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if options > 1 {
         return Err(invocation.mistake(&Diagnostic::error(
             "Conflicting object types to show",
-            "Give one of PATH, -plan=FILE, -state=FILE, -config and -module=DIR.",
+            "Give one of PATH, -plan=FILE, -state, -config and -module=DIR.",
         )));
     }
     if let Some(directory) = module {
@@ -89,15 +90,14 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return configured(invocation);
     }
     let content = match forms {
-        [None, None, None] => Content::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
-        [Some(path), _, _] => of_file(invocation, path)?,
-        [_, Some(path), _] => match of_file(invocation, path)? {
+        [None, None] => Content::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
+        [Some(path), _] => of_file(invocation, path)?,
+        [_, Some(path)] => match of_file(invocation, path)? {
             Content::State(_) => {
                 return Err(fail(Diagnostic::error("Not a plan file", format!("{path} is a state file."))));
             }
             plan => plan,
         },
-        [_, _, Some(path)] => Content::State(state_file(&*sealing(invocation)?, path).map_err(fail)?),
     };
     let schemas = match &content {
         Content::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),

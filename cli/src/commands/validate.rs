@@ -51,10 +51,19 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             "Failed to read module directory",
             format!("Module directory {directory} does not exist or cannot be read."),
         )],
-        _ => vec![Diagnostic::error("Too many command line arguments", "Expected at most one positional argument.")],
+        _ => {
+            let detail = "Expected at most one positional argument.";
+            return invocation.mistake(&Diagnostic::error("Too many command line arguments", detail));
+        }
     };
     if problems.is_empty() {
-        problems = validated(invocation);
+        let tests =
+            arguments.value("test-directory").filter(|directory| !is_directory(std::path::Path::new(directory)));
+        problems.extend(tests.map(|directory| {
+            let detail = format!("There is no directory {directory}, so no tests are looked at.");
+            Diagnostic::warning("Test directory does not exist", detail)
+        }));
+        problems.extend(validated(invocation));
     }
     let failed = has_errors(&problems);
     let json = match invocation.document(|| format!("{:#}\n", document(view, &problems))) {

@@ -55,6 +55,12 @@ impl Wishes {
                 "The -destroy option is not valid for \"weft destroy\", which always destroys.",
             ));
         }
+        if destroy && refresh_only {
+            return Err(Diagnostic::error(
+                "Invalid mode option",
+                "The -refresh-only option is not valid for \"weft destroy\", which always destroys.",
+            ));
+        }
         let destroying = destroy || given("destroy");
         if destroying && refresh_only {
             return Err(Diagnostic::error(

@@ -106,8 +106,12 @@ impl Compiling<'_> {
                     self.block(block);
                 }
                 other => self.clash(
-                    // OpenTofu's summary has a capital letter in this one alone.
-                    &format!("Cannot override '{}' blocks", if other == "removed" { "Removed" } else { other }),
+                    // OpenTofu's summaries are not all alike.
+                    &match other {
+                        "check" => "Can't override check blocks".to_owned(),
+                        "removed" => "Cannot override 'Removed' blocks".to_owned(),
+                        other => format!("Cannot override '{other}' blocks"),
+                    },
                     format!("Blocks of type {other:?} cannot stand in override files."),
                     &block.range,
                 ),

@@ -42,10 +42,13 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     if arguments.switch("reconfigure", false) {
         return now.remember(&written, &context.data_directory).map_err(one);
     }
-    let before = LocalBackend::remembered(&context.data_directory).map_err(one)?.settings;
-    if before == now {
+    let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
+    // What earlier -backend-config options said holds until the block changes or others are given.
+    let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
+    if known.settings == now || as_before && written.is_part_of(&known) {
         return Ok(());
     }
+    let before = known.settings;
     let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
     if before.configured && !migrate {
         return Err(one(Diagnostic::error(

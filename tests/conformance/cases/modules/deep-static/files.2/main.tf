@@ -1,0 +1,5 @@
+module "mid" {
+  source   = "./mid"
+  for_each = toset(["one"])
+  which    = each.key
+}

@@ -1,0 +1,4 @@
+module "mid" {
+  source = "./mid"
+  which  = tonumber("x")
+}

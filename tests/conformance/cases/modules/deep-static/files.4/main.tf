@@ -1,0 +1,5 @@
+variable "which" {}
+module "mid" {
+  source = "./mid"
+  which  = var.which
+}

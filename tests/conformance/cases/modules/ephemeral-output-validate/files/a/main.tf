@@ -1,0 +1,7 @@
+variable "e" {
+  ephemeral = true
+  default   = "d"
+}
+output "o" {
+  value = var.e
+}

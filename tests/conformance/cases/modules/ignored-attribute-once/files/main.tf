@@ -1,0 +1,4 @@
+module "m" {
+  source = "./m"
+  obj    = { a = 1, extra = 2 }
+}

@@ -1,0 +1,3 @@
+output "leak" {
+  value = module.b.len
+}

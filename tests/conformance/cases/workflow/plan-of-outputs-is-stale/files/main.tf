@@ -1,0 +1,6 @@
+variable "o" {
+  default = 1
+}
+output "o" {
+  value = var.o
+}

@@ -1,0 +1,3 @@
+c = "a.auto"
+d = "a.auto"
+e = "a.auto"

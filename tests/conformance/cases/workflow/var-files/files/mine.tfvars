@@ -1,0 +1,4 @@
+e = "mine"
+unknown1 = 1
+unknown2 = 1
+unknown3 = 1

@@ -1,0 +1,5 @@
+a = "tfvars"
+b = "tfvars"
+c = "tfvars"
+d = "tfvars"
+e = "tfvars"
