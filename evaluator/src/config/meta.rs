@@ -6,7 +6,6 @@ use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::{Position, SourceRange};
-use weft_graph_format::types::Type;
 use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, references};
 
 use super::compile::Compiling;
