@@ -211,7 +211,7 @@ impl ModuleNode {
             .attributes
             .iter()
             .filter(|(name, attribute)| {
-                attribute.required_for_import && fields.is_some_and(|fields| !fields.contains_key(*name))
+                attribute.required_for_import && fields.is_some_and(|fields| !fields.contains_key(name))
             })
             .map(|(name, _)| format!("the attribute {name:?} is required"));
         let mut problems: Vec<String> = missing.collect();
