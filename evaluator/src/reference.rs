@@ -103,7 +103,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         let after = steps + usize::from(key.is_some());
         let found = attribute(traversal, after).cloned();
         let rest = match (&subject, &found) {
-            (Subject::Resource(_), Some(_)) => steps_from(tree, traversal, after + 1),
+            (Subject::Resource(_) | Subject::SelfObject, Some(_)) => steps_from(tree, traversal, after + 1),
             _ => Vec::new(),
         };
         Reference {

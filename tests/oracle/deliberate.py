@@ -239,6 +239,21 @@ def console_heredoc(context, want, got):
     return True
 
 
+ECHO = re.compile(r'Reference to undeclared (input variable|local value)|Invalid "(each|count|path|terraform|tofu)" attribute')
+
+
+def echo_without_place(context, want, got):
+    """A second error that OpenTofu reports of a name that stands alone: about a name that is empty, without a place."""
+    places = [{(d.get("file"), d.get("line")) for d in errors(r) if d.get("summary") == "Invalid reference"} for r in (want, got)]
+    alone = places[0] & places[1]
+    echoes = [d for d in errors(want) if ECHO.fullmatch(d.get("summary") or "") and not d.get("file") and not d.get("line")]
+    if not alone or not echoes:
+        return False
+    for d in echoes:
+        problems(want).remove(d)
+    return True
+
+
 DELIBERATE = [
     Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
     Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
@@ -251,6 +266,7 @@ DELIBERATE = [
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),
     Deliberate("warnings-on-stderr", "Weft writes warnings to stderr, so that the output of a command is only its output.", warnings_on_stderr),
     Deliberate("console-heredoc", "The console takes heredocs, as it takes open brackets, over several lines.", console_heredoc),
+    Deliberate("echo-without-place", "A name that stands alone is one error; OpenTofu adds one about an empty name, without a place.", echo_without_place),
 ]
 
 

@@ -57,6 +57,11 @@ HEREDOC = {"steps": [{"run": ["console"], "stdin": "<<EOT\nline\nEOT\n"}],
            "got": {"run": ["console"], "exit": 0, "text": "<<EOT\nline\n\nEOT\n"}}
 
 
+ALONE = {"severity": "error", "summary": "Invalid reference", "file": "main.tf", "line": 2}
+ECHOED = {"steps": [{"run": ["plan"]}], "want": events(1, [ALONE, {"severity": "error", "summary": "Reference to undeclared local value", "line": 0}]),
+          "got": events(1, [ALONE])}
+
+
 def near(example, *edits):
     """An example with results near it."""
     return example | {"near": [changed(example, e) for e in edits]}
@@ -111,4 +116,9 @@ EXAMPLES = {
         lambda x: x.update(steps=[{"run": ["console"], "stdin": "1 +\n"}]),
         lambda x: x["got"].update(text=""),
         lambda x: x["want"].update(headings=["Error: Invalid reference"])),
+    "echo-without-place": near(
+        ECHOED,
+        lambda x: x["got"]["events"]["diagnostics"].clear(),
+        lambda x: x["want"]["events"]["diagnostics"][1].update(file="main.tf", line=2),
+        lambda x: x["want"]["events"]["diagnostics"][1].update(summary="Reference to undeclared resource")),
 }

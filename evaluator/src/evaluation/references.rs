@@ -7,16 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Step;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::Role;
 
 use super::Evaluation;
 use super::nameless::unknown_names;
-use super::schema_traversal::{Placed, wrong_step};
+use super::provisioners::provisioner_schema;
+use super::schema_traversal::{Placed, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
 use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock, did_you_mean};
@@ -135,7 +136,12 @@ struct Checking<'a> {
 impl Checking<'_> {
     fn module(mut self) {
         let module = self.module;
-        self.found.extend(module.invalid_references.iter().cloned());
+        let unread: Vec<SourceRange> = module.resources.values().flat_map(|resource| self.unread(resource)).collect();
+        let read = |problem: &&Diagnostic| {
+            let subject = problem.subject.as_ref();
+            !subject.is_some_and(|at| unread.iter().any(|range| range.holds(at)))
+        };
+        self.found.extend(module.invalid_references.iter().filter(read).cloned());
         self.block(std::iter::empty());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
@@ -189,13 +195,11 @@ impl Checking<'_> {
 
     fn resource(&mut self, resource: &ResourceBlock) {
         // What stands in arguments that the type does not have is never looked at.
-        let unknown = self.unknown_arguments(resource);
-        let known = |reference: &&Reference| !unknown.iter().any(|range| range.holds(&reference.range));
-        for reference in resource.references.iter().filter(known) {
+        let unread = self.unread(resource);
+        let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
+        for reference in resource.references.iter().chain(provisioner_references(resource)).filter(read) {
             self.one(reference, ANYTHING);
-        }
-        for reference in provisioner_references(resource) {
-            self.one(reference, ANYTHING);
+            self.found.extend(self.no_own_attribute(resource, reference));
         }
         self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
         self.depends_on(&resource.depends_on, true);
@@ -233,16 +237,18 @@ impl Checking<'_> {
         any
     }
 
-    /// The arguments of a resource that its type does not have.
-    fn unknown_arguments(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
-        let Some(schema) = self.schemas.by_resource.get(&resource.resource) else { return Vec::new() };
-        let block = &schema.block;
-        let content = resource.body.content(&|_| Role::Unknown);
-        let unknown = content.attributes.iter().filter(|(_, attribute)| {
-            let name = &attribute.name.text;
-            !block.attributes.contains_key(name) && !block.blocks.contains_key(name)
-        });
-        unknown.map(|(tree, attribute)| tree.range(attribute.span)).collect()
+    /// The arguments and blocks of a resource and its provisioners that nothing knows.
+    fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
+        let mut found = Vec::new();
+        if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
+            found.extend(unknown_parts(&resource.body, &schema.block));
+        }
+        for provisioner in &resource.provisioners {
+            if let Some(schema) = provisioner_schema(&provisioner.kind) {
+                found.extend(unknown_parts(&provisioner.body, &schema));
+            }
+        }
+        found
     }
 
     /// Each argument of a call is evaluated for itself.
@@ -383,9 +389,19 @@ impl Checking<'_> {
         }
     }
 
+    /// An attribute of `self`, which the type does not have.
+    fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
+        let (Subject::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
+        self.wrong_steps(&of.resource, reference, name)
+    }
+
     fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
         let (Subject::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else { return None };
-        let schema = self.schemas.by_resource.get(resource)?;
+        self.wrong_steps(resource, reference, name)
+    }
+
+    fn wrong_steps(&self, of: &Resource, reference: &Reference, name: &SmolStr) -> Option<Diagnostic> {
+        let schema = self.schemas.by_resource.get(of)?;
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
         let first = std::iter::once((Step::Attribute(name.clone()), at));
         let steps: Vec<Placed> = first.chain(reference.rest.iter().cloned()).collect();

@@ -2,6 +2,7 @@
 //!
 //! Blocks are looked at by how they are nested; behind an attribute the rest is tried on an unknown value of its type.
 
+use smol_str::SmolStr;
 use weft_expressions::access;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
@@ -9,6 +10,9 @@ use weft_graph_format::path::Step;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
+use weft_syntax::Role;
+
+use crate::config::BodySource;
 
 /// A step and where it stands.
 pub(crate) type Placed = (Step, SourceRange);
@@ -83,4 +87,18 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
         }
     }
     None
+}
+
+/// The arguments and blocks of a body that its schema does not have.
+pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
+    let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+    let content = body.content(&|name| if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown });
+    let arguments = content.attributes.iter().filter(|(_, attribute)| !known(&attribute.name.text));
+    let mut found: Vec<SourceRange> = arguments.map(|(tree, attribute)| tree.range(attribute.span)).collect();
+    let blocks = content.blocks.iter().filter(|(_, block)| match block.labels.first() {
+        Some(label) if block.block_type.text == "dynamic" => !known(&label.text),
+        _ => !known(&block.block_type.text),
+    });
+    found.extend(blocks.map(|(tree, block)| tree.range(block.header_span.through(block.close_span))));
+    found
 }
