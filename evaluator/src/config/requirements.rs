@@ -272,13 +272,18 @@ pub(super) fn is_part(text: &str) -> bool {
         && text.chars().all(|c| c == '-' || c.is_alphanumeric())
 }
 
-/// Whether a text can be the name of a host, with or without a port.
+/// Whether a text can be the name of a host as it is shown to people, with or without a port. Hyphens stand within a label,
+/// and not third and fourth in it together: such labels are in the form for machines.
 fn is_host(text: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && !label.chars().skip(2).take(2).eq("--".chars())
+            && label.chars().all(|c| c == '-' || c.is_alphanumeric())
+    };
     let (name, port) = text.split_once(':').unwrap_or((text, "443"));
-    port.parse::<u16>().is_ok()
-        && name
-            .split('.')
-            .all(|label| !label.is_empty() && label.chars().all(|c| matches!(c, '-' | '_') || c.is_alphanumeric()))
+    port.parse::<u16>().is_ok() && name.split('.').all(label)
 }
 
 /// A source address, or summary and detail of what is wrong with it.
