@@ -139,8 +139,8 @@ fn the_environment_is_laid_over_it() {
     let json = r#"{
         "key_provider": {"pbkdf2": {"main": {"passphrase": "from the environment"}}},
         "method": {"aes_gcm": {"other": {"keys": "${key_provider.pbkdf2.main}"}}},
-        "state": {"enforced": true, "fallback": {"method": "${method.aes_gcm.other}"}},
-        "plan": {"method": "${method.aes_gcm.other}"}
+        "state": {"enforced": true, "fallback": {"method": "method.aes_gcm.other"}},
+        "plan": {"method": "method.aes_gcm.other"}
     }"#;
     let expected = "state: aes_gcm.main, aes_gcm.other enforced\n\
                     plan: aes_gcm.other\n\
@@ -175,7 +175,7 @@ fn what_is_wrong_is_said_where_it_stands() {
     let method = "method \"unencrypted\" \"x\" {}\n";
     for (inner, expected) in [
         ("state {\n  method = method.aes_gcm.missing\n}".to_owned(), "Reference to undeclared encryption method 4"),
-        ("state {\n  method = \"aes_gcm\"\n}".to_owned(), "Invalid reference to an encryption method 4"),
+        ("state {\n  method = \"aes_gcm\"\n}".to_owned(), "Invalid expression 4"),
         ("state {}".to_owned(), "Missing required argument 3"),
         (format!("{method}state {{\n  method = method.unencrypted.x\n  fallback {{}}\n}}"), "Missing required argument 6"),
         (

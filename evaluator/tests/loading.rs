@@ -218,7 +218,7 @@ fn override_files_replace_what_they_name() {
         ("output \"p\" {\n value = 1\n}", "1 Missing base output definition to override"),
         ("resource \"a\" \"c\" {}", "1 Missing resource to override"),
         ("moved {\n from = a.b\n to = a.c\n}", "1 Cannot override 'moved' blocks"),
-        ("resource \"a\" \"b\" {\n depends_on = []\n}", "2 Unsupported override"),
+        ("resource \"a\" \"b\" {\n depends_on = [a.c]\n}", "2 Unsupported override"),
     ] {
         assert_eq!(loaded(&[("main.tf", main), ("override.tf", text)], &[]).1, [expected], "{text}");
     }

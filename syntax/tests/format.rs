@@ -65,7 +65,7 @@ fn line_ends_and_blank_lines_stay() {
 #[test]
 fn errors_have_no_style() {
     let found = format("x", Arc::from("a = [1 2]\nb = {\n")).expect_err("errors");
-    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -14,7 +15,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Traversal, Tree, parse_file, parse_json_file};
+use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Syntax, Traversal, Tree, parse_file, parse_json_file};
 
 use super::compile::Compiling;
 use super::content::{BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
@@ -353,7 +354,7 @@ impl Computing<'_> {
                 self.found.problems.push(Diagnostic::error("Missing required argument", detail).at(range.clone()));
                 return None;
             };
-            let Some(traversal) = expression.as_traversal() else {
+            let Some(traversal) = reference(expression) else {
                 let detail = "A single static reference is needed here, as method.aes_gcm.main.";
                 self.refuse("Invalid expression", detail, expression);
                 return None;
@@ -459,6 +460,18 @@ fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
         _ => expression.clone(),
     };
     named_part(&expression.as_traversal()?, root)
+}
+
+/// A reference that stands alone. In the JSON syntax it is a text without template markers.
+fn reference(expression: &Expression) -> Option<Traversal> {
+    if expression.tree.syntax() == Syntax::Native {
+        return expression.as_traversal();
+    }
+    let (value, problems) = evaluate_constant(expression);
+    let text = value.as_str().filter(|_| problems.is_empty())?;
+    let range = expression.range();
+    let (parsed, problems) = weft_syntax::parse_traversal(&range.file, text.into(), range.start);
+    parsed.as_traversal().filter(|_| !has_errors(&problems))
 }
 
 /// Type and name behind the word `root`.

@@ -91,8 +91,7 @@ impl ModuleNode {
         };
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
         self.warn_of_variable(variable, expression.range());
-        // Validation leaves that to the plan, as OpenTofu does.
-        if value.deep().ephemeral && !variable.ephemeral && !self.evaluation.is_validation() {
+        if value.deep().ephemeral && !variable.ephemeral && self.tells_ephemeral(&value) {
             return self.fail(
                 Diagnostic::error(
                     "Variable does not allow ephemeral value",
@@ -132,6 +131,12 @@ impl ModuleNode {
                 .at(variable.range.clone()),
             ),
         }
+    }
+
+    /// Whether it is said that a value is ephemeral. Validation leaves to the plan what is so in parts of a value that is
+    /// not known, as OpenTofu does.
+    fn tells_ephemeral(&self, value: &Value) -> bool {
+        !self.evaluation.is_validation() || value.is_wholly_known() || value.marks() != &Marks::default()
     }
 
     async fn root_variable(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
@@ -293,11 +298,7 @@ impl ModuleNode {
                 .at(output.range.clone()),
             );
         }
-        // Validation leaves what is ephemeral in parts of a value that is not known to the plan, as OpenTofu does.
-        let told = is_root
-            || !self.evaluation.is_validation()
-            || value.is_wholly_known()
-            || value.marks() != &Marks::default();
+        let told = is_root || self.tells_ephemeral(&value);
         if value.deep().ephemeral && !output.ephemeral && told {
             return self.fail(
                 Diagnostic::error(

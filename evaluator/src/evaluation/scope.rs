@@ -10,7 +10,7 @@ use weft_expressions::call_context::{CallContext, Impure};
 use weft_expressions::decoded::Decoded;
 use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
 use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{InstanceKey, Resource};
+use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
@@ -336,10 +336,11 @@ impl ModuleNode {
             Subject::Resource(resource) => {
                 let instances = self.resource(resource);
                 let validating = self.evaluation.is_validation();
+                let marks = if resource.mode == ResourceMode::Ephemeral { Marks::EPHEMERAL } else { Marks::default() };
                 async move {
                     let instances: Arc<Instances> = instances.await?;
                     // Validation knows nothing of objects, not even their types.
-                    Ok(if validating { Value::unknown(Type::Dynamic) } else { instances.whole.clone() })
+                    Ok(if validating { Value::unknown(Type::Dynamic).mark(&marks) } else { instances.whole.clone() })
                 }
                 .boxed()
             }
