@@ -183,7 +183,7 @@ fn what_is_wrong_is_said_where_it_stands() {
                 .to_owned(),
             "Reference to undeclared key provider 4",
         ),
-        (format!("{method}{method}"), "Duplicate encryption block 4"),
+        (format!("{method}{method}"), "Duplicate method 2"),
         (
             format!("{method}remote_state_data_sources {{\n  default {{\n    method = method.unencrypted.x\n    enforced = true\n  }}\n}}"),
             "Unsupported argument 7",

@@ -353,8 +353,8 @@ async fn archives_over_tls() {
     for (path, answer, text) in [
         ("/empty", "", "does not say where"),
         ("/circle", "/circle", "more than 10"),
-        ("/inward", "file:///etc", "this machine"),
-        ("/inward-git", "git::file:///srv/r.git", "this machine"),
+        ("/inward", "file:///etc", "local directory"),
+        ("/inward-git", "git::file:///srv/r.git", "local directory"),
         ("/nothing-there", "./m.zip//gone", "is not a directory"),
     ] {
         let mut reply = Reply::bytes("text/html", Vec::new());
@@ -447,7 +447,7 @@ async fn registries() {
         assert_eq!(sent, wanted);
     }
     for (module, reply, text) in [
-        ("a", Reply::json(json!({"location": "file:///etc"})), "this machine"),
+        ("a", Reply::json(json!({"location": "file:///etc"})), "local directory"),
         ("b", Reply::json(json!({"location": "ns/m/aws"})), "not the address of a package"),
         ("c", Reply::json(json!({})), "does not say where"),
         ("d", Reply::bytes("text/html", b"<html>".to_vec()), "not the JSON document"),
