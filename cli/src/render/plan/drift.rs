@@ -48,7 +48,8 @@ fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
         };
         (name.clone(), value)
     });
-    Value::object(fields.collect::<Vec<_>>())
+    // What is sensitive as a whole stays so, whichever side says it.
+    Value::object(fields.collect::<Vec<_>>()).mark(before.marks()).mark(after.marks())
 }
 
 /// Whether two values say the same when null, an empty text and an empty collection are one: providers of the first SDK

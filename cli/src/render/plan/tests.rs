@@ -416,6 +416,24 @@ fn drift_is_told_where_the_plan_rests_on_it() {
     assert!(quiet.contains("found no differences"), "{quiet}");
 }
 
+/// Of an object that is sensitive as a whole, the part that the plan rests on is as secret as the rest.
+#[test]
+fn drift_of_a_part_keeps_the_secret_of_the_whole() {
+    let limits = |cpu| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
+    let secret = |cpu| limits(cpu).mark(&Marks::SENSITIVE);
+    for (was, is) in [(secret(7171), secret(8181)), (limits(7171), secret(8181)), (secret(7171), limits(8181))] {
+        let drift = update(&[("limits", was)], &[("limits", is)]);
+        let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
+        let resource = drift.address.clone();
+        let path = Path::ROOT.attribute("limits").attribute("cpu");
+        let relevant = vec![RelevantAttribute { resource, path }];
+        let changes = Changes { resources: vec![change], drift: vec![drift], relevant, ..Changes::default() };
+        let text = human(&plan(changes), &Style::default());
+        assert!(text.contains("Note:"), "{text}");
+        assert!(!text.contains("7171") && !text.contains("8181"), "{text}");
+    }
+}
+
 /// Providers of the first SDK write null, "", [] or {} for what is not set.
 #[test]
 fn what_is_not_set_is_no_drift() {
