@@ -12,7 +12,7 @@ use weft_graph_format::number::Number;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Transform, Value};
+use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
@@ -104,11 +104,7 @@ fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
 
 /// An output of which nothing will tell more: null stands for each part that is unknown.
 pub fn unsettled_output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
-    let settled = value.unmark_deep().0.transform(&mut |_, part| match part.is_known() {
-        true => Transform::Descend,
-        false => Transform::Replace(Value::null(part.ty())),
-    });
-    output(&settled, sensitive)
+    output(&value.unmark_deep().0.unknown_as_null(), sensitive)
 }
 
 fn schema_of<'a>(schemas: &'a ProviderSchema, address: &ResourceInstance) -> Option<&'a Schema> {

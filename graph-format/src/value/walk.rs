@@ -217,6 +217,15 @@ impl Value {
         transform_into(self, enter, &mut Path(Vec::new()))
     }
 
+    /// The value with null for each part that is unknown.
+    #[must_use]
+    pub fn unknown_as_null(&self) -> Value {
+        self.transform(&mut |_, part| match part.is_known() {
+            true => Transform::Descend,
+            false => Transform::Replace(Value::null(part.ty())),
+        })
+    }
+
     /// Visits the value and all its parts, from the outside in.
     pub fn visit(&self, visitor: &mut dyn FnMut(&Path, &Value)) {
         visit_into(self, visitor, &mut Path(Vec::new()));

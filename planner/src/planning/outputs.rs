@@ -12,7 +12,7 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Transform, Value};
+use weft_graph_format::value::Value;
 
 use super::{Planning, without_provenance};
 
@@ -102,7 +102,7 @@ impl Planning {
                     // that is not made then: nothing at apply can change it. A plan that only looks makes nothing, so
                     // what is unknown in it is stored as null.
                     let settled = match self.options.refresh_only {
-                        true => Some(unknown_as_null(&change.after)),
+                        true => Some(change.after.unknown_as_null()),
                         false => Some(change.after.clone()).filter(Value::is_wholly_known),
                     };
                     let waits = match settled {
@@ -130,14 +130,6 @@ impl Planning {
             }
         }
     }
-}
-
-/// The value with null for each part that is unknown.
-fn unknown_as_null(value: &Value) -> Value {
-    value.transform(&mut |_, part| match part.is_known() {
-        true => Transform::Descend,
-        false => Transform::Replace(Value::null(part.ty())),
-    })
 }
 
 fn change_of(output: &RootOutput, before: Value, existed: bool, was_sensitive: bool) -> OutputChange {
