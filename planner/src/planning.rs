@@ -168,9 +168,10 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
         return planning.nothing();
     }
-    if planning.check_moves() {
+    let still_there = planning.check_moves();
+    if !still_there.is_empty() {
         // What else went wrong may follow from these.
-        planning.diagnostics.lock().retain(|problem| problem.summary == moved::STILL_THERE);
+        *planning.diagnostics.lock() = still_there;
         return planning.nothing();
     }
     planning.plan_outputs();

@@ -38,7 +38,8 @@ impl ProviderMetas {
                 let block_schema = &schema.provider_meta.block;
                 if block_schema.attributes.is_empty() && block_schema.blocks.is_empty() {
                     let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
-                    let problem = Diagnostic::error(summary, "").at(block.range.clone());
+                    let detail = "The block says something to a provider that takes nothing. Take the block out.";
+                    let problem = Diagnostic::error(summary, detail).at(block.range.clone());
                     found.problems.insert(key, vec![problem]);
                     continue;
                 }
@@ -72,18 +73,9 @@ impl Planning {
         address: &ResourceInstance,
         provider: &ProviderSource,
     ) -> Result<(), Vec<Diagnostic>> {
-        if self.metas.problems.is_empty() {
-            return Ok(());
+        match self.metas.problems.get(&Manifest::meta_key(&address.config().module, provider)) {
+            Some(problems) => Err(problems.clone()),
+            None => Ok(()),
         }
-        let Some(problems) = self.metas.problems.get(&Manifest::meta_key(&address.config().module, provider)) else {
-            return Ok(());
-        };
-        let mut said = problems.clone();
-        for problem in said.iter_mut().filter(|problem| problem.detail.is_empty()) {
-            problem.detail = format!(
-                "The block says something to the provider of {address}, which takes nothing. Take the block out."
-            );
-        }
-        Err(said)
     }
 }

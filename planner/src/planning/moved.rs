@@ -75,7 +75,7 @@ fn declared_still(statements: &[Statement], configured: &Configured) -> Problems
 
 fn still_exists(from: &str, statement: &Statement) -> Diagnostic {
     Diagnostic::error(
-        STILL_THERE,
+        "Moved object still exists",
         format!(
             "This block says that {from} goes by another address now, and the configuration still declares it. Take \
              the declaration out, or the block."
@@ -141,9 +141,6 @@ fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord
     InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
 }
 
-/// The summary where what was moved away is declared still.
-pub(crate) const STILL_THERE: &str = "Moved object still exists";
-
 impl Planning {
     /// The address under which the store has an object, when it is another one.
     pub(crate) fn previous(&self, address: &ResourceInstance) -> Option<&ResourceInstance> {
@@ -189,16 +186,10 @@ impl Planning {
     }
 
     /// An error for each statement whose source is still declared.
-    /// True when something is.
-    pub(crate) fn check_moves(&self) -> bool {
-        let mut wrong = false;
-        for statement in statements(&self.root) {
-            if let Some(from) = self.still_there(&statement) {
-                wrong = true;
-                self.report_all(vec![still_exists(&from, &statement)]);
-            }
-        }
-        wrong
+    pub(crate) fn check_moves(&self) -> Problems {
+        let statements = statements(&self.root);
+        let wrong = statements.iter().filter_map(|s| Some(still_exists(&self.still_there(s)?, s)));
+        wrong.collect()
     }
 
     /// The source of a statement, when an instance of the containing module declares it.
