@@ -216,6 +216,12 @@ impl ModuleInstance {
 }
 
 impl ResourceInstance {
+    /// A key to sort by in lists for people: what is in outer modules comes before what is in inner ones.
+    #[must_use]
+    pub fn in_lists(&self) -> (usize, &ResourceInstance) {
+        (self.module.0.len(), self)
+    }
+
     /// The same without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }

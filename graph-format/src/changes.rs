@@ -160,7 +160,7 @@ pub struct OutputChange {
 /// All that a plan changes, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Objects, ordered by address; those that nothing happens to are there too.
+    /// Objects in the order of [`ResourceInstance::in_lists`]; those that nothing happens to are there too.
     pub resources: Vec<ResourceChange>,
     /// Objects that were found to be other than state has them.
     pub drift: Vec<ResourceChange>,

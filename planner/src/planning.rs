@@ -285,8 +285,9 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
         relevant: Vec::new(),
     };
     planning.stop_at_protected(&mut changes.resources);
-    changes.resources.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
-    changes.drift.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    for list in [&mut changes.resources, &mut changes.drift] {
+        list.sort_by(|a, b| (a.address.in_lists(), &a.deposed).cmp(&(b.address.in_lists(), &b.deposed)));
+    }
     let schemas = providers.schemas();
     changes.relevant = planning.relevant_attributes(&changes, &schemas);
     let checks = planning.check_results(&changes.resources);

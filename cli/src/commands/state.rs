@@ -179,7 +179,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Some((record.address.parse().ok()?, object))
         })
         .collect();
-    all.sort_by(|(a, _), (b, _)| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
+    all.sort_by(|(a, _), (b, _)| a.in_lists().cmp(&b.in_lists()));
     let wanted = arguments.positionals.iter().map(|text| Selection::parse(text)).collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(fail)?;
     let id = arguments.value("id");

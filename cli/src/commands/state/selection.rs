@@ -53,7 +53,7 @@ impl Selection {
     pub fn of(&self, file: &StateFile) -> Vec<ResourceInstance> {
         let all = file.instances.keys().filter_map(|text| text.parse().ok());
         let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).collect();
-        found.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
+        found.sort_by(|a, b| a.in_lists().cmp(&b.in_lists()));
         found
     }
 

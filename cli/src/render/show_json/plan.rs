@@ -38,16 +38,12 @@ pub fn plan(plan: &PlanFile) -> Json {
     document.insert("planned_values".into(), planned_values(plan));
     // What only moved is among the changes already, unless the plan is about nothing else.
     let drift = plan.changes.drift.iter();
-    let mut drift: Vec<&ResourceChange> =
-        drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op()).collect();
-    by_depth(&mut drift);
-    let drift: Vec<Json> = drift.into_iter().map(|change| resource_change(plan, change)).collect();
+    let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
+    let drift: Vec<Json> = drift.map(|change| resource_change(plan, change)).collect();
     if !drift.is_empty() {
         document.insert("resource_drift".into(), drift.into());
     }
-    let mut changes: Vec<&ResourceChange> = plan.changes.resources.iter().collect();
-    by_depth(&mut changes);
-    let changes: Vec<Json> = changes.into_iter().map(|change| resource_change(plan, change)).collect();
+    let changes: Vec<Json> = plan.changes.resources.iter().map(|change| resource_change(plan, change)).collect();
     if !changes.is_empty() {
         document.insert("resource_changes".into(), changes.into());
     }
@@ -195,11 +191,6 @@ fn output_change(output: &OutputChange) -> Json {
         object["after"] = known(&output.after);
     }
     object
-}
-
-/// Those of outer modules before those of inner ones, else as they come.
-fn by_depth(changes: &mut [&ResourceChange]) {
-    changes.sort_by_key(|change| change.address.module.0.len());
 }
 
 /// What will be there when the plan has been applied, as far as that is known.

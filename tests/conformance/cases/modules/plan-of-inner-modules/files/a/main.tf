@@ -1,0 +1,4 @@
+module "b" {
+  source = "./b"
+}
+resource "terraform_data" "x" {}
