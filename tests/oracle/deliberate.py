@@ -15,6 +15,8 @@ import json
 import re
 from typing import Callable, NamedTuple
 
+import mentions
+
 QUIET = ("configure", "read", "plan", "data")  # calls that change nothing; in the ledger only with LAB_LEDGER=all
 
 
@@ -211,7 +213,7 @@ def deleted_through_its_owner(context, want, got):
 
 
 ESCAPE = r"(?:\x1b\[[0-9;]*m)*"
-WARNING_BOX = re.compile(rf"(?m)^{ESCAPE}╷{ESCAPE}\n{ESCAPE}│ {ESCAPE}Warning: .*\n(?:{ESCAPE}│.*\n)*{ESCAPE}╵{ESCAPE}\n+")
+WARNING_BOX = re.compile(rf"(?m)^{ESCAPE}╷{ESCAPE}\n{ESCAPE}│{ESCAPE} {ESCAPE}Warning: .*\n(?:{ESCAPE}│.*\n)*{ESCAPE}╵{ESCAPE}\n+")
 
 
 def warnings_on_stderr(context, want, got):
@@ -254,6 +256,39 @@ def echo_without_place(context, want, got):
     return True
 
 
+def entries_without_objects(context, want, got):
+    """Entries of resources in the state file that have no instance, and modules that have nothing else: OpenTofu's only."""
+    found = False
+    for part, name, empty in (("state", "resources", lambda e: not e.get("instances")), ("plan", "modules", lambda m: set(m) == {"address"})):
+        a, b = (r.get(part) or {} for r in (want, got))
+        if part == "plan":
+            a, b = (r.get("prior_values") or {} for r in (a, b))
+        more = beyond([e for e in a.get(name) or [] if empty(e)], [e for e in b.get(name) or [] if empty(e)])
+        if more:
+            found = True
+            a[name] = without(a[name], more)
+            if not a[name]:
+                del a[name]
+    return found
+
+
+def independent_goes_on(context, want, got):
+    """After a failure OpenTofu skips all that mentions what failed, Weft only what needs its result or waits for it."""
+    a, b = want.get("events") or {}, got.get("events") or {}
+    failed = {mentions.resource(e.get("address")) for e in a.get("errored") or []}
+    failed |= {mentions.resource(d.get("address")) for d in errors(want) if d.get("address")}
+    same = want.get("exit") == got.get("exit") == 1 and sorted(map(key, errors(want))) == sorted(map(key, errors(got)))
+    if words(context)[0] != "apply" or not same or not failed or a.get("errored") != b.get("errored"):
+        return False
+    # Without ids: they are numbered in the order of their appearance.
+    bare = [[{k: v for k, v in e.items() if k != "id"} for e in events.get("done") or []] for events in (b, a)]
+    more = beyond(*bare)
+    if not more:
+        return False
+    reached = mentions.that_reach(mentions.current(context["case"], context["index"]), failed)
+    return {mentions.resource(json.loads(e).get("address")) for e in more} <= reached - failed
+
+
 DELIBERATE = [
     Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
     Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
@@ -262,6 +297,10 @@ DELIBERATE = [
                "When one instance of a provider cannot be configured, Weft still plans what the other instances look after.", planned_beside_failed_configure),
     Deliberate("provider-lost", "OpenTofu loses a provider instance that the configuration has; Weft goes on.", provider_lost, ends=True),
     Deliberate("crash", "OpenTofu crashes; Weft gives a result or a plain error.", crash, ends=True),
+    Deliberate("entries-without-objects", "The state file has resources that have objects; OpenTofu keeps empty entries after failures and imports.",
+               entries_without_objects),
+    Deliberate("independent-goes-on", "A failure stops what waits for it; what only mentions it in a value that is known goes on.", independent_goes_on,
+               ends=True),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),
     Deliberate("warnings-on-stderr", "Weft writes warnings to stderr, so that the output of a command is only its output.", warnings_on_stderr),

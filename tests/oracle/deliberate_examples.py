@@ -61,6 +61,30 @@ ALONE = {"severity": "error", "summary": "Invalid reference", "file": "main.tf",
 ECHOED = {"steps": [{"run": ["plan"]}], "want": events(1, [ALONE, {"severity": "error", "summary": "Reference to undeclared local value", "line": 0}]),
           "got": events(1, [ALONE])}
 
+ENTRY = {"mode": "managed", "type": "lab_thing", "name": "empty"}
+OTHER_ENTRY = {"mode": "managed", "type": "lab_thing", "name": "x", "instances": [{"attributes": {"id": "<lab1>"}}]}
+ENTRIES = {"steps": [{"run": ["import", "lab_thing.empty", "none"]}], "want": events(1) | {"state": {"version": 4, "resources": [ENTRY, OTHER_ENTRY]}},
+           "got": events(1) | {"state": {"version": 4, "resources": [OTHER_ENTRY]}}}
+
+BROKEN = {"severity": "error", "summary": "create failed", "address": 'lab_thing.a["x"]', "file": "main.tf", "line": 1}
+MENTIONED = """
+resource "lab_thing" "a" {
+  for_each = toset(["x"])
+}
+locals {
+  keys = keys(lab_thing.a)
+}
+resource "terraform_data" "by_key" {
+  for_each = toset(local.keys)
+}
+resource "terraform_data" "apart" {
+}
+"""
+BY_KEY = {"address": 'terraform_data.by_key["x"]', "action": "create", "id": "<uuid1>"}
+GOES_ON = {"steps": [{"run": ["apply"]}], "files": MENTIONED,
+           "want": events(1, [BROKEN], errored=[{"address": 'lab_thing.a["x"]', "action": "create"}], done=[]),
+           "got": events(1, [BROKEN], errored=[{"address": 'lab_thing.a["x"]', "action": "create"}], done=[BY_KEY])}
+
 
 def near(example, *edits):
     """An example with results near it."""
@@ -96,6 +120,18 @@ EXAMPLES = {
         lambda x: x["got"].update(exit=1),
         lambda x: x["want"]["events"]["diagnostics"][0].update(summary="missing provider of a module")),
     "crash": near(CRASH, lambda x: x["want"].update(crash="timeout"), lambda x: x["got"].update(crash="panicked at")),
+    "entries-without-objects": near(
+        ENTRIES,
+        lambda x: x["want"]["state"]["resources"][0].update(instances=[{"attributes": {}}]),
+        lambda x: x["got"]["state"]["resources"].clear(),
+        lambda x: x["got"]["state"]["resources"].append(ENTRY | {"name": "more"})),
+    "independent-goes-on": near(
+        GOES_ON,
+        lambda x: x["got"]["events"]["done"][0].update(address="terraform_data.apart"),
+        lambda x: x["got"]["events"]["done"].append({"address": 'lab_thing.a["y"]', "action": "create"}),
+        lambda x: x["want"]["events"]["done"].append(THING),
+        lambda x: x["got"]["events"]["errored"].clear(),
+        lambda x: x["got"].update(exit=0)),
     "key-provider-circle": near(
         CIRCLE,
         lambda x: x.update(files='key_provider "pbkdf2" "a" {\n  chain = key_provider.pbkdf2.b\n}\n'),

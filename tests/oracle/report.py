@@ -12,6 +12,7 @@ from problems import diagnostics
 
 SHRUNK_FROM = 2  # scenarios of a cluster that are tried
 FILE_CHARACTERS = 4000  # of a file, in a report
+LONGEST_TEXT = 20_000  # characters of the output of a command, in a report
 
 
 def case_lines(case):
@@ -37,7 +38,7 @@ def step_lines(case, index, want, got):
         if r.get("stderr"):
             out.append(f"    {name} stderr: {r['stderr'][:600]}")
         if isinstance(r.get("text"), str):
-            out.append(f"    {name} stdout: {r['text'][:1200]}")
+            out.append(f"    {name} stdout: {r['text'][:LONGEST_TEXT]}")
     return out
 
 
