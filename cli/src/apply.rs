@@ -99,13 +99,15 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
             (Some(given), _) => given.value.clone(),
             (None, Some(default)) => default.clone().into(),
             (None, None) => {
-                problems.push(Diagnostic::error(
-                    "No value for required variable",
-                    format!(
-                        "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with \
-                         -var or TF_VAR_{name}."
-                    ),
-                ));
+                let detail = format!(
+                    "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with \
+                     -var or TF_VAR_{name}."
+                );
+                let problem = Diagnostic::error("No value for required variable", detail);
+                problems.push(match manifest.places.get(&format!("var.{name}")) {
+                    Some(place) => problem.at(place.clone()),
+                    None => problem,
+                });
                 continue;
             }
         };

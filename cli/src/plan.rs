@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::{CompiledModule, Sources};
+use weft_evaluator::config::{CompiledModule, Sources, Variable};
 use weft_evaluator::glue::GivenVariables;
 use weft_executor::EphemeralStep;
 use weft_expressions::convert::convert_with_defaults;
@@ -235,28 +235,25 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
     }
     let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
         .map(|(name, variable)| {
-            let default = variable.default.as_ref().and_then(|default| {
-                let (value, problems) = weft_expressions::constant::evaluate_constant(default);
-                let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
-                (!has_errors(&problems)).then(|| PlainValue::from(&value))
-            });
             let kept = EphemeralVariable {
                 ty: variable.ty.clone(),
                 defaults: variable.defaults.clone(),
-                default,
+                default: default_of(variable).as_ref().map(PlainValue::from),
                 nullable: variable.nullable,
                 sensitive: variable.sensitive,
             };
             (name.clone(), kept)
         })
         .collect();
-    let stored = variables.iter().filter(|(name, _)| !ephemeral.contains_key(*name));
-    // As given, before conversion: what a later command line is compared with, and what `show -json` has.
-    let as_given = |name: &SmolStr, value: &Value| {
-        let value = basis.given.get(name).map_or(value, |given| &given.value);
-        let sensitive = basis.root.variables.get(name).is_some_and(|variable| variable.sensitive);
-        PlainValue::from(&if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() })
-    };
+    // As given, before conversion: what a later command line is compared with, and what `show -json` has. A plan that is
+    // about a part of the configuration may not have looked at all of them.
+    let stored = basis.root.variables.iter().filter(|(name, _)| !ephemeral.contains_key(*name));
+    let stored = stored.filter_map(|(name, variable)| {
+        let given = basis.given.get(name).map(|given| given.value.clone());
+        let value = given.or_else(|| variables.get(name).cloned()).or_else(|| default_of(variable))?;
+        let value = if variable.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
+        Some((name.clone(), PlainValue::from(&value)))
+    });
     let outputs = (wishes.mode != UiMode::RefreshOnly || wishes.importing).then_some(&changes.outputs);
     let chosen = |option: &str| -> Vec<String> {
         let texts = wishes.selected.iter().filter(|(name, _)| *name == option);
@@ -272,7 +269,7 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
         complete: !errored,
         applyable: applyable && !errored,
         providers: basis.packages.of_plan(&used),
-        variables: stored.map(|(name, value)| (name.clone(), as_given(name, value))).collect(),
+        variables: stored.collect(),
         ephemeral_variables: ephemeral,
         replacements: wishes.replace.iter().map(ToString::to_string).collect(),
         targets: chosen("target"),
@@ -306,11 +303,19 @@ fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, 
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 
-/// Where the blocks of resources begin that something happens to.
+/// The default of a variable, converted to its type.
+fn default_of(variable: &Variable) -> Option<Value> {
+    let (value, problems) = weft_expressions::constant::evaluate_constant(variable.default.as_ref()?);
+    let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
+    (!has_errors(&problems)).then_some(value)
+}
+
+/// Where the blocks begin of resources that something happens to, and of variables that are given again at apply.
 fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, SourceRange> {
     let pending = changes.resources.iter().filter(|change| !change.action.is_no_op());
     let pending: BTreeSet<String> = pending.map(|change| change.address.config().to_string()).collect();
-    let mut places = BTreeMap::new();
+    let mut places: BTreeMap<String, SourceRange> =
+        variables::ephemeral(root).map(|(name, variable)| (format!("var.{name}"), variable.range.clone())).collect();
     for module in root.all() {
         for (resource, block) in &module.resources {
             let address = ConfigResource { module: module.path.clone(), resource: resource.clone() }.to_string();
