@@ -416,12 +416,9 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(Origin::union(checks)) }
     }
 
-    /// Where the value of a variable was given, or where the variable is declared.
+    /// The argument of the call that gives a value to the variable; without one, the variable's own block.
     fn given_at(&self, variable: &Variable) -> SourceRange {
-        let given = match &self.caller {
-            Some(caller) => caller.call.arguments.get(&variable.name).map(|(value, _)| value.range()),
-            None => self.evaluation.given.get(&variable.name).and_then(|given| given.range.clone()),
-        };
-        given.unwrap_or_else(|| variable.range.clone())
+        let argument = self.caller.as_ref().and_then(|caller| caller.call.arguments.get(&variable.name));
+        argument.map_or_else(|| variable.range.clone(), |(value, _)| value.range())
     }
 }
