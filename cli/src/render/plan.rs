@@ -95,8 +95,8 @@ fn legend(shown: &[&ResourceChange], style: &Style) -> String {
         (ChangeAction::DeleteThenCreate, "destroy and then create replacement"),
         (ChangeAction::CreateThenDelete, "create replacement and then destroy"),
         (ChangeAction::Only(Action::Read), "read (data resources)"),
-        (ChangeAction::Only(Action::Forget), "forget"),
         (ChangeAction::ForgetThenCreate, "forget and then create replacement"),
+        (ChangeAction::Only(Action::Forget), "forget"),
     ];
     ALL.iter()
         .filter(|(action, _)| shown.iter().any(|change| change.action == *action))
@@ -107,7 +107,7 @@ fn legend(shown: &[&ResourceChange], style: &Style) -> String {
 fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     let title = |words: &str| format!("\n{} {}\n\n", style.paint("1;32", "No changes."), style.bold(words));
     if plan.manifest.errored {
-        return "\nPlanning failed. OpenTofu encountered an error while generating this plan.\n".to_owned();
+        return "\nPlanning failed. OpenTofu encountered an error while generating this plan.\n\n".to_owned();
     }
     let (heading, words) = match plan.manifest.ui_mode {
         UiMode::Destroy => (

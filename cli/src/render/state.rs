@@ -23,15 +23,20 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     // A module comes before those inside it.
     records.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.address.cmp(&other.address)));
     let mut text = String::new();
-    let mut module: Option<&[String]> = None;
+    // Those that have objects, of the modules that lead to the present one; it comes last.
+    let mut above: Vec<&[String]> = Vec::new();
     for (path, record) in &records {
-        if module.is_some_and(|module| module != path.as_slice()) {
-            text.push('\n');
+        while above.last().is_some_and(|module| !path.starts_with(module)) {
+            above.pop();
         }
-        if module.is_some() {
-            text.push('\n');
+        match above.last() {
+            Some(module) if *module == path.as_slice() => text.push('\n'),
+            Some(_) => text.push_str("\n\n"),
+            None => {}
         }
-        module = Some(path);
+        if above.last() != Some(&path.as_slice()) {
+            above.push(path);
+        }
         text.push_str(&instance(record, schemas, style));
     }
     if !state.outputs.is_empty() {

@@ -171,7 +171,13 @@ impl Printing {
                 (field.effect != Effect::Same || self.all).then(|| {
                     let notice = inner.notice(field, "attribute value", level + 1);
                     let lead = inner.lead(level + 1, field.effect);
-                    format!("{notice}{lead}{shown:width$} = {}\n", inner.part(field, level + 1))
+                    // Elements that are objects end with a comma, others do not.
+                    let objects = [FieldForm::Object, FieldForm::NestedObject];
+                    let comma = match field.shape {
+                        Shape::Fields { form, .. } if objects.contains(&form) => ",",
+                        _ => "",
+                    };
+                    format!("{notice}{lead}{shown:width$} = {}{comma}\n", inner.part(field, level + 1))
                 })
             } else {
                 inner.argument(name, shown, width, field, level + 1)

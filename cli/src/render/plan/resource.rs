@@ -49,7 +49,10 @@ pub fn change(
 ) -> String {
     let resource = &change.address.resource;
     let reasons = Reasons::new(&change.replace_paths);
-    let pair = Pair { before: Some(&change.before), after: Some(&change.after) };
+    // What is forgotten stays as it is.
+    let forgotten = change.action == ChangeAction::Only(Action::Forget);
+    let after = if forgotten { &change.before } else { &change.after };
+    let pair = Pair { before: Some(&change.before), after: Some(after) };
     let difference = match schema_of(schemas, &change.provider.source, resource.mode, &resource.type_name) {
         Some(schema) => object(pair, &schema.block, &reasons),
         None => untyped_object(pair, &reasons),
@@ -61,11 +64,13 @@ pub fn change(
     }
     // Nothing of an object that is taken over was seen before, so all of it is shown.
     let printing = match change.importing {
+        _ if forgotten => Printing::still(style),
         Some(_) => Printing::change(style).showing_all(),
         None => Printing::change(style),
     };
+    let lead = if change.action == ChangeAction::ForgetThenCreate { "  " } else { "" };
     text.push_str(&format!(
-        "{} {block} {} {} {}",
+        "{lead}{} {block} {} {} {}",
         sign(change.action, style),
         quoted(&resource.type_name),
         quoted(&resource.name),
@@ -141,6 +146,10 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
             Reason::ReplaceBecauseTainted => format!("is tainted, so must be {}", red("replaced")),
             Reason::ReplaceByRequest => format!("will be {}, as requested", red("replaced")),
             Reason::ReplaceByTriggers => format!("will be {} due to changes in replace_triggered_by", red("replaced")),
+            _ if change.action == ChangeAction::ForgetThenCreate => {
+                let replaced = red("replaced");
+                format!("must be {replaced} - older instance will not be destroyed (lifecycle.destroy = false)")
+            }
             _ => format!("must be {}", red("replaced")),
         },
     }
@@ -148,7 +157,10 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
 
 fn why(change: &ResourceChange) -> Option<String> {
     let address = &change.address;
+    let forgotten = change.action == ChangeAction::Only(Action::Forget);
     Some(match change.reason {
+        // A removed block says so: nothing is destroyed.
+        Reason::DeleteBecauseNoResourceConfig | Reason::DeleteBecauseNoModule if forgotten => return None,
         Reason::DeleteBecauseNoResourceConfig => format!("because {} is not in configuration", address.resource),
         Reason::DeleteBecauseNoMoveTarget => match &change.previous_address {
             Some(previous) => format!("because {previous} was moved to {address}, which is not in configuration"),

@@ -1,0 +1,2 @@
+module "q" { source = "./m" }
+module "r" { source = "./m/n" }
