@@ -272,6 +272,19 @@ def entries_without_objects(context, want, got):
     return found
 
 
+def providers_in_order(context, want, got):
+    """The list of `providers`: OpenTofu's order within a module changes from run to run."""
+    a, b = want.get("text"), got.get("text")
+    if words(context)[0] != "providers" or not isinstance(a, str) or not isinstance(b, str) or a == b:
+        return False
+    def lines(text):
+        return sorted(re.sub("[├└]── (?=provider)", "── ", line) for line in text.split("\n"))
+    if lines(a) != lines(b):
+        return False
+    want["text"] = b
+    return True
+
+
 def independent_goes_on(context, want, got):
     """After a failure OpenTofu skips all that mentions what failed, Weft only what needs its result or waits for it."""
     a, b = want.get("events") or {}, got.get("events") or {}
@@ -301,6 +314,7 @@ DELIBERATE = [
                entries_without_objects),
     Deliberate("independent-goes-on", "A failure stops what waits for it; what only mentions it in a value that is known goes on.", independent_goes_on,
                ends=True),
+    Deliberate("providers-in-order", "Weft lists the providers of a module in their order, not in one that changes from run to run.", providers_in_order),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),
     Deliberate("warnings-on-stderr", "Weft writes warnings to stderr, so that the output of a command is only its output.", warnings_on_stderr),

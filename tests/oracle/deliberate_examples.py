@@ -66,6 +66,10 @@ OTHER_ENTRY = {"mode": "managed", "type": "lab_thing", "name": "x", "instances":
 ENTRIES = {"steps": [{"run": ["import", "lab_thing.empty", "none"]}], "want": events(1) | {"state": {"version": 4, "resources": [ENTRY, OTHER_ENTRY]}},
            "got": events(1) | {"state": {"version": 4, "resources": [OTHER_ENTRY]}}}
 
+TREE = "Providers required by configuration:\n.\n├── provider[b]\n└── provider[a]\n"
+ORDERED = {"steps": [{"run": ["providers"]}], "want": {"run": ["providers"], "exit": 0, "text": TREE},
+           "got": {"run": ["providers"], "exit": 0, "text": TREE.replace("[b]", "[x]").replace("[a]", "[b]").replace("[x]", "[a]")}}
+
 BROKEN = {"severity": "error", "summary": "create failed", "address": 'lab_thing.a["x"]', "file": "main.tf", "line": 1}
 MENTIONED = """
 resource "lab_thing" "a" {
@@ -132,6 +136,11 @@ EXAMPLES = {
         lambda x: x["want"]["events"]["done"].append(THING),
         lambda x: x["got"]["events"]["errored"].clear(),
         lambda x: x["got"].update(exit=0)),
+    "providers-in-order": near(
+        ORDERED,
+        lambda x: x["got"].update(text=TREE.replace("[a]", "[c]")),
+        lambda x: x["got"].update(text=TREE + "    provider[c]\n"),
+        lambda x: x.update(steps=[{"run": ["show"]}])),
     "key-provider-circle": near(
         CIRCLE,
         lambda x: x.update(files='key_provider "pbkdf2" "a" {\n  chain = key_provider.pbkdf2.b\n}\n'),
