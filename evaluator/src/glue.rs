@@ -279,8 +279,9 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Reads a data source, or plans to read it at apply.
     ///
-    /// That of a check block (`desired.block.check`) must not stop anything: what goes wrong is reported as warnings,
-    /// and by [`Glue::checked`] as a failure of the check, before `Failed` is returned.
+    /// That of a check block (`desired.block.check`) must not stop anything: what goes wrong is reported as warnings and
+    /// noted as a failure of the check ([`Glue::is_failed_check`]). `Failed` is returned only when apply does not read it
+    /// either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
     /// The objects that state has of a resource, where this is for inspecting.
@@ -311,6 +312,11 @@ pub trait Glue: Send + Sync + 'static {
 
     /// What came of all conditions of an object, as far as planning can tell; once for each object that has any.
     fn checked(&self, _: CheckResult) {}
+
+    /// Whether the data source of a check block could not be read.
+    fn is_failed_check(&self, _: &str) -> bool {
+        false
+    }
 
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);

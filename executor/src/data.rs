@@ -1,6 +1,5 @@
 //! Reading data sources.
 
-use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
@@ -9,14 +8,15 @@ use weft_graph_format::value::Value;
 use crate::message::{Done, ObjectChange, ObjectWrite, Writes};
 use crate::problem::{Problems, Subject, has_errors};
 use crate::provider::ProviderSlot;
-use crate::resource::{marked, settle_unknowns};
+use crate::resource::marked;
 use crate::simple::no_schema;
 use crate::task::{TaskContext, damaged, not_here};
 
 /// Reads a data source and stores what it read. What goes wrong when a check block looks at something stops nothing.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (id, shard) = (context.id(), &context.shard);
-    let Some(Operation::ReadData { address, provider, config, record, sensitive, for_check, .. }) = shard.operation(id)
+    let Some(Operation::ReadData { address, provider, config, planned, record, sensitive, for_check }) =
+        shard.operation(id)
     else {
         return Err(vec![not_here(id)]);
     };
@@ -39,8 +39,13 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
                 .into_iter()
                 .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
                 .collect();
-            let unread = all_unknown(&kind.block, &config);
-            (settle_unknowns(&unread).0, unread, said)
+            // Assertions know by this that they have nothing to look at.
+            let nothing = Value::null(kind.block.implied_type());
+            // State keeps what the plan had to say of it, and nothing of what the plan left until now.
+            if !planned.is_wholly_known() {
+                return Ok(context.done(Some(&nothing), Writes::default(), said));
+            }
+            (planned.clone(), nothing, said)
         }
         Err(problems) => return Err(problems),
     };

@@ -2,7 +2,7 @@
 
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::{json, type_json};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE};
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::source::SourceRange;
@@ -82,12 +82,6 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     };
     let value = context.shard.evaluate(&context.host, *condition, address).await?;
     let value = match convert(&value, &Type::Bool) {
-        Ok(value) if !value.is_known() && *kind == CheckKind::Assertion => {
-            // The block's own data source could not be read, and has said why.
-            let detail = "What the assertion looks at could not be read.";
-            let warning = place(Diagnostic::warning(summary(*kind, address), detail));
-            return Ok(context.done(Some(&Value::bool(false)), Writes::default(), vec![warning]));
-        }
         Ok(value) if !value.is_null() => value,
         Ok(_) => {
             let detail = "The condition is null; it must be true or false.";
@@ -101,13 +95,21 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     if value.as_bool() == Some(true) {
         return Ok(context.done(Some(&value), Writes::default(), Vec::new()));
     }
+    let mut hidden = false;
     let (text, mut problems) = match context.shard.evaluate(&context.host, *message, address).await {
-        Ok(message) => (message_text(&message), Vec::new()),
+        Ok(message) => {
+            let marks = message.unmark_deep().1;
+            hidden = marks.is_sensitive() || marks.is_ephemeral();
+            (message_text(&message), Vec::new())
+        }
         Err(problems) => (String::from("The error message cannot be computed."), problems),
     };
     if *kind == CheckKind::Assertion {
         // The check block goes on, and so does everything else.
-        let warning = place(Diagnostic::warning(summary(*kind, address), text));
+        let mut warning = place(Diagnostic::warning(summary(*kind, address), text));
+        if hidden {
+            warning = warning.code(HIDDEN_MESSAGE);
+        }
         return Ok(context.done(Some(&value), Writes::default(), vec![warning]));
     }
     problems.insert(0, place(Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()))));

@@ -131,6 +131,9 @@ pub const OPEN_ASSERTION: &str = "Check block assertion known after apply";
 /// The code of what went wrong when something was read for a check block.
 pub const READ_FOR_CHECK: &str = "read-for-check";
 
+/// The code of a failed assertion whose message cannot be shown, so that nobody records it.
+pub const HIDDEN_MESSAGE: &str = "hidden-message";
+
 /// The code of warnings about attributes that the type of a module's variable does not have. Validating tells them;
 /// carrying a plan out does not.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_coordinator::term::other_state;
 use weft_executor::Packages;
 use weft_graph_format::changes::{ChangeAction, Changes};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, PlanReader, UiMode};
 use weft_graph_format::types::Type;
@@ -144,8 +144,8 @@ async fn plan_and_apply(
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
-    // Without a question the apply follows at once, and decides what the plan left open.
-    said.retain(|told| confirms || !told.is_open_check());
+    // Without a question the apply follows at once, and decides what the plan left open, and looks at checks again.
+    said.retain(|told| confirms || !(told.is_open_check() || told.code == READ_FOR_CHECK));
     view.diagnostics(&said);
     if confirms {
         if !asks(invocation) {

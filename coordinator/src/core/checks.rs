@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, Writes};
 
 use super::answers::Step;
@@ -11,6 +11,9 @@ use crate::event::FinishReason;
 use crate::outline::OperationKind;
 use crate::result::decode_diagnostics;
 use crate::status::Status;
+
+/// The kind of object that a check block is.
+const CHECK: &str = "check";
 
 /// The summary of an assertion that does not hold.
 const ASSERTION_FAILED: &str = "Check block assertion failed";
@@ -35,12 +38,22 @@ struct Undone<'op> {
 pub(super) struct CheckFailure {
     /// The condition does not hold; else it could not be evaluated.
     holds_not: bool,
-    message: String,
+    /// None where it cannot be shown.
+    message: Option<String>,
 }
 
 impl Coordinator {
     /// Remembers why a check failed. An assertion that does not hold is a warning, and its operation done.
     pub(super) fn note_check(&mut self, position: Position, diagnostics: &Opaque) {
+        if self.operation(position).kind == OperationKind::Read {
+            let told = decode_diagnostics(diagnostics);
+            let unread: Vec<Diagnostic> = told.into_iter().filter(|told| told.code == READ_FOR_CHECK).collect();
+            if !unread.is_empty() {
+                let message = Some(in_one_text(&unread));
+                self.check_failures.insert(position, CheckFailure { holds_not: true, message });
+            }
+            return;
+        }
         if self.operation(position).kind != OperationKind::Check {
             return;
         }
@@ -50,7 +63,8 @@ impl Coordinator {
         let holds_not = failure.summary.ends_with("condition failed")
             || failure.summary.starts_with("Invalid value")
             || asserted(&failure);
-        self.check_failures.insert(position, CheckFailure { holds_not, message: failure.detail });
+        let message = Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE);
+        self.check_failures.insert(position, CheckFailure { holds_not, message });
     }
 
     /// At the end of a term: gives the results of checks to the store, where they are not there yet. Says whether the
@@ -86,6 +100,32 @@ impl Coordinator {
         undone
     }
 
+    /// For each check block whose data source could not be read, what was wrong with that.
+    fn unread(&self) -> BTreeMap<&str, &String> {
+        let mut found = BTreeMap::new();
+        let failures = self.check_failures.iter().filter_map(|(position, failure)| {
+            let operation = self.operation(*position);
+            let message = failure.message.as_ref().filter(|_| operation.kind == OperationKind::Read)?;
+            Some((operation.address.as_str(), configured(&operation.address), message))
+        });
+        let blocks = || self.outline.checks.iter().filter(|record| record.object_kind == CHECK);
+        for (address, config, message) in failures {
+            // Nothing else can name the data source of a block.
+            let needs = |record: &&CheckRecord| self.outline.check_needs.get(&record.config_addr);
+            let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(&config)))
+            else {
+                continue;
+            };
+            let is_of = |object: &&CheckObject| {
+                let module = object.object_addr.rfind("check.").map(|at| &object.object_addr[..at]);
+                module.and_then(|module| address.strip_prefix(module)).is_some_and(|rest| rest.starts_with("data."))
+            };
+            let object = record.objects.iter().flatten().find(is_of);
+            found.extend(object.map(|object| (object.object_addr.as_str(), message)));
+        }
+        found
+    }
+
     /// The plan's results with what the run has found.
     fn check_results(&self) -> Vec<CheckRecord> {
         let objects: BTreeSet<&str> = self
@@ -109,6 +149,7 @@ impl Coordinator {
             }
         }
         let undone = self.undone();
+        let unread = self.unread();
         let mut records = self.outline.checks.clone();
         for record in &mut records {
             let mut worst = 0;
@@ -116,15 +157,24 @@ impl Coordinator {
             let blocked = needs.iter().any(|need| *need != record.config_addr && undone.configured.contains(need));
             let after_itself = needs.contains(&record.config_addr);
             for object in record.objects.iter_mut().flatten() {
-                match found.get(object.object_addr.as_str()) {
+                let checked = found.get(object.object_addr.as_str());
+                if checked.is_some() && record.object_kind == CHECK {
+                    // Apply looks at all of a block anew.
+                    forget(object);
+                }
+                match checked {
                     _ if blocked => forget(object),
+                    _ if let Some(message) = unread.get(object.object_addr.as_str()) => {
+                        object.status = "fail".to_owned();
+                        object.failure_messages = vec![(*message).clone()];
+                    }
                     Some(checked) if !checked.failures.is_empty() => {
                         let erred = checked.failures.iter().any(|failure| !failure.holds_not);
                         object.status = if erred { "error" } else { "fail" }.to_owned();
                         let messages = checked.failures.iter().filter(|failure| failure.holds_not);
                         // The plan may have said the same.
                         let told = object.failure_messages.clone();
-                        let new = messages.map(|failure| failure.message.clone());
+                        let new = messages.filter_map(|failure| failure.message.clone());
                         object.failure_messages.extend(new.filter(|message| !told.contains(message)));
                         object.failure_messages.sort();
                     }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION};
+use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION, READ_FOR_CHECK};
+use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::conditions::{Condition, Outcome};
@@ -75,17 +78,43 @@ impl Tally {
     }
 }
 
+/// The condition of an assertion, which holds when the data source of the block cannot be read: what is wrong with that
+/// says it all.
+fn if_read(condition: &Value, data: &Formula) -> Value {
+    let nothing = Formula::constant(Value::null(data.ty().clone()));
+    let was_read = Formula::new(
+        FormulaOp::Binary(BinaryOperator::NotEqual, data.clone(), nothing),
+        Type::Bool,
+        data.range().cloned(),
+    );
+    let formula = FormulaOp::Conditional {
+        condition: was_read,
+        yes: condition.to_formula(),
+        no: Formula::constant(Value::bool(true)),
+    };
+    condition.with_formula(Some(Formula::new(formula, Type::Bool, None)))
+}
+
 impl ModuleNode {
     /// Looks at the assertions of a check block. What does not hold is a warning.
     pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
         let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
         let mut tally = Tally::new(CheckedKind::Check, address.clone(), block.asserts.len());
-        let read = match &block.data {
-            Some(resource) => self.resource(resource).await.is_ok(),
-            None => true,
+        let data = match &block.data {
+            Some(resource) => self.resource(resource).await.map(Some),
+            None => Ok(None),
         };
+        let read = data.is_ok();
+        let data = data.ok().flatten();
+        let data = data.as_ref().and_then(|data| data.whole.formula());
+        // What could not be read says it all, until apply reads it.
+        let unread = self.evaluation.glue.is_failed_check(&address);
+        if unread && !read {
+            return Ok(());
+        }
         let mut failed = false;
         let mut skipped = false;
+        let mut outcomes = Vec::with_capacity(block.asserts.len());
         for (index, assert) in block.asserts.iter().enumerate() {
             let condition = Condition {
                 block: assert,
@@ -98,13 +127,44 @@ impl ModuleNode {
                 skipped = true;
                 continue;
             }
-            match self.evaluate_condition(&condition).await {
-                // What ephemeral values are at apply is looked at by whoever uses them.
-                Ok(Outcome::Holds(_) | Outcome::HoldsNow { .. }) => tally.note(CheckStatus::Pass, None),
-                Ok(Outcome::Fails { message, recorded, values }) => {
+            outcomes.push((index, assert, self.evaluate_condition(&condition).await));
+        }
+        // What apply says of a block replaces what the plan says of it, so apply looks at each assertion that may fail.
+        let again = unread || outcomes.iter().any(|(.., outcome)| outcome.as_ref().is_ok_and(Outcome::changes));
+        for (index, assert, outcome) in outcomes {
+            let at = assert.condition.range();
+            let at_apply = |condition: Value, message| {
+                let condition = data.map_or(condition.clone(), |data| if_read(&condition, data));
+                self.evaluation.glue.open_check(OpenCheck {
+                    address: SmolStr::from(format!("{address}[{index}]")),
+                    kind: CheckKind::Assertion,
+                    condition,
+                    message,
+                    range: at.clone(),
+                    waits: self.waits(),
+                    again: false,
+                })
+            };
+            match outcome {
+                Ok(outcome) if unread => {
+                    if let Some((condition, message)) = outcome.made_from() {
+                        at_apply(condition, message);
+                    }
+                }
+                Ok(outcome @ Outcome::Holds { .. }) => {
+                    tally.note(CheckStatus::Pass, None);
+                    // What ephemeral values are at apply is looked at by whoever uses them.
+                    if let (true, Some((condition, message))) = (outcome.changes(), outcome.made_from()) {
+                        at_apply(condition, message);
+                    }
+                }
+                Ok(Outcome::Fails { message, recorded, values, made_from }) => {
                     if !self.evaluation.is_validation() {
-                        let problem =
-                            Diagnostic::warning("Check block assertion failed", message).at(assert.condition.range());
+                        let mut problem = Diagnostic::warning("Check block assertion failed", &message).at(at.clone());
+                        if again {
+                            problem = problem.code(READ_FOR_CHECK);
+                            at_apply(made_from.0, made_from.1);
+                        }
                         self.evaluation.glue.report(Diagnostic { values, ..problem });
                     }
                     tally.note(CheckStatus::Fail, recorded);
@@ -119,17 +179,9 @@ impl ModuleNode {
                             OPEN_ASSERTION,
                             "The condition depends on values that only apply can know: it is looked at then.",
                         )
-                        .at(assert.condition.range()),
+                        .at(at.clone()),
                     );
-                    self.evaluation.glue.open_check(OpenCheck {
-                        address: SmolStr::from(format!("{address}[{index}]")),
-                        kind: CheckKind::Assertion,
-                        condition,
-                        message,
-                        range: assert.condition.range(),
-                        waits: self.waits(),
-                        again: false,
-                    });
+                    at_apply(condition, message);
                 }
                 Ok(Outcome::Missing) => failed = true,
                 Err(Failed) => {
@@ -139,7 +191,7 @@ impl ModuleNode {
             }
         }
         let untold = skipped && tally.worst.is_none();
-        if !self.evaluation.is_validation() && !untold {
+        if !self.evaluation.is_validation() && !untold && !unread {
             self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(()) }

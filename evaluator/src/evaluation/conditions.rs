@@ -67,8 +67,15 @@ impl Condition<'_> {
 
 /// What came of a condition.
 pub(crate) enum Outcome {
-    /// It is true. What must have happened for that.
-    Holds(Option<Origin>),
+    /// It is true.
+    Holds {
+        /// What must have happened for that.
+        origin: Option<Origin>,
+        /// Apply has to look again: values may be others then.
+        again: bool,
+        /// The condition and the message.
+        made_from: (Value, Value),
+    },
     /// It is false.
     Fails {
         /// What its author says then.
@@ -77,15 +84,8 @@ pub(crate) enum Outcome {
         recorded: Option<String>,
         /// What it read.
         values: Vec<InvolvedValue>,
-    },
-    /// It holds now. Apply has to look again: ephemeral values may be others then.
-    HoldsNow {
-        /// The condition, with a formula.
-        condition: Value,
-        /// The message.
-        message: Value,
-        /// What it came from.
-        origin: Option<Origin>,
+        /// The condition and the message.
+        made_from: (Value, Value),
     },
     /// Only apply can tell.
     Open {
@@ -96,6 +96,28 @@ pub(crate) enum Outcome {
     },
     /// Something that it needs failed; that was reported.
     Missing,
+}
+
+impl Outcome {
+    /// Whether apply may find something else.
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Outcome::Holds { made_from: (condition, _), .. } | Outcome::Fails { made_from: (condition, _), .. } => {
+                condition.formula().is_some() && !condition.deep().ephemeral
+            }
+            Outcome::Open { .. } => true,
+            Outcome::Missing => false,
+        }
+    }
+
+    /// The condition and the message.
+    pub(crate) fn made_from(self) -> Option<(Value, Value)> {
+        match self {
+            Outcome::Holds { made_from, .. } | Outcome::Fails { made_from, .. } => Some(made_from),
+            Outcome::Open { condition, message } => Some((condition, message)),
+            Outcome::Missing => None,
+        }
+    }
 }
 
 /// Conditions of one kind of an object.
@@ -152,12 +174,12 @@ impl ModuleNode {
             })
         };
         match self.evaluate_condition(&condition).await {
-            Ok(Outcome::Holds(origin)) => {
+            Ok(Outcome::Holds { origin, again: false, .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 Ok(origin)
             }
-            Ok(Outcome::HoldsNow { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
-            Ok(Outcome::HoldsNow { condition, message, origin }) => {
+            Ok(Outcome::Holds { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
+            Ok(Outcome::Holds { origin, made_from: (condition, message), .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 let again = at_apply(&tally.address, condition, message, true);
                 Ok(Origin::union(origin.into_iter().chain(again)))
@@ -166,7 +188,7 @@ impl ModuleNode {
             Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
                 Ok(None)
             }
-            Ok(Outcome::Fails { message, recorded, values }) => {
+            Ok(Outcome::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 if self.evaluation.glue.is_lenient() {
                     if tally.kind == CheckedKind::Output {
@@ -232,7 +254,7 @@ impl ModuleNode {
             return Err(Failed);
         }
         if validating && (condition.of_resource || condition.kind == CheckKind::Assertion) {
-            return Ok(Outcome::Holds(None));
+            return Ok(Outcome::Holds { origin: None, again: false, made_from: (value, message) });
         }
         let at = block.condition.range();
         let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
@@ -249,16 +271,16 @@ impl ModuleNode {
             }
         };
         Ok(match value.as_bool() {
-            Some(true) if value.formula().is_some() && value.deep().ephemeral => {
-                let origin = value.deep_origin();
-                Outcome::HoldsNow { condition: value, message, origin }
+            Some(true) => {
+                let again = value.formula().is_some() && value.deep().ephemeral;
+                Outcome::Holds { origin: value.deep_origin(), again, made_from: (value, message) }
             }
-            Some(true) => Outcome::Holds(value.deep_origin()),
             Some(false) => {
                 if condition.kind == CheckKind::Validation {
                     self.unfit_message(&message, block, &scope, Severity::Error);
                 }
-                Outcome::Fails { message: message_text(&message), recorded: shown_text(&message), values: values() }
+                let (text, recorded) = (message_text(&message), shown_text(&message));
+                Outcome::Fails { message: text, recorded, values: values(), made_from: (value, message) }
             }
             None => Outcome::Open { condition: value, message },
         })

@@ -381,13 +381,13 @@ impl ModuleNode {
                 })
             };
             match self.evaluate_condition(&condition).await {
-                Ok(Outcome::Holds(_)) => tally.note(CheckStatus::Pass, None),
-                Ok(Outcome::HoldsNow { .. }) if validating => {}
-                Ok(Outcome::HoldsNow { condition, message, .. }) => {
+                Ok(Outcome::Holds { again: false, .. }) => tally.note(CheckStatus::Pass, None),
+                Ok(Outcome::Holds { .. }) if validating => {}
+                Ok(Outcome::Holds { made_from: (condition, message), .. }) => {
                     tally.note(CheckStatus::Pass, None);
                     checks.extend(at_apply(condition, message, true));
                 }
-                Ok(Outcome::Fails { message, recorded, values }) => {
+                Ok(Outcome::Fails { message, recorded, values, .. }) => {
                     failed = true;
                     let detail = format!(
                         "{message}\n\nThis was checked by the validation rule at {}:{}.",

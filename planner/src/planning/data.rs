@@ -1,6 +1,6 @@
 //! Data sources: read now, or planned to be read at apply.
 
-use weft_evaluator::glue::{DesiredInstance, Expansion, Failed};
+use weft_evaluator::glue::{DesiredInstance, Expansion, Failed, Glue};
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::address::{AbsResource, ResourceMode};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
@@ -19,6 +19,14 @@ use crate::diagnostics::{call_failed, placed};
 use crate::prior::{sensitive_in, with_schema_marks};
 use crate::watch::Looking;
 
+/// What reading a data source at apply is expected to come to.
+struct Reading<'a> {
+    /// What it gives, with marks.
+    after: &'a Value,
+    /// What state has when it fails for a check block, where that is not the same. What is not known is not stored.
+    stays: Option<&'a Value>,
+}
+
 impl Planning {
     /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
     pub(crate) async fn plan_check_data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
@@ -31,15 +39,14 @@ impl Planning {
         let messages = vec![in_one_text(&problems)];
         for problem in problems {
             // Whoever applies the plan looks again, and says then what is wrong.
-            self.report_all(vec![Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK)]);
+            self.report(Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK));
         }
-        self.plan_unread(&desired);
         let name = format!("check.{check}");
         let address = if module.is_root() { name } else { format!("{module}.{name}") };
         let result =
             CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
-        self.checks.lock().insert((result.kind, result.address.clone()), result);
-        Err(Failed)
+        self.checked(result);
+        self.plan_unread(&desired)
     }
 
     /// Reads a data source, or plans to.
@@ -67,11 +74,11 @@ impl Planning {
             let planned = all_unknown(&schema.block, &plain);
             let marks = sensitive_in(&planned, &config_marks, &schema.block);
             let after = planned.mark_paths(&marks);
-            let operation = self.draft_read(desired, &after, reason, record);
+            let operation = self.draft_read(desired, Reading { after: &after, stays: None }, reason, record);
             // It has a part in the plan, and triggers nothing.
             self.altered.lock().entry(desired.address.all()).or_default();
             self.note_unread(desired);
-            return Ok(planned_result(&after, operation, false));
+            return Ok(planned_result(&after, operation, desired.block.check.is_some()));
         }
         let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty()));
         let reply = in_use
@@ -102,35 +109,55 @@ impl Planning {
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
         self.watch.end(&desired.address, Looking::ReadDone, &value, began);
         self.note_data(desired, &value, record.clone());
+        let marked = with_schema_marks(&value, schema);
         if desired.block.check.is_some() && !self.options.destroy && !self.options.refresh_only {
-            // What a check block looks at is looked at again when the plan is carried out.
-            self.draft_read(desired, &value, Reason::ReadBecauseCheckNested, record);
+            // What a check block looks at is looked at again when the plan is carried out, and may be something else then.
+            let operation = self.draft_read(
+                desired,
+                Reading { after: &value, stays: None },
+                Reason::ReadBecauseCheckNested,
+                record,
+            );
+            return Ok(planned_result(&marked, operation, true));
         }
-        let value = with_schema_marks(&value, schema);
+        let value = marked;
         let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
         Ok(value.add_origin(origin.as_ref()))
     }
 
     /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
-    fn plan_unread(&self, desired: &DesiredInstance) {
+    fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
+        if self.options.destroy {
+            self.forget_data(desired);
+        }
         if self.options.destroy || self.options.refresh_only {
-            return;
+            return Err(Failed);
         }
         let (config, marks) = desired.config.unmark_with_paths();
         let planned = all_unknown(&desired.schema.block, &without_provenance(&config));
         let marked = |value: &Value| value.mark_paths(&sensitive_in(value, &marks, &desired.schema.block));
         let record = StateRecord { schema_version: desired.schema.version, ..StateRecord::default() };
-        self.draft_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, record.clone());
         let nothing = planned.transform(&mut |_, part| match part.open().1 {
             Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone())),
             _ => Transform::Descend,
         });
+        let wanted = Reading { after: &marked(&planned), stays: Some(&nothing) };
+        let operation = self.draft_read(desired, wanted, Reason::ReadBecauseCheckNested, record.clone());
         self.note_data(desired, &marked(&nothing), record);
+        Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
     }
 
-    /// Drafts the reading of a data source and tells of it; `after` is what it is expected to give, with marks.
-    fn draft_read(&self, desired: &DesiredInstance, after: &Value, reason: Reason, record: StateRecord) -> OperationId {
+    /// Drafts the reading of a data source and tells of it.
+    fn draft_read(
+        &self,
+        desired: &DesiredInstance,
+        reading: Reading<'_>,
+        reason: Reason,
+        record: StateRecord,
+    ) -> OperationId {
+        let after = reading.after;
         let (planned, marks) = after.unmark_with_paths();
+        let planned = reading.stays.unwrap_or(&planned);
         let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
         // The state of other configurations is looked for from where the plan is applied.
         let at_home = desired.provider.source.is_builtin();
@@ -145,7 +172,7 @@ impl Planning {
             desired.address.clone(),
             provider,
             desired.config.unmark_deep().0.to_formula(),
-            without_provenance(&planned),
+            without_provenance(planned),
             record,
             marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
             desired.block.check.is_some(),
@@ -220,6 +247,14 @@ impl Planning {
         self.refreshed.lock().insert(desired.address.clone(), crate::prior::Prior::gone());
     }
 
+    /// A plan to destroy takes what was read out of state.
+    fn forget_data(&self, desired: &DesiredInstance) {
+        if self.stored(&desired.address).is_some() {
+            let gone = PendingRecord::new(desired.address.clone(), None, desired.provider.clone());
+            self.records.lock().push(gone);
+        }
+    }
+
     /// State keeps what was read.
     fn note_data(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) {
         let object = PriorObject {
@@ -242,9 +277,7 @@ impl Planning {
         self.read.lock().insert(address.clone(), desired.provider.clone());
         let stored = self.stored(&address);
         if self.options.destroy {
-            if stored.is_some() {
-                self.records.lock().push(PendingRecord::new(address, None, desired.provider.clone()));
-            }
+            self.forget_data(desired);
         } else if desired.block.check.is_none() && !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
             self.records.lock().push(PendingRecord::new(address, Some(object), desired.provider.clone()));
         }

@@ -17,7 +17,7 @@ use weft_graph_format::address::{
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::plan_file::{CheckResult, CheckStatus};
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
@@ -103,20 +103,11 @@ impl Glue for Planning {
         matches!(construct, Moved | Removed | Import | Check | Ephemeral)
     }
 
-    fn checked(&self, mut result: CheckResult) {
+    fn checked(&self, result: CheckResult) {
         if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
             self.providers.hush(&result.address);
         }
-        let mut checks = self.checks.lock();
-        // A check whose data source could not be read has failed, whatever its other assertions say.
-        if let Some(known) = checks.remove(&(result.kind, result.address.clone())) {
-            result.messages.extend(known.messages);
-            result.messages.sort();
-            if result.status != CheckStatus::Error {
-                result.status = known.status;
-            }
-        }
-        checks.insert((result.kind, result.address.clone()), result);
+        self.checks.lock().insert((result.kind, result.address.clone()), result);
     }
 
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
@@ -212,6 +203,10 @@ impl Glue for Planning {
             waits,
         );
         Some(Origin::after(operation.id()))
+    }
+
+    fn is_failed_check(&self, address: &str) -> bool {
+        self.checks.lock().contains_key(&(CheckedKind::Check, address.to_owned()))
     }
 
     fn root_output(&self, mut output: RootOutput) {
