@@ -15,8 +15,7 @@ use crate::task::{TaskContext, damaged, not_here};
 /// Reads a data source and stores what it read. What goes wrong when a check block looks at something stops nothing.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (id, shard) = (context.id(), &context.shard);
-    let Some(Operation::ReadData { address, provider, config, planned, record, sensitive, for_check }) =
-        shard.operation(id)
+    let Some(Operation::ReadData { address, provider, config, record, sensitive, for_check, .. }) = shard.operation(id)
     else {
         return Err(vec![not_here(id)]);
     };
@@ -29,26 +28,20 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (config, marks) = shard.evaluate(&context.host, *config, &text).await?.unmark_with_paths();
     let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
     let places = |object: &Value| kind.sensitive_paths(object, given());
-    let (found, value, said) = match ask(context, slot, address, &subject, &config).await {
-        Ok((found, said)) => {
-            let value = marked(&found, &places(&found));
-            (found, value, said)
-        }
+    let (found, said) = match ask(context, slot, address, &subject, &config).await {
+        Ok(read) => read,
         Err(problems) if *for_check => {
             let said = problems
                 .into_iter()
                 .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
                 .collect();
-            // Assertions know by this that they have nothing to look at.
+            // Assertions know by this that they have nothing to look at. State keeps what the plan had to say of it.
             let nothing = Value::null(kind.block.implied_type());
-            // State keeps what the plan had to say of it, and nothing of what the plan left until now.
-            if !planned.is_wholly_known() {
-                return Ok(context.done(Some(&nothing), Writes::default(), said));
-            }
-            (planned.clone(), nothing, said)
+            return Ok(context.done(Some(&nothing), Writes::default(), said));
         }
         Err(problems) => return Err(problems),
     };
+    let value = marked(&found, &places(&found));
     let stored = kind.stored(&found, places(&found), Vec::new(), record, false, None).map_err(|error| {
         vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
     })?;

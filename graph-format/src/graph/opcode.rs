@@ -232,8 +232,7 @@ pub enum Operation<F> {
         provider: OperationId,
         /// The configuration.
         config: F,
-        /// What was planned: config with unknown results, or what was read already. That stays in state when it is read
-        /// for a check block and reading fails.
+        /// What was planned: config with unknown results.
         planned: Value,
         /// What is to be stored beside the object.
         record: StateRecord,

@@ -19,14 +19,6 @@ use crate::diagnostics::{call_failed, placed};
 use crate::prior::{sensitive_in, with_schema_marks};
 use crate::watch::Looking;
 
-/// What reading a data source at apply is expected to come to.
-struct Reading<'a> {
-    /// What it gives, with marks.
-    after: &'a Value,
-    /// What state has when it fails for a check block, where that is not the same. What is not known is not stored.
-    stays: Option<&'a Value>,
-}
-
 impl Planning {
     /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
     pub(crate) async fn plan_check_data(&self, desired: DesiredInstance) -> Result<Value, Failed> {
@@ -74,7 +66,7 @@ impl Planning {
             let planned = all_unknown(&schema.block, &plain);
             let marks = sensitive_in(&planned, &config_marks, &schema.block);
             let after = planned.mark_paths(&marks);
-            let operation = self.draft_read(desired, Reading { after: &after, stays: None }, reason, record);
+            let operation = self.draft_read(desired, &after, reason, record);
             // It has a part in the plan, and triggers nothing.
             self.altered.lock().entry(desired.address.all()).or_default();
             self.note_unread(desired);
@@ -108,16 +100,12 @@ impl Planning {
         }
         let value = found.mark_paths(&sensitive_in(&found, &config_marks, &schema.block));
         self.watch.end(&desired.address, Looking::ReadDone, &value, began);
-        self.note_data(desired, &value, record.clone());
+        let noted = self.note_data(desired, &value, record.clone());
         let marked = with_schema_marks(&value, schema);
         if desired.block.check.is_some() && !self.options.destroy && !self.options.refresh_only {
             // What a check block looks at is looked at again when the plan is carried out, and may be something else then.
-            let operation = self.draft_read(
-                desired,
-                Reading { after: &value, stays: None },
-                Reason::ReadBecauseCheckNested,
-                record,
-            );
+            let operation = self.draft_read(desired, &value, Reason::ReadBecauseCheckNested, record);
+            self.builder.wait(operation, noted);
             return Ok(planned_result(&marked, operation, true));
         }
         let value = marked;
@@ -141,23 +129,15 @@ impl Planning {
             Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone())),
             _ => Transform::Descend,
         });
-        let wanted = Reading { after: &marked(&planned), stays: Some(&nothing) };
-        let operation = self.draft_read(desired, wanted, Reason::ReadBecauseCheckNested, record.clone());
-        self.note_data(desired, &marked(&nothing), record);
+        let noted = self.note_data(desired, &marked(&nothing), record.clone());
+        let operation = self.draft_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, record);
+        self.builder.wait(operation, noted);
         Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
     }
 
-    /// Drafts the reading of a data source and tells of it.
-    fn draft_read(
-        &self,
-        desired: &DesiredInstance,
-        reading: Reading<'_>,
-        reason: Reason,
-        record: StateRecord,
-    ) -> OperationId {
-        let after = reading.after;
+    /// Drafts the reading of a data source and tells of it; `after` is what it is expected to give, with marks.
+    fn draft_read(&self, desired: &DesiredInstance, after: &Value, reason: Reason, record: StateRecord) -> OperationId {
         let (planned, marks) = after.unmark_with_paths();
-        let planned = reading.stays.unwrap_or(&planned);
         let waits = [desired.waits.clone(), desired.config.deep_origin(), self.provider_origin(&desired.provider)];
         // The state of other configurations is looked for from where the plan is applied.
         let at_home = desired.provider.source.is_builtin();
@@ -172,7 +152,7 @@ impl Planning {
             desired.address.clone(),
             provider,
             desired.config.unmark_deep().0.to_formula(),
-            without_provenance(planned),
+            without_provenance(&planned),
             record,
             marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
             desired.block.check.is_some(),
@@ -255,8 +235,8 @@ impl Planning {
         }
     }
 
-    /// State keeps what was read.
-    fn note_data(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) {
+    /// State keeps what was read. Gives what has to happen before it is read again.
+    fn note_data(&self, desired: &DesiredInstance, value: &Value, record: StateRecord) -> Option<Origin> {
         let object = PriorObject {
             value: without_provenance(value),
             private: Vec::new(),
@@ -278,9 +258,16 @@ impl Planning {
         let stored = self.stored(&address);
         if self.options.destroy {
             self.forget_data(desired);
-        } else if desired.block.check.is_none() && !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
-            self.records.lock().push(PendingRecord::new(address, Some(object), desired.provider.clone()));
+        } else if !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
+            let record = PendingRecord::new(address, Some(object), desired.provider.clone());
+            if desired.block.check.is_none() {
+                self.records.lock().push(record);
+            } else if !self.options.refresh_only {
+                // Apply reads it again, if it comes to that.
+                return Some(Origin::after(self.draft_record(record)));
+            }
         }
+        None
     }
 }
 

@@ -60,7 +60,7 @@ impl Planning {
         });
     }
 
-    fn draft_record(&self, record: PendingRecord) -> OperationId {
+    pub(crate) fn draft_record(&self, record: PendingRecord) -> OperationId {
         let moving = self.move_origin(&record.address);
         let previous = self.previous(&record.address).filter(|_| moving.is_none()).cloned();
         if let Some(previous) = &previous {
