@@ -43,6 +43,7 @@ use weft_graph_format::address::{
 };
 use weft_graph_format::changes::{Changes, ResourceChange};
 use weft_graph_format::diagnostic::{Diagnostic, IGNORED_ATTRIBUTE, READ_FOR_CHECK, has_errors};
+use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{Applied, Builder, Claim, FinishError, OperationId, Provider, Ref};
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
@@ -132,6 +133,8 @@ pub(crate) struct Planning {
     pub(crate) in_shard: Mutex<BTreeMap<ProviderInstance, Vec<OperationId>>>,
     pub(crate) ordering: Mutex<Ordering>,
     pub(crate) outputs: Mutex<BTreeMap<SmolStr, weft_evaluator::glue::RootOutput>>,
+    /// The formulas of what stands for instances that the selection leaves out and that are not there.
+    pub(crate) gaps: Mutex<Vec<Formula>>,
     /// Outputs of called modules whose value is not null.
     pub(crate) module_outputs: Mutex<BTreeSet<(ModuleInstance, SmolStr)>>,
     /// What outputs would be, where a plan to destroy takes them away.
@@ -244,6 +247,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         in_shard: Mutex::default(),
         ordering: Mutex::default(),
         outputs: Mutex::default(),
+        gaps: Mutex::default(),
         module_outputs: Mutex::default(),
         last_outputs: Mutex::default(),
         watch,

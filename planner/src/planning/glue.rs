@@ -70,7 +70,11 @@ impl Glue for Planning {
             // Nothing will make it, so its attributes have no type either.
             (true, ExpansionKind::Single) => Value::unknown(Type::Dynamic),
             (true, _) => Value::unknown(schema.block.implied_type()),
-            (false, _) => nothing(schema),
+            (false, _) => {
+                let gap = nothing(schema);
+                self.gaps.lock().extend(gap.formula().cloned());
+                gap
+            }
         }
     }
 

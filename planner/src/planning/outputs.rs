@@ -101,15 +101,16 @@ impl Planning {
                     // What is known by now is stored whatever becomes of the rest, also when it comes from an object
                     // that is not made then: nothing at apply can change it. A plan that only looks makes nothing, so
                     // what is unknown in it is stored as null.
+                    let value = self.without_gaps(&output.value);
                     let settled = match self.options.refresh_only {
                         true => Some(change.after.unknown_as_null()),
-                        false => Some(change.after.clone()).filter(Value::is_wholly_known),
+                        false => Some(without_provenance(&value)).filter(Value::is_wholly_known),
                     };
                     let waits = match settled {
                         Some(_) => [None, None],
-                        None => [output.waits.clone(), output.value.deep_origin()],
+                        None => [output.waits.clone(), value.deep_origin()],
                     };
-                    let formula = settled.map_or_else(|| output.value.to_formula(), Formula::constant);
+                    let formula = settled.map_or_else(|| value.to_formula(), Formula::constant);
                     // The formula may leave open what the value shows: then what it gives is the output as it is.
                     let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
                     let drafted = self.builder.output(

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
 use weft_evaluator::glue::Expansion;
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
@@ -10,7 +11,7 @@ use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::schema::Schema;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Transform, Value};
 use weft_state::{ResourceMode, Snapshot};
 
 use super::Planning;
@@ -128,4 +129,37 @@ impl Planning {
 pub(crate) fn nothing(schema: &Schema) -> Value {
     let ty = schema.block.implied_type();
     Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
+}
+
+impl Planning {
+    /// The value with null for what comes from instances that the selection leaves out and that are not there: apply
+    /// cannot know it either.
+    pub(crate) fn without_gaps(&self, value: &Value) -> Value {
+        let gaps = self.gaps.lock();
+        if gaps.is_empty() {
+            return value.clone();
+        }
+        let mut clean = FxHashSet::default();
+        value.transform(&mut |_, part| match part.formula() {
+            Some(formula) if !part.is_known() && comes_from(formula, &gaps, &mut clean) => {
+                Transform::Replace(Value::null(part.ty()))
+            }
+            _ => Transform::Descend,
+        })
+    }
+}
+
+/// Whether a formula is computed from any of these. `clean` keeps what is not, so that shared parts are walked once.
+fn comes_from(formula: &Formula, gaps: &[Formula], clean: &mut FxHashSet<usize>) -> bool {
+    let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
+    while let Some(next) = pending.pop() {
+        if gaps.iter().any(|gap| gap.same(&next)) {
+            return true;
+        }
+        if !clean.contains(&next.identity()) && seen.insert(next.identity()) {
+            next.operands(|operand| pending.push(operand.clone()));
+        }
+    }
+    clean.extend(seen);
+    false
 }
