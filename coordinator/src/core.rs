@@ -111,6 +111,8 @@ struct Op {
     tried: bool,
     /// Done in the store, computed anew in this term because its result is not journalled.
     live: bool,
+    /// It failed, and its object is there all the same.
+    keeps: bool,
     /// The worker itself said that it cannot tell.
     reported: bool,
     /// Its last attempt was begun in this term, so its worker has the shard open.
@@ -220,6 +222,7 @@ impl Coordinator {
             spoils: false,
             tried: false,
             live: false,
+            keeps: false,
             reported: false,
             begun_here: false,
             since: now,

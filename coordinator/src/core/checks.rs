@@ -28,8 +28,9 @@ struct Checked<'op> {
 /// What a run did not do.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Addresses as configured.
+    /// Addresses as configured, without a key and with the last one.
     configured: BTreeSet<String>,
+    /// Objects that are not there; those that failed halfway are.
     objects: BTreeSet<&'op str>,
 }
 
@@ -91,8 +92,12 @@ impl Coordinator {
         for (operation, progress) in self.outline.operations.iter().zip(&self.ops) {
             let counts = matches!(operation.kind, Create | Update | Read | Check);
             if counts && progress.status != Status::Done {
-                undone.configured.insert(configured(&operation.address));
-                if operation.kind != Check {
+                let config = configured(&operation.address);
+                undone.configured.insert(format!("{config}{}", last_key(&operation.address)));
+                undone.configured.insert(config);
+                // An update that failed leaves the object there, as does a create that failed halfway.
+                let there = progress.keeps || (progress.status == Status::Failed && operation.kind == Update);
+                if operation.kind != Check && !there {
                     undone.objects.insert(&operation.address);
                 }
             }
@@ -229,6 +234,19 @@ fn configured(address: &str) -> String {
     out
 }
 
+/// The key that an address ends with.
+fn last_key(address: &str) -> &str {
+    // A key may hold brackets between its quotes, but no quote that is not escaped.
+    let start = match address.strip_suffix("\"]") {
+        Some(quoted) => {
+            quoted.match_indices("[\"").filter(|(at, _)| !quoted[at + 2..].contains("\"]")).map(|(at, _)| at).next()
+        }
+        None if address.ends_with(']') => address.rfind('['),
+        None => None,
+    };
+    start.map_or("", |start| &address[start..])
+}
+
 /// Each hides those before it.
 const RANKS: [&str; 4] = ["pass", "unknown", "fail", "error"];
 
@@ -248,6 +266,19 @@ mod tests {
             ("module.m[\"q\\\"]\"].output.o", "module.m.output.o"),
         ] {
             assert_eq!(configured(address), expected);
+        }
+    }
+
+    #[test]
+    fn keys_at_the_end() {
+        for (address, expected) in [
+            ("a.b", ""),
+            ("module.m[0].a.b", ""),
+            ("module.m[0].a.b[12]", "[12]"),
+            ("module.m[\"k\"].a.b[\"x].y\"]", "[\"x].y\"]"),
+            ("a.b[\"c[\\\"d\"]", "[\"c[\\\"d\"]"),
+        ] {
+            assert_eq!(last_key(address), expected);
         }
     }
 }

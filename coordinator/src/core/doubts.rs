@@ -237,6 +237,7 @@ impl Coordinator {
                 let kind = failure_kind(self.operation(position), &writes, absence_unproven);
                 match self.records.write(writes) {
                     Ok(writes) => {
+                        self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
                         let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
                         let resolved = Resolved::Failed(diagnostics);
                         self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);

@@ -28,6 +28,7 @@ impl Coordinator {
             let op = &mut self.ops[position as usize];
             op.attempt = record.attempt.0;
             op.holder = holder;
+            op.keeps = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::ObjectKept);
             let status = Status::from(record.status);
             self.enter(position, status);
             match status {

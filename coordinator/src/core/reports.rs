@@ -231,6 +231,7 @@ impl Coordinator {
             Err(_) => Writes::default(),
         };
         let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
+        self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
         self.ops[position as usize].phase = Phase::ResultInStore;
         self.store(Step::Fail(position, diagnostics), StoreStep::Fail(failure));
     }

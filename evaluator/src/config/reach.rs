@@ -12,6 +12,7 @@ use weft_graph_format::source::SourceRange;
 
 use super::static_graph::{Node, StaticGraph, targets};
 use super::{CompiledModule, ResourceBlock};
+use crate::reference::Subject;
 use crate::selection::{SelectedAddress, Selection};
 
 /// Parts of a configuration.
@@ -109,13 +110,15 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
 }
 
 /// For everything that has conditions, by its address as configured, what must have gone well before apply comes to
-/// them: resources, and outputs and variables with conditions. A resource with postconditions is among its own.
+/// them: resources, and outputs and variables with conditions. A resource with postconditions is among its own. Where a
+/// check block names one instance only, that has its key.
 pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
     let all = vec![true; nodes.len()];
     let modules = root.all();
     let mut checked: BTreeMap<String, (Vec<usize>, bool)> = BTreeMap::new();
+    let mut instances: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for module in &modules {
         let mut add = |node: Node, after: bool| {
             if let Some(index) = graph.position(&node) {
@@ -137,10 +140,25 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
         }
         for block in module.checks.values() {
             let data = block.data.iter().map(|resource| Node::Resource(path(), resource.clone()));
-            let named = targets(module, &block.references).into_iter().chain(data);
-            let starts = named.filter_map(|node| graph.position(&node)).collect();
             let prefix = if module.path.is_root() { String::new() } else { format!("{}.", module.path) };
-            checked.insert(format!("{prefix}check.{}", block.name), (starts, false));
+            let address = format!("{prefix}check.{}", block.name);
+            let mut starts: Vec<usize> = data.filter_map(|node| graph.position(&node)).collect();
+            for reference in &block.references {
+                let found: Vec<usize> = targets(module, std::slice::from_ref(reference))
+                    .iter()
+                    .filter_map(|node| graph.position(node))
+                    .collect();
+                match (&reference.subject, &reference.key, &found[..]) {
+                    // Where one instance is named, the others may fail.
+                    (Subject::Resource(_), Some(key), [resource]) => {
+                        let instance = format!("{}{key}", nodes[*resource].name());
+                        instances.entry(address.clone()).or_default().push(instance);
+                        starts.extend(next[*resource].iter().copied());
+                    }
+                    _ => starts.extend(found),
+                }
+            }
+            checked.insert(address, (starts, false));
         }
     }
     let of = |(address, (starts, own)): (&String, &(Vec<usize>, bool))| {
@@ -154,7 +172,8 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
             };
             counts.then_some(name)
         });
-        (address.clone(), found.collect())
+        let instances = instances.get(address).into_iter().flatten().cloned();
+        (address.clone(), found.chain(instances).collect())
     };
     checked.iter().map(of).collect()
 }
