@@ -305,8 +305,11 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let (_, body) = content(self, &iteration);
-                // What is wrong with a block that may never be there is said when it is.
-                let problems: Vec<Diagnostic> = self.diagnostics.drain(before..).collect();
+                // What is wrong with a block that may never be there is said when it is. A set has one at least.
+                let problems: Vec<Diagnostic> = match collection.open().1 {
+                    Kind::Set(_) => Vec::new(),
+                    _ => self.diagnostics.drain(before..).collect(),
+                };
                 let value = match problems.into_iter().find(Diagnostic::is_error) {
                     Some(problem) => {
                         Formula::new(FormulaOp::Failure(Box::new(problem)), nested.block.implied_type(), None)

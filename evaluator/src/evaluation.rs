@@ -11,6 +11,7 @@ mod conditions;
 mod deprecated;
 mod destroying;
 mod imports;
+mod in_elements;
 mod instances;
 mod lifecycle_values;
 mod named;
@@ -36,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, ModuleInstance, ProviderConfig};
-use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
@@ -74,6 +75,8 @@ pub(crate) struct Evaluation {
     pub(crate) wanted: Vec<ProviderConfig>,
     /// References that are wrong: who has one is not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
+    /// What is wrong with references that are looked at only when a `dynamic` block has elements.
+    pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
     /// The next number for an impure call.
     pub(crate) occurrences: AtomicU32,
     /// The next number for a symbolic parameter.
@@ -106,6 +109,8 @@ pub async fn evaluate_configuration(
         false => Vec::new(),
     };
     node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
+    let in_elements = in_elements::check(&node.evaluation, &root).await;
+    node.evaluation.in_elements.get_or_init(|| in_elements);
     node.evaluation.glue.begins();
     let outcome = node.everything().await;
     let referred = unsound::report(&node, unsound).await;
@@ -161,6 +166,7 @@ fn begin(
         given,
         dependencies,
         unsound: OnceLock::new(),
+        in_elements: OnceLock::new(),
         occurrences: AtomicU32::new(0),
         parameters: AtomicU32::new(0),
     });

@@ -15,6 +15,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 
 use super::Evaluation;
+use super::in_elements::contents;
 use super::nameless::unknown_names;
 use super::provisioners::provisioner_schema;
 use super::schema_traversal::{Placed, unknown_parts, wrong_step};
@@ -25,21 +26,21 @@ use crate::reference::{Reference, Subject};
 
 /// Where references stand decides what else may be named there.
 #[derive(Clone, Copy)]
-struct Allowed {
+pub(super) struct Allowed {
     count: bool,
     each: bool,
     self_object: bool,
 }
 
 const NOTHING: Allowed = Allowed { count: false, each: false, self_object: false };
-const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
+pub(super) const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
 
 /// References that lead nowhere, in the whole tree of modules.
 pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Vec<Unsound> {
     let mut unsound = Vec::new();
     for module in root.all() {
         let schemas = Schemas::of(evaluation, &module).await;
-        Checking { module: &module, schemas, found: Vec::new(), unsound: &mut unsound }.module();
+        Checking::new(&module, schemas, &mut unsound).module();
     }
     unsound
 }
@@ -51,13 +52,14 @@ pub(super) async fn check_loose(
     references: &[Reference],
 ) -> Vec<Diagnostic> {
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
-    let mut checking = Checking { module, schemas, found: Vec::new(), unsound: &mut Vec::new() };
+    let mut unsound = Vec::new();
+    let mut checking = Checking::new(module, schemas, &mut unsound);
     checking.all(references, NOTHING);
-    checking.found
+    checking.take(&[])
 }
 
 /// The schemas of all resources of a module that are referred to with an attribute.
-struct Schemas {
+pub(super) struct Schemas {
     by_resource: BTreeMap<Resource, Arc<Schema>>,
 }
 
@@ -66,7 +68,7 @@ impl Schemas {
         Schemas::read(evaluation, module, all_references(module), module.resources.keys()).await
     }
 
-    async fn of_references<'a>(
+    pub(super) async fn of_references<'a>(
         evaluation: &Evaluation,
         module: &CompiledModule,
         references: impl Iterator<Item = &'a Reference>,
@@ -125,15 +127,21 @@ fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Refere
     own.chain(block.provisioners.iter().flat_map(|provisioner| &provisioner.references))
 }
 
-struct Checking<'a> {
+pub(super) struct Checking<'a> {
     module: &'a CompiledModule,
     schemas: Schemas,
     /// What is wrong with the present block.
-    found: Vec<Diagnostic>,
+    pub(super) found: Vec<Diagnostic>,
+    /// Where it is wrong, and whether that shows only once everything that is referred to is declared.
+    late: BTreeMap<SourceRange, bool>,
     unsound: &'a mut Vec<Unsound>,
 }
 
-impl Checking<'_> {
+impl<'a> Checking<'a> {
+    pub(super) fn new(module: &'a CompiledModule, schemas: Schemas, unsound: &'a mut Vec<Unsound>) -> Checking<'a> {
+        Checking { module, schemas, found: Vec::new(), late: BTreeMap::new(), unsound }
+    }
+
     fn module(mut self) {
         let module = self.module;
         let unread: Vec<SourceRange> = module.resources.values().flat_map(|resource| self.unread(resource)).collect();
@@ -147,7 +155,7 @@ impl Checking<'_> {
             self.all(&variable.references, NOTHING);
             // A condition of a variable names the variable itself, and what calls give it is checked there.
             let others = |reference: &&Reference| reference.subject != Subject::Variable(variable.name.clone());
-            self.block(variable.references.iter().filter(others));
+            self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
         for local in module.locals.values() {
             self.all(&local.references, NOTHING);
@@ -161,7 +169,7 @@ impl Checking<'_> {
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
             }
             self.depends_on(&output.depends_on, false);
-            self.block(&output.references);
+            self.block_with(&output.preconditions, &output.references);
         }
         for provider in module.providers.values() {
             self.all(&provider.references, Allowed { each: true, ..NOTHING });
@@ -172,7 +180,7 @@ impl Checking<'_> {
         }
         for check in module.checks.values() {
             self.all(&check.references, NOTHING);
-            self.block(&check.references);
+            self.block_with(&check.asserts, &check.references);
         }
         for import in &module.imports {
             self.all(&import.references, Allowed { each: true, ..NOTHING });
@@ -185,7 +193,12 @@ impl Checking<'_> {
 
     /// What was found belongs to a block with these references.
     fn block<'r>(&mut self, references: impl IntoIterator<Item = &'r Reference>) {
-        let problems = std::mem::take(&mut self.found);
+        self.block_with(&[], references);
+    }
+
+    /// As [`Checking::block`], for a block that has conditions.
+    fn block_with<'r>(&mut self, conditions: &[Condition], references: impl IntoIterator<Item = &'r Reference>) {
+        let problems = self.take(&expressions(conditions));
         if !problems.is_empty() {
             let references = references.into_iter().cloned().collect();
             let module = self.module.path.clone();
@@ -194,18 +207,19 @@ impl Checking<'_> {
     }
 
     fn resource(&mut self, resource: &ResourceBlock) {
-        // What stands in arguments that the type does not have is never looked at.
         let unread = self.unread(resource);
         let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
         for reference in resource.references.iter().chain(provisioner_references(resource)).filter(read) {
             self.one(reference, ANYTHING);
-            self.found.extend(self.no_own_attribute(resource, reference));
+            let own = self.no_own_attribute(resource, reference);
+            self.note(reference, own);
         }
         self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
         self.depends_on(&resource.depends_on, true);
         self.triggers(resource);
         self.ignored(resource);
-        let problems = std::mem::take(&mut self.found);
+        let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
+        let problems = self.take(&expressions(conditions));
         if !problems.is_empty() {
             let own = resource.references.iter().chain(provisioner_references(resource));
             let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
@@ -237,9 +251,10 @@ impl Checking<'_> {
         any
     }
 
-    /// The arguments and blocks of a resource and its provisioners that nothing knows.
+    /// The arguments and blocks of a resource and its provisioners that nothing knows, and those that may be made for no
+    /// element: whoever makes them looks at them.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
-        let mut found = Vec::new();
+        let mut found = contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }
@@ -273,12 +288,35 @@ impl Checking<'_> {
         }
     }
 
-    fn one(&mut self, reference: &Reference, allowed: Allowed) {
+    pub(super) fn one(&mut self, reference: &Reference, allowed: Allowed) {
         let problem = undeclared(self.module, reference)
             .or_else(|| out_of_place(reference, allowed))
             .or_else(|| self.wrongly_keyed(reference))
             .or_else(|| self.no_attribute(reference));
-        self.found.extend(problem);
+        self.note(reference, problem);
+    }
+
+    fn note(&mut self, reference: &Reference, problem: Option<Diagnostic>) {
+        let Some(problem) = problem else { return };
+        let declared_elsewhere =
+            matches!(reference.subject, Subject::Resource(_) | Subject::Module(..) | Subject::SelfObject);
+        self.late.extend(problem.subject.clone().map(|at| (at, !declared_elsewhere)));
+        self.found.push(problem);
+    }
+
+    /// What was found. What is wrong with values is not told where objects are wrong that the same expressions refer to.
+    /// `apart` are expressions that are evaluated for themselves.
+    fn take(&mut self, apart: &[SourceRange]) -> Vec<Diagnostic> {
+        let late = std::mem::take(&mut self.late);
+        let mut found = std::mem::take(&mut self.found);
+        let group = |at: &SourceRange| apart.iter().position(|range| range.holds(at));
+        let stopped: BTreeSet<Option<usize>> =
+            late.iter().filter(|(_, late)| !**late).map(|(at, _)| group(at)).collect();
+        found.retain(|problem| match &problem.subject {
+            Some(at) if late.get(at) == Some(&true) => !stopped.contains(&group(at)),
+            _ => true,
+        });
+        found
     }
 
     /// `depends_on` of modules and locals that are not there is let pass, as OpenTofu does.
@@ -390,7 +428,7 @@ impl Checking<'_> {
     }
 
     /// An attribute of `self`, which the type does not have.
-    fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
+    pub(super) fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
         let (Subject::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
         self.wrong_steps(&of.resource, reference, name)
     }
@@ -411,6 +449,12 @@ impl Checking<'_> {
 
 fn place(module: &CompiledModule) -> String {
     if module.path.is_root() { String::from("the root module") } else { module.path.to_string() }
+}
+
+/// The expressions of conditions, which are evaluated for themselves.
+fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
+    let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
+    conditions.into_iter().flat_map(both).collect()
 }
 
 /// A name that the module does not declare.

@@ -92,7 +92,7 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
 /// The arguments and blocks of a body that its schema does not have.
 pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
-    let content = body.content(&|name| if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown });
+    let content = body.content(&with_dynamic);
     let arguments = content.attributes.iter().filter(|(_, attribute)| !known(&attribute.name.text));
     let mut found: Vec<SourceRange> = arguments.map(|(tree, attribute)| tree.range(attribute.span)).collect();
     let blocks = content.blocks.iter().filter(|(_, block)| match block.labels.first() {
@@ -101,4 +101,8 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     });
     found.extend(blocks.map(|(tree, block)| tree.range(block.header_span.through(block.close_span))));
     found
+}
+
+pub(super) fn with_dynamic(name: &str) -> Role<'static> {
+    if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
 }

@@ -152,6 +152,9 @@ impl Scope for ReadyScope {
             let value = self.providers.get(&named).cloned().ok_or_else(|| vec![out_of_scope(&reference)])?;
             return Ok(Resolved { value, consumed });
         }
+        if let Some(problem) = self.evaluation.in_elements.get().and_then(|found| found.get(&reference.range)) {
+            return Err(vec![problem.clone()]);
+        }
         match self.value(&reference) {
             Some(value) => Ok(Resolved { value, consumed: reference.steps }),
             None => Err(vec![out_of_scope(&reference)]),
@@ -239,7 +242,7 @@ impl ModuleNode {
                 continue;
             }
             match &reference.subject {
-                Subject::Module(name, output) => {
+                Subject::Module(name, output) if self.config.calls.contains_key(name) => {
                     let entry = outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
                     match (output, entry.as_mut()) {
                         (Some(output), Some(named)) => {
@@ -248,12 +251,8 @@ impl ModuleNode {
                         _ => *entry = None,
                     }
                 }
-                // What is not declared and yet not wrong stands where nobody looks.
-                subject @ (Subject::Variable(_) | Subject::Local(_) | Subject::Resource(_))
-                    if !self.evaluation.is_validation() || self.declares(subject) =>
-                {
-                    wanted.insert(subject);
-                }
+                subject if self.declares(subject) => drop(wanted.insert(subject)),
+                // What is not declared is wrong only where somebody looks at it.
                 _ => {}
             }
         }
