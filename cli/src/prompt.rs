@@ -37,12 +37,17 @@ impl Prompt {
 
     /// Whether the answer to a question is exactly `yes`.
     pub fn confirm(&self, question: &str, detail: &str) -> bool {
+        self.decide(question, detail).unwrap_or(false)
+    }
+
+    /// The same; none where the input has ended and nobody answers.
+    pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
         let mut text = format!("\n{question}\n");
         for line in detail.lines() {
             text.push_str(&format!("  {line}\n"));
         }
         text.push_str("\n  Enter a value: ");
-        self.ask(&text, false, "error asking for approval: interrupted").is_some_and(|answer| answer == "yes")
+        self.ask(&text, false, "error asking for approval: interrupted").map(|answer| answer == "yes")
     }
 
     fn ask(&self, question: &str, secret: bool, interrupted: &str) -> Option<String> {

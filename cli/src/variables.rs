@@ -133,9 +133,17 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
+    // The types do not tell a variable of any type from one that says nothing of its type, whose values are texts: what
+    // cannot be an expression is one.
+    let parsed = |name: &str, text: &str, source: &str| match types(name) {
+        Some(Type::Dynamic) => {
+            parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))
+        }
+        ty => parsed(name, ty.as_ref(), text, source),
+    };
     for name in names {
         if let Ok(text) = std::env::var(format!("TF_VAR_{name}")) {
-            take(name, parsed(name, types(name).as_ref(), &text, "the environment"));
+            take(name, parsed(name, &text, "the environment"));
         }
     }
     let from_file = |path: &str, take: &mut Taken<'_>| {
@@ -157,7 +165,7 @@ pub fn given_again<'a>(
         match (flag, text.split_once('=')) {
             ("var-file", _) => from_file(text, &mut take),
             (_, Some((name, _))) if types(name).is_none() => {}
-            (_, Some((name, value))) => take(name, parsed(name, types(name).as_ref(), value, "the -var option")),
+            (_, Some((name, value))) => take(name, parsed(name, value, "the -var option")),
             (_, None) => take("", Err(vec![bad_option(text)])),
         }
     }

@@ -77,8 +77,10 @@ async fn refreshed(
     if let Some(text) = text {
         let found = StateFile::parse(text.as_bytes(), "the refreshed state")
             .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
-        // Root outputs and results of checks follow from an apply alone.
-        let file = StateFile { instances: found.instances, checks: None, ..file_of(&snapshot) };
+        // As in OpenTofu, an output is stored as it is planned where that is known. Results of checks follow from an apply
+        // alone.
+        let file =
+            StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
         let answer = store.edit(edit).await.map_err(of_store)?;
         if answer != EditAnswer::Edited {

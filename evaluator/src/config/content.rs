@@ -135,8 +135,16 @@ pub fn read_block(
     let mut found = read_body(&block.tree, block.body, rules, diagnostics);
     for layer in &block.layers {
         let over = read_body(&layer.tree, layer.body, rules, diagnostics);
-        found.attributes.extend(over.attributes);
+        found.attributes.extend(over.attributes.into_iter().filter(|(name, above)| overrides(name, &above.value)));
         for inner in over.blocks {
+            let base = found.blocks.iter().any(|base| base.block_type == inner.block_type);
+            if inner.block_type == "lifecycle" && !base {
+                refuse_conditions(&inner, diagnostics);
+            }
+            if CONDITIONS.contains(&inner.block_type) {
+                diagnostics.push(condition_overridden(inner.block_type, inner.range));
+                continue;
+            }
             // Of lifecycle blocks each argument is overridden for itself, of all others the whole.
             let base =
                 found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
@@ -153,6 +161,40 @@ pub fn read_block(
     }
     require(&found, rules, missing, diagnostics);
     found
+}
+
+/// Blocks that cannot stand in override files.
+const CONDITIONS: [&str; 3] = ["validation", "precondition", "postcondition"];
+
+fn condition_overridden(block_type: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        format!("Can't override {block_type} blocks"),
+        format!("A {block_type} block cannot stand in an override file: write it in the block that is overridden."),
+    )
+    .at(at)
+}
+
+/// Reports conditions in a lifecycle block of an override file that lies over none.
+fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) {
+    let tree = &lifecycle.tree;
+    let role = |name: &str| if CONDITIONS.contains(&name) { Role::Block(&[]) } else { Role::Hidden };
+    for block in &tree.content(lifecycle.body, &role).body.blocks {
+        let name = block.block_type.text.as_str();
+        if CONDITIONS.contains(&name) {
+            diagnostics.push(condition_overridden(name, tree.range(block.block_type.span)));
+        }
+    }
+}
+
+/// Whether an argument of an override file counts. As in OpenTofu, some can only be given anew and not emptied, and some
+/// stay as they are.
+fn overrides(name: &str, above: &Expression) -> bool {
+    match name {
+        "depends_on" | "ignore_changes" => above.as_list().is_none_or(|items| !items.is_empty()),
+        "providers" => above.as_map().is_none_or(|entries| !entries.is_empty()),
+        "replace_triggered_by" | "enabled" => false,
+        _ => true,
+    }
 }
 
 /// Reads a body by rules. `missing` is what a diagnostic about a missing argument points at.

@@ -268,11 +268,13 @@ impl Planning {
     }
 
     /// What the state that was planned from says an instance depends on: for one that nothing happens to, what the
-    /// configuration says; for any other what the stored object says too, until it is written.
+    /// configuration says; for any other what the stored object says too, until it is written. Of an object that is being
+    /// imported state says nothing.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let mut refreshed = self.refreshed.lock();
         let Some(found) = refreshed.get_mut(&desired.address) else { return };
-        let mut names = desired.dependencies.to_vec();
+        let stored = self.stored(&desired.address).is_some();
+        let mut names = if stored || action.is_no_op() { desired.dependencies.to_vec() } else { Vec::new() };
         if !action.is_no_op() {
             names.extend(found.record.dependencies.iter().cloned());
             names.sort();

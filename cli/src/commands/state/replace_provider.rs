@@ -88,8 +88,15 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
                 )]);
             }
             let question = "Do you want to make these changes?";
-            if !Prompt::new().confirm(question, "Only 'yes' will be accepted to continue.\n") {
-                return Ok((Change::Nothing, Some(None)));
+            match Prompt::new().decide(question, "Only 'yes' will be accepted to continue.\n") {
+                Some(true) => {}
+                Some(false) => return Ok((Change::Nothing, Some(None))),
+                None => {
+                    return Err(vec![Diagnostic::error(
+                        "Error asking for approval",
+                        "The input ended without an answer: use -auto-approve where nobody can be asked.",
+                    )]);
+                }
             }
         }
         Ok((Change::Content(Box::new(file)), Some(Some(resources.len()))))

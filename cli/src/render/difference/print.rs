@@ -113,12 +113,20 @@ impl Printing {
     }
 
     fn plain(&self, part: &Part, before: Option<&str>, after: Option<&str>) -> String {
-        let (before, after) = (before.unwrap_or("null"), after.unwrap_or("null"));
+        let (before, after) = (self.simple(before), self.simple(after));
         let forces = self.forces(part);
         match part.effect {
             Effect::Added | Effect::Same => format!("{after}{forces}"),
             Effect::Removed => format!("{before}{}{forces}", self.null(part.effect)),
             Effect::Changed => format!("{before} {} {after}{forces}", self.arrow()),
+        }
+    }
+
+    /// A number, truth value or text; null stands back, as in OpenTofu, which ends its colour twice.
+    fn simple(&self, text: Option<&str>) -> String {
+        match text {
+            None | Some("null") if self.style.colour => format!("{}\u{1b}[0m", self.style.paint("90", "null")),
+            text => text.unwrap_or("null").to_owned(),
         }
     }
 

@@ -21,6 +21,10 @@ pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> Stri
     let mut text = String::new();
     for (name, output) in changed {
         let part = part(output);
+        // Only whether it is sensitive differs, or its type: that is not shown.
+        if part.effect == Effect::Same {
+            continue;
+        }
         text.push_str(&format!("{}{name:width$} = {}\n", printing.sign(part.effect), printing.part(&part, 0)));
     }
     text
@@ -39,7 +43,7 @@ fn part(output: &OutputChange) -> Part {
     let effect = match output.action {
         Action::Create => Effect::Added,
         Action::Delete => Effect::Removed,
-        // It may differ by its type or by being sensitive only.
+        _ if part.effect == Effect::Same => Effect::Same,
         _ => Effect::Changed,
     };
     Part { effect, notice: None, ..part }

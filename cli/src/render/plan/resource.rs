@@ -143,7 +143,7 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
         ChangeAction::Only(Action::NoOp) if change.importing.is_some() => "will be imported".to_owned(),
         ChangeAction::Only(Action::NoOp) => "has not changed".to_owned(),
         _ => match change.reason {
-            Reason::ReplaceBecauseTainted => format!("is tainted, so must be {}", red("replaced")),
+            Reason::ReplaceBecauseTainted => format!("is tainted, so it must be {}", red("replaced")),
             Reason::ReplaceByRequest => format!("will be {}, as requested", red("replaced")),
             Reason::ReplaceByTriggers => format!("will be {} due to changes in replace_triggered_by", red("replaced")),
             _ if change.action == ChangeAction::ForgetThenCreate => {

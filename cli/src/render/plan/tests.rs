@@ -258,7 +258,7 @@ fn replaced_because_of() {
     let headline = |action, reason| shown(replaced(action, reason)).lines().take(2).collect::<Vec<_>>().join("\n");
     assert_eq!(
         headline(ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
-        "  # lab_thing.a is tainted, so must be replaced\n+/- resource \"lab_thing\" \"a\" {"
+        "  # lab_thing.a is tainted, so it must be replaced\n+/- resource \"lab_thing\" \"a\" {"
     );
     assert_eq!(
         headline(ChangeAction::DeleteThenCreate, Reason::ReplaceByRequest),

@@ -1,0 +1,4 @@
+module "m" {
+  name       = lab_thing.a.name
+  depends_on = []
+}

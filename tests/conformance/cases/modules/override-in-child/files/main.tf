@@ -1,0 +1,7 @@
+module "m" {
+  source = "./m"
+  size   = 2
+}
+output "o" {
+  value = module.m.o
+}

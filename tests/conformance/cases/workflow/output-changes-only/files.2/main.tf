@@ -1,0 +1,6 @@
+output "sens" {
+  value = "x"
+}
+output "chg" {
+  value = null
+}

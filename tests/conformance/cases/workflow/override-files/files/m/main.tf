@@ -1,0 +1,4 @@
+variable "name" {}
+output "n" {
+  value = var.name
+}
