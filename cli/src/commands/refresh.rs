@@ -79,8 +79,7 @@ async fn refreshed(
             .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
         // As in OpenTofu, an output is stored as it is planned where that is known. Results of checks follow from an apply
         // alone.
-        let file =
-            StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
+        let file = StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
         let answer = store.edit(edit).await.map_err(of_store)?;
         if answer != EditAnswer::Edited {

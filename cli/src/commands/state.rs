@@ -30,6 +30,7 @@ use crate::options::text;
 use crate::packages::{Installed, pool_options};
 use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
+use crate::render::style::Style;
 use crate::render::{events, show_json};
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
@@ -243,7 +244,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.event_document(&show_json::state(Some(&alone), &schemas));
     }
     if !view.is_json() {
-        let text = render::instance(record, &schemas, view.style());
+        // As in OpenTofu, in colour wherever it goes.
+        let style = Style { colour: !view.escape("0").is_empty(), ..*view.style() };
+        let text = render::instance(record, &schemas, &style);
         view.document(&format!("{}\n", text.trim_end_matches('\n')));
     }
     Ok(Exit::DONE)
