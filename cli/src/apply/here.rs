@@ -13,7 +13,9 @@ use weft_coordinator::{
 };
 use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::source::SourceRange;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, Snapshot, StoreError};
@@ -92,13 +94,19 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
 
 /// What a plan knows that events do not say.
 struct Known {
+    /// Updates that only change what is sensitive.
+    relabelled: BTreeSet<String>,
     places: BTreeMap<String, SourceRange>,
     provisioners: BTreeMap<u32, Provisioner>,
 }
 
 impl Known {
     fn of(plan: &PlanFile) -> Known {
-        Known { places: plan.manifest.places.clone(), provisioners: provisioners(&plan.graph) }
+        let updates =
+            plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
+        let relabelled = updates.filter(|change| change.before.same_unmarked(&change.after));
+        let relabelled = relabelled.map(|change| change.address.to_string()).collect();
+        Known { relabelled, places: plan.manifest.places.clone(), provisioners: provisioners(&plan.graph) }
     }
 }
 
@@ -115,7 +123,8 @@ async fn carry_out(
     let (store, commits) = ObservedStore::new(store);
     let mut progress = Progress::new(view, instances(&plan.outline, earlier))
         .knowing(ids(snapshot, &plan.outline))
-        .placing(known.places);
+        .placing(known.places)
+        .telling(known.relabelled);
     progress = progress.provisioning(known.provisioners);
     progress.observe(commits);
     let (said, mut lines) = mpsc::channel::<Said>(LINES);

@@ -127,6 +127,8 @@ pub struct Progress<'a> {
     /// Ids of objects before the run, by address, for what is updated or deleted.
     known: BTreeMap<String, (String, String)>,
     places: BTreeMap<String, SourceRange>,
+    /// Instances whose planned updates only change what is sensitive.
+    relabelled: BTreeSet<String>,
     provisioners: BTreeMap<u32, Provisioner>,
     /// Instances whose create is followed by provisioners that are not done.
     unfinished: BTreeSet<String>,
@@ -163,6 +165,7 @@ impl<'a> Progress<'a> {
             commits: None,
             known: BTreeMap::new(),
             places: BTreeMap::new(),
+            relabelled: BTreeSet::new(),
             provisioners: BTreeMap::new(),
             unfinished: BTreeSet::new(),
             held: BTreeMap::new(),
@@ -195,6 +198,13 @@ impl<'a> Progress<'a> {
     #[must_use]
     pub fn placing(mut self, places: BTreeMap<String, SourceRange>) -> Progress<'a> {
         self.places = places;
+        self
+    }
+
+    /// Also knows which instances have updates that only change what is sensitive: these call nothing, and are told.
+    #[must_use]
+    pub fn telling(mut self, relabelled: BTreeSet<String>) -> Progress<'a> {
+        self.relabelled = relabelled;
         self
     }
 
@@ -332,8 +342,11 @@ impl<'a> Progress<'a> {
                 if !happening.diagnostics.is_empty() {
                     self.warnings.insert(happening.operation, happening.diagnostics.clone());
                 }
-                // An update that turned out to be none called nothing.
-                let was_nothing = happening.action == "update" && !happening.intended;
+                // An update that turned out to be none called nothing. One that was planned to change only what is
+                // sensitive calls nothing either, and is told.
+                let was_nothing = happening.action == "update"
+                    && !happening.intended
+                    && !self.relabelled.contains(&happening.address);
                 // So is what could not be read for a check block.
                 let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
                 let provisioned = happening.action == "create" && self.unfinished.contains(&happening.address);

@@ -8,6 +8,7 @@ use weft_state::{Edit, EditAnswer, Snapshot};
 
 use super::apply::show_outputs;
 use super::plan::Loaded;
+use crate::apply::checks::begin_state;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{file_of, refusal, writes};
 use crate::exit::Exit;
@@ -69,6 +70,7 @@ async fn refreshed(
     let of_store = |error| vec![store::problem(&error)];
     let store = loaded.place.open(Access::Change).await.map_err(one)?;
     let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
+    let nothing = snapshot.instances.is_empty().then(nothing_there);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     if has_errors(&made.diagnostics) {
         return Err(made.diagnostics);
@@ -86,5 +88,14 @@ async fn refreshed(
             return Err(one(refusal(&answer)));
         }
     }
-    Ok((store.snapshot().await.map_err(of_store)?, made.diagnostics))
+    begin_state(&*store).await.map_err(of_store)?;
+    let said = made.diagnostics.into_iter().chain(nothing).collect();
+    Ok((store.snapshot().await.map_err(of_store)?, said))
+}
+
+fn nothing_there() -> Diagnostic {
+    Diagnostic::warning(
+        "Empty or non-existent state",
+        "The state has no objects yet, so there is nothing to look at. \"weft apply\" makes them.",
+    )
 }

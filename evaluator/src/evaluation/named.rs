@@ -192,7 +192,7 @@ impl ModuleNode {
                         error.with_path()
                     ),
                 );
-                problem.subject = given.range.clone().or_else(|| Some(variable.range.clone()));
+                problem.subject = Some(variable.range.clone());
                 self.fail(problem)
             }
         }

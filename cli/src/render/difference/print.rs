@@ -140,9 +140,14 @@ impl Printing {
             Some(Notice::BecomesPlain) => "will display in UI output after applying this change.",
             _ => "display in UI output after applying this change.",
         };
-        let lead = self.lead(level, Effect::Same);
+        let unchanged = match &part.shape {
+            Shape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
+            _ => "",
+        };
+        // The note begins where signs of change stand.
+        let lead = " ".repeat(4 * level + 2);
         let warning = self.style.paint("33", "Warning:");
-        format!("{lead}# {warning} this {what} {words}\n{lead}# {end}\n")
+        format!("{lead}# {warning} this {what} {words}\n{lead}# {end}{unchanged}\n")
     }
 
     /// One `name = value` line; empty, and false, for what is left out.
@@ -208,7 +213,7 @@ impl Printing {
         }
         let inner = self.without_null();
         let element = |printing: &Printing, element: &Part| {
-            let notice = printing.notice(element, "element", level + 1);
+            let notice = printing.notice(element, "attribute value", level + 1);
             let lead = printing.lead(level + 1, element.effect);
             format!("{notice}{lead}{},\n", printing.part(element, level + 1))
         };

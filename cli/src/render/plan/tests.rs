@@ -301,11 +301,11 @@ fn what_is_sensitive_stays_hidden() {
     let text = shown(update(&before, &after));
     let expected = r#"  # lab_thing.a will be updated in-place
   ~ resource "lab_thing" "a" {
-        # Warning: this attribute value will be marked as sensitive and will not
-        # display in UI output after applying this change.
+      # Warning: this attribute value will be marked as sensitive and will not
+      # display in UI output after applying this change.
       ~ name      = (sensitive value)
-        # Warning: this attribute value will be marked as sensitive and will not
-        # display in UI output after applying this change.
+      # Warning: this attribute value will be marked as sensitive and will not
+      # display in UI output after applying this change.
       ~ notes     = (sensitive value)
       ~ secret_wo = (write-only attribute)
     }"#;

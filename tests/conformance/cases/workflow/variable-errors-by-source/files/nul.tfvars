@@ -1,0 +1,2 @@
+req = null
+n = null
