@@ -195,7 +195,12 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
                 path.pop();
                 names.push(name.clone());
             }
-            let (element, items) = one_type(items, element, element.without_optional(), path)?;
+            let fallback = match kind {
+                // An empty map knows what its elements would be.
+                Kind::Map(_) if items.is_empty() => replaced_dynamic(&f.element_type(), element),
+                _ => element.without_optional(),
+            };
+            let (element, items) = one_type(items, element, fallback, path)?;
             Ok(Value::map(element, names.into_iter().zip(items).collect()))
         }
         (Kind::Tuple(s), Type::Tuple(elements)) => {
