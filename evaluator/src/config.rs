@@ -19,6 +19,7 @@ mod load;
 mod meta;
 mod module_places;
 mod moved;
+pub(crate) mod named_instances;
 mod needs;
 mod output;
 mod overrides;

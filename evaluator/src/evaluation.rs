@@ -41,6 +41,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
+use crate::config::named_instances::{Keys, NamedInstances};
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 use crate::selection::{Selected, Selection};
@@ -174,9 +175,34 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// What is to be created before it is destroyed since one of these resources depends on it and asks for that.
+/// What is to be created before it is destroyed since one of these resources depends on it and asks for that: resources
+/// as configured, or instances of them where only these are named.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
-    spread_create_first(root, &StaticGraph::new(root).dependencies(), &|config| of.contains(config))
+    let graph = StaticGraph::new(root);
+    let dependencies = graph.dependencies();
+    let named = NamedInstances::new(&graph, root);
+    let mut found = BTreeSet::new();
+    for config in asking(root).filter(|config| of.contains(config)) {
+        let reached: BTreeMap<SmolStr, Keys> =
+            named.reached(&config).into_iter().map(|(config, keys)| (config.to_string().into(), keys)).collect();
+        for name in dependencies.get(&config).into_iter().flat_map(|names| names.iter()) {
+            match reached.get(name) {
+                Some(Some(keys)) => found.extend(keys.iter().map(|key| SmolStr::from(format!("{name}{key}")))),
+                _ => drop(found.insert(name.clone())),
+            }
+        }
+    }
+    found
+}
+
+/// The resources that are to be created before they are destroyed.
+fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
+    root.all().into_iter().flat_map(|module| {
+        let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
+        let configs =
+            first.map(|block| ConfigResource { module: module.path.clone(), resource: block.resource.clone() });
+        configs.collect::<Vec<_>>()
+    })
 }
 
 /// `create_before_destroy` spreads to everything that a resource depends on, data sources aside. `asks` says which
@@ -186,18 +212,8 @@ fn spread_create_first(
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     asks: &dyn Fn(&ConfigResource) -> bool,
 ) -> BTreeSet<SmolStr> {
-    let mut found = BTreeSet::new();
-    for module in root.all() {
-        let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
-        for block in first {
-            let config = ConfigResource { module: module.path.clone(), resource: block.resource.clone() };
-            if !asks(&config) {
-                continue;
-            }
-            found.extend(dependencies.get(&config).into_iter().flat_map(|names| names.iter().cloned()));
-        }
-    }
-    found
+    let asking = asking(root).filter(|config| asks(config));
+    asking.filter_map(|config| dependencies.get(&config)).flat_map(|names| names.iter().cloned()).collect()
 }
 
 /// Where configurations run: directories and the workspace.

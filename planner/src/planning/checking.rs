@@ -172,7 +172,8 @@ impl Planning {
         }
         let asked = create_first(&self.root, &self.active(changes));
         for (address, plan) in forced {
-            if !asked.contains(address.config().to_string().as_str()) {
+            let config = address.config().to_string();
+            if !asked.contains(config.as_str()) && !asked.contains(format!("{config}{}", address.key).as_str()) {
                 self.builder.stores_destroy_first(plan);
             }
         }

@@ -1,0 +1,112 @@
+//! Which instances of a resource others name: an apply goes by instances, where a plan goes by resources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_graph_format::address::{ConfigResource, InstanceKey};
+
+use super::CompiledModule;
+use super::meta::references_of;
+use super::static_graph::{Node, StaticGraph, targets};
+use crate::reference::Reference;
+
+/// Keys of the instances that are named; none where the resource is named as a whole.
+pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;
+
+/// For the edges of a graph that come from references to resources, by both ends, the keys that these name.
+pub(crate) struct NamedInstances<'a> {
+    graph: &'a StaticGraph,
+    edges: FxHashMap<(usize, usize), Keys>,
+}
+
+impl<'a> NamedInstances<'a> {
+    /// The keys in all references of a tree of modules.
+    pub(crate) fn new(graph: &'a StaticGraph, root: &Arc<CompiledModule>) -> NamedInstances<'a> {
+        let mut found = NamedInstances { graph, edges: FxHashMap::default() };
+        for module in root.all() {
+            found.add_module(&module);
+        }
+        found
+    }
+
+    fn add_module(&mut self, module: &CompiledModule) {
+        let here = &module.path;
+        for local in module.locals.values() {
+            self.add(&Node::Local(here.clone(), local.name.clone()), module, &local.references);
+        }
+        for output in module.outputs.values() {
+            let from = Node::Output(here.clone(), output.name.clone());
+            self.add(&from, module, &output.references);
+            self.add_whole(&from, module, &output.depends_on);
+        }
+        for (resource, block) in &module.resources {
+            let from = Node::Resource(here.clone(), resource.clone());
+            self.add(&from, module, &block.references);
+            self.add(&from, module, &block.trigger_references);
+            self.add_whole(&from, module, &block.depends_on);
+            for inner in &block.provisioners {
+                self.add(&from, module, &inner.references);
+            }
+            if let Some(inner) = &block.connection {
+                self.add(&from, module, &inner.references);
+            }
+        }
+        for call in module.calls.values() {
+            let Some(child) = module.children.get(&call.name) else { continue };
+            for (name, (value, _)) in &call.arguments {
+                let from = Node::Variable(child.path.clone(), name.clone());
+                self.add(&from, module, &references_of(value, &mut Vec::new()));
+            }
+        }
+    }
+
+    fn add(&mut self, from: &Node, module: &CompiledModule, references: &[Reference]) {
+        for reference in references {
+            self.add_one(from, module, reference, reference.key.clone());
+        }
+    }
+
+    fn add_whole(&mut self, from: &Node, module: &CompiledModule, references: &[Reference]) {
+        for reference in references {
+            self.add_one(from, module, reference, None);
+        }
+    }
+
+    fn add_one(&mut self, from: &Node, module: &CompiledModule, reference: &Reference, key: Option<InstanceKey>) {
+        let Some(from) = self.graph.position(from) else { return };
+        for to in targets(module, std::slice::from_ref(reference)) {
+            let Some(to) = self.graph.position(&to) else { continue };
+            let known = self.edges.entry((from, to)).or_insert_with(|| Some(BTreeSet::new()));
+            match (&key, known) {
+                (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
+                (_, known) => *known = None,
+            }
+        }
+    }
+
+    /// What instances of each resource these resources come to, over whatever lies between.
+    pub(crate) fn reached(&self, from: &ConfigResource) -> BTreeMap<ConfigResource, Keys> {
+        let (nodes, next) = self.graph.parts();
+        let start = Node::Resource(from.module.clone(), from.resource.clone());
+        let mut pending: Vec<usize> = self.graph.position(&start).into_iter().collect();
+        let mut seen = vec![false; nodes.len()];
+        let mut found: BTreeMap<ConfigResource, Keys> = BTreeMap::new();
+        while let Some(index) = pending.pop() {
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            for to in &next[index] {
+                pending.push(*to);
+                let Node::Resource(module, resource) = &nodes[*to] else { continue };
+                let config = ConfigResource { module: module.clone(), resource: resource.clone() };
+                let known = found.entry(config).or_insert_with(|| Some(BTreeSet::new()));
+                match (self.edges.get(&(index, *to)), known) {
+                    (Some(Some(keys)), Some(known)) => known.extend(keys.iter().cloned()),
+                    (_, known) => *known = None,
+                }
+            }
+        }
+        found
+    }
+}
