@@ -53,6 +53,11 @@ impl Planning {
             identity_schema_version: prior.record.identity_schema_version,
             ..target.record.clone()
         };
+        // An object that is taken over as it is stands in state as it was found, until its dependencies are written.
+        if object.record.dependencies.is_empty() && self.imported.lock().contains_key(&address) {
+            object.record.create_before_destroy = false;
+            object.record.skip_destroy = false;
+        }
         self.records.lock().push(PendingRecord {
             address,
             object: Some(object),
