@@ -2,7 +2,7 @@
 
 use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::{Action, PlannedObject};
+use weft_graph_format::graph::{Action, PlannedObject, StateRecord};
 use weft_graph_format::path::Path;
 use weft_providers::CallError;
 use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
@@ -248,7 +248,10 @@ fn judge(
             put(change.prior_record(), change.was_tainted()).map(|stored| change.put(stored, false))
         }
         (Action::Create, false) => {
-            put(&change.planned.record, failed || change.planned.provisioned).map(|s| change.put(s, context.read_first))
+            // What failed halfway is not kept from being destroyed: that is how it is replaced.
+            let record = &change.planned.record;
+            let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
+            put(&record, failed || change.planned.provisioned).map(|s| change.put(s, context.read_first))
         }
         (_, false) => put(&change.planned.record, failed && change.was_tainted()).map(|s| change.put(s, false)),
         // Nothing came of it: what is in state stays.
