@@ -184,7 +184,10 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<Content, Exit> {
     match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
         Ok(plan) => Ok(Content::Plan(Box::new(plan))),
         Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
-            state_file(&sealing, path).map(Content::State).map_err(|problem| invocation.fail(&[problem]))
+            match state_file(&sealing, path).map_err(|problem| invocation.fail(&[problem]))? {
+                Some(state) => Ok(Content::State(Some(state))),
+                None => fail("Failed to read the given file as a state or plan file", &"there is no state in it"),
+            }
         }
         Err(PlanUnread::File(PlanFileError::Io(error))) => fail("Failed to read the given file", &error),
         Err(PlanUnread::File(error)) => fail("Failed to read the given file as a state or plan file", &error),

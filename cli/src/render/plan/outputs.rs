@@ -37,12 +37,16 @@ fn part(output: &OutputChange) -> Part {
     let pair = match output.action {
         Action::Create => Pair { before: None, after: Some(&after) },
         Action::Delete => Pair { before: Some(&before), after: None },
+        _ if after.is_null() => Pair { before: Some(&before), after: None },
+        _ if before.is_null() => Pair { before: None, after: Some(&after) },
         _ => Pair { before: Some(&before), after: Some(&after) },
     };
     let part = dynamic(pair, &Reasons::default());
     let effect = match output.action {
         Action::Create => Effect::Added,
         Action::Delete => Effect::Removed,
+        _ if after.is_null() => Effect::Removed,
+        _ if before.is_null() => Effect::Added,
         _ if part.effect == Effect::Same => Effect::Same,
         _ => Effect::Changed,
     };

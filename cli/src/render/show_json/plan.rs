@@ -205,8 +205,9 @@ fn planned_values(plan: &PlanFile) -> Json {
             let mut object = Map::new();
             object.insert("sensitive".into(), is_sensitive(output).into());
             if output.after.is_wholly_known() {
-                // A null is not stored, so it has no type.
-                let ty = if output.after.is_null() { Type::Dynamic } else { output.after.ty() };
+                // A null is not stored, so it has no type, unless it takes the place of a value.
+                let nothing = output.after.is_null() && output.action == Action::NoOp;
+                let ty = if nothing { Type::Dynamic } else { output.after.ty() };
                 object.insert("type".into(), type_form(&ty));
                 object.insert("value".into(), known(&output.after));
             }
