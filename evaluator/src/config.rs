@@ -347,6 +347,8 @@ pub struct ModuleCall {
     pub repetition: Repetition,
     /// `providers`: what each configuration of the child is.
     pub providers: Vec<PassedProvider>,
+    /// Where names on the left side of `providers` have keys, which none may have.
+    pub keyed_providers: Vec<SourceRange>,
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// Arguments.

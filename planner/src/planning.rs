@@ -189,6 +189,10 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         true => Vec::new(),
         false => crate::validate(root.clone(), environment.clone(), providers.clone()).await,
     };
+    if !has_errors(&said) && !options.replace.is_empty() && (options.destroy || options.refresh_only) {
+        let detail = "Replacing instances (with -replace=ADDRESS) goes with the normal mode of planning only.";
+        said.push(Diagnostic::error("Unsupported plan mode", detail));
+    }
     if has_errors(&said) {
         return Err(Box::new(PlanOutcome { planned: None, diagnostics: said }));
     }

@@ -285,6 +285,36 @@ def providers_in_order(context, want, got):
     return True
 
 
+def unused_provider(context, want, got):
+    """OpenTofu starts each provider that is required; one that cannot be started is an error although nothing uses it."""
+    said = [d.get("summary") or "" for d in errors(want)] + [h for h in want.get("headings") or [] if h.startswith("Error: ")]
+    pattern = r"(?:Error: )?failed to read provider configuration schema for (\S+): failed to instantiate provider.*"
+    found = [re.match(pattern, s) for s in said]
+    if not found or not all(found) or want.get("exit") != 1 or got.get("exit") != 0 or errors(got):
+        return False
+    text = "".join(mentions.current(context["case"], context["index"]).values())
+    return all(not re.search(rf'(?:resource|data|provider|ephemeral)"?\s*[{{"]?\s*"?{m.group(1).rpartition("/")[2]}', text) for m in found)
+
+
+def for_each_when_validating(context, want, got):
+    """What is wrong with `for_each` of a resource: OpenTofu says it when planning, with a second error about the value."""
+    a, b = errors(want), errors(got)
+    files = mentions.current(context["case"], context["index"])
+    def in_for_each(d):
+        lines = (files.get(d.get("file")) or "").split("\n")
+        return 0 < (d.get("line") or 0) <= len(lines) and "for_each" in lines[d["line"] - 1]
+    if not b or not all(map(in_for_each, b)) or got.get("exit") != 1:
+        return False
+    if words(context)[0] == "validate":
+        return want.get("exit") == 0 and not a
+    places = {(d.get("file"), d.get("line")) for d in b}
+    more, less = beyond(a, b), beyond(b, a)
+    echoes = less is None or not less
+    extra = [json.loads(d) for d in more or []]
+    return want.get("exit") == 1 and echoes and bool(extra) and all(
+        d.get("summary") == "Invalid for_each argument" and (d.get("file"), d.get("line")) in places for d in extra)
+
+
 def independent_goes_on(context, want, got):
     """After a failure OpenTofu skips all that mentions what failed, Weft only what needs its result or waits for it."""
     a, b = want.get("events") or {}, got.get("events") or {}
@@ -314,6 +344,9 @@ DELIBERATE = [
                entries_without_objects),
     Deliberate("independent-goes-on", "A failure stops what waits for it; what only mentions it in a value that is known goes on.", independent_goes_on,
                ends=True),
+    Deliberate("unused-provider", "Weft starts only providers that something uses.", unused_provider, ends=True),
+    Deliberate("for-each-when-validating", "Weft says what is wrong with for_each of a resource when it validates, and once.",
+               for_each_when_validating, ends=True),
     Deliberate("providers-in-order", "Weft lists the providers of a module in their order, not in one that changes from run to run.", providers_in_order),
     Deliberate("key-provider-circle", "OpenTofu names a wrong type where key providers depend on each other; Weft names the circle.", key_provider_circle),
     Deliberate("deleted-through-its-owner", "Weft deletes a replaced object through the provider instance that made it.", deleted_through_its_owner),

@@ -70,6 +70,15 @@ TREE = "Providers required by configuration:\n.\n├── provider[b]\n└─�
 ORDERED = {"steps": [{"run": ["providers"]}], "want": {"run": ["providers"], "exit": 0, "text": TREE},
            "got": {"run": ["providers"], "exit": 0, "text": TREE.replace("[b]", "[x]").replace("[a]", "[b]").replace("[x]", "[a]")}}
 
+NOT_STARTED = {"severity": "error", "summary": "failed to read provider configuration schema for weft.test/port/crane: failed to instantiate provider \"x\" to obtain schema"}
+UNUSED = {"steps": [{"run": ["validate"]}], "files": 'terraform {\n  required_providers {\n    crane = { source = "weft.test/port/crane" }\n  }\n}\n',
+          "want": {"run": ["validate"], "exit": 1, "diagnostics": [NOT_STARTED]}, "got": {"run": ["validate"], "exit": 0, "diagnostics": []}}
+
+NO_FUNCTION = {"severity": "error", "summary": "Call to unknown function", "file": "main.tf", "line": 2}
+NO_VALUE = {"severity": "error", "summary": "Invalid for_each argument", "file": "main.tf", "line": 2}
+FOR_EACH = {"steps": [{"run": ["plan"]}], "files": 'resource "terraform_data" "a" {\n  for_each = nope(["a"])\n  input = 1\n}\n',
+            "want": events(1, [NO_FUNCTION, NO_VALUE], planned=[DATA]), "got": events(1, [NO_FUNCTION])}
+
 BROKEN = {"severity": "error", "summary": "create failed", "address": 'lab_thing.a["x"]', "file": "main.tf", "line": 1}
 MENTIONED = """
 resource "lab_thing" "a" {
@@ -135,6 +144,17 @@ EXAMPLES = {
         lambda x: x["got"]["events"]["done"].append({"address": 'lab_thing.a["y"]', "action": "create"}),
         lambda x: x["want"]["events"]["done"].append(THING),
         lambda x: x["got"]["events"]["errored"].clear(),
+        lambda x: x["got"].update(exit=0)),
+    "unused-provider": near(
+        UNUSED,
+        lambda x: x.update(files=x["files"] + 'resource "crane_hook" "a" {\n}\n'),
+        lambda x: x["want"]["diagnostics"].append(ALONE),
+        lambda x: x["got"].update(exit=1, diagnostics=[ALONE])),
+    "for-each-when-validating": near(
+        FOR_EACH,
+        lambda x: x["got"]["events"]["diagnostics"][0].update(line=3),
+        lambda x: x["want"]["events"]["diagnostics"][1].update(line=3),
+        lambda x: x["want"]["events"]["diagnostics"][1].update(summary="Invalid index"),
         lambda x: x["got"].update(exit=0)),
     "providers-in-order": near(
         ORDERED,

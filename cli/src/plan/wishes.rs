@@ -99,12 +99,6 @@ impl Wishes {
                 }
             }
         }
-        if !replace.is_empty() && (destroying || refresh_only) {
-            return Err(Diagnostic::error(
-                "Unsupported plan mode",
-                "Replacing instances (with -replace=ADDRESS) goes with the normal mode of planning only.",
-            ));
-        }
         let parallelism = arguments.count("parallelism");
         let mode = match (destroying, refresh_only) {
             (true, _) => UiMode::Destroy,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression};
 
 use super::compile::{Compiling, ESCAPE};
@@ -65,7 +66,8 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         read.blocks.iter().map(|(tree, inner)| (inner.block_type.text.clone(), tree.range(inner.block_type.span)));
     let unexpected = unexpected.collect();
     let repetition = compiling.repetition(&content, enabled);
-    let providers = content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
+    let (providers, keyed_providers) =
+        content.get("providers").map(|e| passed_providers(compiling, e)).unwrap_or_default();
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();
     let mut references = Vec::new();
     if let Some(expression) = repetition.expression() {
@@ -89,6 +91,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         version: content.get("version").cloned(),
         repetition,
         providers,
+        keyed_providers,
         depends_on,
         arguments,
         unexpected_blocks: unexpected,
@@ -118,16 +121,17 @@ pub(super) fn provider_key_references(
     }
 }
 
-fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> Vec<PassedProvider> {
+/// The entries of `providers`, and where the left side of an entry has a key, which none may have.
+fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> (Vec<PassedProvider>, Vec<SourceRange>) {
     let Some(entries) = expression.as_map() else {
         compiling.error(
             "Invalid expression",
             "The providers argument is an object: the child's provider names on the left, ours on the right.",
             &expression.range(),
         );
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     };
-    let mut passed = Vec::new();
+    let (mut passed, mut with_key) = (Vec::new(), Vec::new());
     let mut seen = BTreeMap::new();
     for (key, value) in entries {
         let bare = match compiling.unquoted(&key) {
@@ -152,11 +156,7 @@ fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> V
             traversal.steps.iter().any(|step| !matches!(step.kind, weft_syntax::StepKind::Attribute(_)))
         });
         if keyed || child_key.is_some() || matches!(bare.kind(), ExprKind::Index { .. }) {
-            compiling.error(
-                "Invalid module provider configuration",
-                "The left side names a configuration in the child module as a whole: it has no instance keys.",
-                &key.range(),
-            );
+            with_key.push(key.range());
             continue;
         }
         let expression = compiling.provider_value(&value);
@@ -181,7 +181,7 @@ fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> V
             passed.push(PassedProvider { child_name, child_alias, child_range, parent, value: expression });
         }
     }
-    passed
+    (passed, with_key)
 }
 
 impl ModuleCall {

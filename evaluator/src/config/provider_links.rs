@@ -380,6 +380,10 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     for passed in passed.filter(|passed| passed.value.is_none()) {
         check(&passed.parent, "Invalid module provider configuration", true);
     }
+    for range in module.calls.values().flat_map(|call| &call.keyed_providers) {
+        let detail = "The left side names a configuration in the child module as a whole: it has no instance keys.";
+        diagnostics.push(Diagnostic::error("Invalid module provider configuration", detail).at(range.clone()));
+    }
 }
 
 /// Configurations with `for_each` are handed over as a whole to modules that ask for that, and only to these.

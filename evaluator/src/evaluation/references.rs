@@ -242,8 +242,8 @@ impl<'a> Checking<'a> {
         for condition in conditions {
             let ranges = [condition.condition.range(), condition.error_message.range()];
             let within = |at: &SourceRange| ranges.iter().any(|range| range.holds(at));
-            let wrong = |problem: &Diagnostic| problem.is_error() && problem.subject.as_ref().is_some_and(within);
-            if self.found.iter().any(wrong) {
+            let wrong = |(at, late): (&SourceRange, &bool)| !late && within(at);
+            if self.late.iter().any(wrong) {
                 any = true;
                 self.found.extend(unknown_names(condition));
             }

@@ -84,6 +84,10 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         (source.to_string(), schema_json::provider(&whole))
     };
     let providers: Map<String, Json> = schemas.iter().map(document).collect();
-    view.document(&(json!({ "format_version": FORMAT, "provider_schemas": providers }).to_string() + "\n"));
+    let mut document = json!({ "format_version": FORMAT });
+    if !providers.is_empty() {
+        document["provider_schemas"] = Json::Object(providers);
+    }
+    view.document(&(document.to_string() + "\n"));
     Ok(Exit::DONE)
 }
