@@ -216,7 +216,8 @@ fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule
     }
     for name in &aliases {
         let configured = child.providers.get(name).is_some_and(|block| block.is_configured());
-        if !configured && !passed.contains_key(name) {
+        // An entry with a key on its left may be the one that is missing.
+        if !configured && !passed.contains_key(name) && call.keyed_providers.is_empty() {
             diagnostics.push(
                 Diagnostic::error(
                     "Missing required provider configuration",
