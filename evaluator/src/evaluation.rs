@@ -112,6 +112,12 @@ pub async fn evaluate_configuration(
     node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
     let in_elements = in_elements::check(&node.evaluation, &root).await;
     node.evaluation.in_elements.get_or_init(|| in_elements);
+    // With an import that leads to nothing, nothing at all is planned.
+    let plans = node.evaluation.glue.purpose() == Purpose::Plan && node.evaluation.glue.imports();
+    if plans && node.aimless_imports().is_err() {
+        node.release();
+        return Err(Failed);
+    }
     node.evaluation.glue.begins();
     let outcome = node.everything().await;
     let referred = unsound::report(&node, unsound).await;

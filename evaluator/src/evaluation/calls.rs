@@ -226,9 +226,6 @@ impl ModuleNode {
                 let (node, block) = (node.clone(), block.clone());
                 pending.push(async move { node.check(&block).await }.boxed());
             }
-            if node.caller.is_none() && node.evaluation.glue.imports() && !node.evaluation.is_validation() {
-                failed |= node.aimless_imports().is_err();
-            }
             let calls: Vec<_> = node.config.children.keys().map(|name| node.call(name)).collect();
             for call in calls {
                 match call.await {
