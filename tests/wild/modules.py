@@ -183,7 +183,7 @@ class Trial:
     def lay_out(self, aws):
         """[(name, checkout, example)], relative to a tool's copy."""
         base, wanted = self.place / "base", re.compile(self.options.only or "")
-        repositories = [Repository(text) for text in self.options.checkouts]
+        repositories = [Repository(text) for text in dict.fromkeys(self.options.checkouts)]
         checkouts = Checkouts(base, repositories, aws[1] if aws else "0.0.0")
         found = []
         for repository in repositories:
