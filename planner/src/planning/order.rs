@@ -156,6 +156,7 @@ impl Planning {
             self.builder.wait(*read, Origin::union(resources.iter().filter_map(|r| gone.get(r)).cloned()));
         }
         self.order_last_reads(&ordering.read_last);
+        self.remove_after(|address| ordering.deleted.of(&SmolStr::from(address.config().to_string()), &address.module));
     }
 
     /// What a check block looks at is looked at when everything else is done.

@@ -14,12 +14,14 @@ pub(crate) struct PendingRecord {
     address: ResourceInstance,
     object: Option<PriorObject>,
     provider: ProviderInstance,
+    /// What has to happen before.
+    waits: Option<Origin>,
 }
 
 impl PendingRecord {
     /// State is to have this object, or none, under the address.
     pub(crate) fn new(address: ResourceInstance, object: Option<PriorObject>, provider: ProviderInstance) -> Self {
-        PendingRecord { address, object, provider }
+        PendingRecord { address, object, provider, waits: None }
     }
 }
 
@@ -62,6 +64,7 @@ impl Planning {
             address,
             object: Some(object),
             provider: target.desired.provider.clone(),
+            waits: None,
         });
     }
 
@@ -73,6 +76,7 @@ impl Planning {
         }
         let operation = self.builder.record(record.address, previous, record.object, record.provider).id();
         self.builder.wait(operation, moving);
+        self.builder.wait(operation, record.waits);
         operation
     }
 
@@ -89,6 +93,13 @@ impl Planning {
     /// What everything that happens to a moved object waits for.
     pub(crate) fn move_origin(&self, address: &ResourceInstance) -> Option<Origin> {
         self.move_operations.lock().get(address).copied().map(Origin::after)
+    }
+
+    /// What is taken out of state goes once everything is deleted that named it.
+    pub(super) fn remove_after(&self, deleted: impl Fn(&ResourceInstance) -> Option<Origin>) {
+        for record in self.records.lock().iter_mut().filter(|record| record.object.is_none()) {
+            record.waits = deleted(&record.address);
+        }
     }
 
     /// Drafts the changes of state alone. Says whether there are any.
