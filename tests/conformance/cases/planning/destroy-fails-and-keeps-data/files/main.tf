@@ -26,12 +26,13 @@ resource "terraform_data" "goes" {
   input = data.lab_echo.used.result
 }
 resource "terraform_data" "up" {
+  input = "up"
 }
 data "lab_echo" "up" {
-  value = terraform_data.up.id
+  value = terraform_data.up.output
 }
 resource "terraform_data" "fails2" {
-  input = terraform_data.up.id
+  input = terraform_data.up.output
   provisioner "local-exec" {
     when = destroy
     command = "exit 3"
