@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticInputs, has_configuration, link_problems, load_early,
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, has_configuration, link_problems, load_early,
     load_tree_beyond, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
@@ -32,6 +32,8 @@ pub struct Project {
     pub warnings: Vec<Diagnostic>,
     /// What is wrong inside of called modules and between them, where that is told once they are installed.
     postponed: Vec<Diagnostic>,
+    /// Some of what is postponed kept a module from being read as it is written.
+    unread: bool,
 }
 
 impl Project {
@@ -82,7 +84,8 @@ impl Project {
     /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
         let (mut project, mut problems) = Project::read(invocation, places, load_tree_beyond);
-        if !has_errors(&problems) {
+        project.unread = has_errors(&problems);
+        if !project.unread {
             problems.extend(link_problems(&project.root));
         }
         if has_errors(&problems) {
@@ -99,6 +102,23 @@ impl Project {
     /// What is wrong with them, warnings included.
     pub fn settled(&self) -> Result<(), Vec<Diagnostic>> {
         if self.postponed.is_empty() { Ok(()) } else { Err(self.postponed.clone()) }
+    }
+
+    /// Called by who needs modules that can be read, whether they fit together or not.
+    ///
+    /// # Errors
+    /// What is wrong with them, warnings included.
+    pub fn readable(&self) -> Result<(), Vec<Diagnostic>> {
+        if self.unread { Err(self.postponed.clone()) } else { Ok(()) }
+    }
+
+    /// What keeps the configuration from being read, for commands that show state beside it.
+    ///
+    /// # Errors
+    /// What is wrong with it; modules that `init` has not seen.
+    pub fn refuse_wrong(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
+        let (_, problems) = Project::load_quietly(invocation);
+        if has_errors(&problems) { Err(problems) } else { Ok(()) }
     }
 
     /// As far as it goes, with all that is wrong beside it.
@@ -133,7 +153,7 @@ impl Project {
         let (root, sources, problems) =
             load(&invocation.context, &invocation.arguments, |inputs| load_tree(Path::new("."), places, inputs));
         invocation.view.know(&sources);
-        (Project { root, empty, warnings: Vec::new(), postponed: Vec::new() }, problems)
+        (Project { root, empty, warnings: Vec::new(), postponed: Vec::new(), unread: false }, problems)
     }
 
     /// As [`Project::load`], where there must be configuration files; `doing` is `Plan` or `Apply`.
@@ -190,7 +210,10 @@ fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInput
         return (Arc::default(), sources, problems);
     }
     let inputs = StaticInputs {
-        given: &|root| variables::gather(root, arguments, None).given,
+        given: &|root| {
+            let gathered = variables::gather(root, arguments, None);
+            StaticGiven { values: gathered.given, broken: gathered.broken }
+        },
         workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
         encryption: from_environment(),
     };

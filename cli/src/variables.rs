@@ -7,6 +7,7 @@ mod file;
 
 pub use file::read as read_file;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Gathered {
     pub sources: Sources,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// The part of it that is about values that were given as text, by variable.
+    pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
 /// Where a value comes from decides what becomes of one without a variable.
@@ -312,11 +315,13 @@ impl Reader<'_> {
     fn take_text(&mut self, variable: &Variable, text: &str, source: &str) {
         match parsed(&variable.name, literal_type(variable), text, source) {
             Ok(given) => {
+                self.gathered.broken.remove(&variable.name);
                 self.gathered.given.insert(variable.name.clone(), given);
             }
             // A value that was given before does not count any more.
             Err(problems) => {
                 self.gathered.given.remove(&variable.name);
+                self.gathered.broken.insert(variable.name.clone(), problems.clone());
                 self.gathered.diagnostics.extend(problems);
             }
         }

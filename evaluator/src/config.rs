@@ -76,7 +76,7 @@ pub use required_version::LANGUAGE_VERSION;
 pub use resource::Connection;
 pub use static_drawing::draw;
 pub(crate) use static_graph::{StaticGraph, components};
-pub use static_values::StaticInputs;
+pub use static_values::{StaticGiven, StaticInputs};
 pub use terraform::RequiredVersion;
 
 use crate::reference::Reference;

@@ -173,7 +173,8 @@ impl Iteration {
                     .map(|(i, item)| carried(Value::number(Number::from_u64(i as u64)), item))
                     .collect(),
             )),
-            Kind::Set(s) if s.items().iter().all(Value::is_wholly_known) => {
+            // Unknown elements may turn out to be equal. A single one is one in any case.
+            Kind::Set(s) if s.items().len() == 1 || s.items().iter().all(Value::is_wholly_known) => {
                 Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect()))
             }
             Kind::Set(_) => Ok(None),

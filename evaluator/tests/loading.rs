@@ -26,12 +26,12 @@ fn problems_of(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledM
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
         std::fs::write(path, text).expect("written");
     }
-    let values = |_: &CompiledModule| -> GivenVariables {
+    let values = |_: &CompiledModule| {
         let one = |(name, text): &(&str, &str)| {
             let value = GivenVariable { value: Value::string(*text), range: None, source: String::from("the test") };
             ((*name).into(), value)
         };
-        given.iter().map(one).collect()
+        given.iter().map(one).collect::<GivenVariables>().into()
     };
     let inputs = StaticInputs { given: &values, workspace: "default".into(), encryption: None };
     let (root, _, mut problems) = load_tree_with(dir.path(), &BTreeMap::new(), &inputs);

@@ -245,7 +245,9 @@ fn judge(
             Ok(Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() })
         }
         (Action::Delete, false) => {
-            put(change.prior_record(), change.was_tainted()).map(|stored| change.put(stored, false))
+            // It stays as the provider tells, and creating first no longer is its order.
+            let record = StateRecord { create_before_destroy: false, identity: None, ..change.prior_record().clone() };
+            put(&record, change.was_tainted()).map(|stored| change.put(stored, false))
         }
         (Action::Create, false) => {
             // What failed halfway is not kept from being destroyed: that is how it is replaced.

@@ -314,13 +314,17 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     let refreshed = std::mem::take(&mut *planning.refreshed.lock());
     let read = std::mem::take(&mut *planning.read.lock());
     let variables = std::mem::take(&mut *planning.variables.lock());
-    let graph = match planning.builder.take().finish() {
-        Ok(graph) => graph,
-        Err(error) => {
-            diagnostics.push(graph_problem(&error));
-            sort(&mut diagnostics);
-            return PlanOutcome { planned: None, diagnostics };
+    let finished = planning.builder.take().finish().or_else(|error| {
+        diagnostics.push(graph_problem(&error));
+        match error {
+            // A plan that cannot be carried out still shows what it would do.
+            FinishError::Cycle(_) => Builder::new().finish(),
+            other => Err(other),
         }
+    });
+    let Ok(graph) = finished else {
+        sort(&mut diagnostics);
+        return PlanOutcome { planned: None, diagnostics };
     };
     let claims = planning.final_claims(&changes, &graph);
     sort(&mut diagnostics);

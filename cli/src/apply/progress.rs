@@ -366,7 +366,9 @@ impl<'a> Progress<'a> {
             "failed" => {
                 self.running.remove(&happening.operation);
                 self.doubts.remove(&subject(&happening));
-                if let Some(hook) = hook {
+                // OpenTofu's scripts hear nothing of the end of an object that is set aside and stays.
+                let aside = happening.deposed.is_some() && happening.action == "delete";
+                if let Some(hook) = hook.filter(|_| !aside) {
                     self.view.event(events::apply_errored(&hook));
                 }
                 self.failures.insert(happening.operation, happening.diagnostics);

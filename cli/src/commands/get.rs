@@ -38,7 +38,8 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
     let project = install(invocation, update).map_err(|problems| invocation.fail(&problems))?;
-    // What is wrong inside of modules stops the commands that use them, and not the one that brings them.
+    project.readable().map_err(|problems| invocation.fail(&problems))?;
+    // What does not fit between modules stops the commands that use them, and not the one that brings them.
     let mut said = project.settled().err().unwrap_or_default();
     said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
     invocation.view.diagnostics(&said);

@@ -99,6 +99,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             plan => plan,
         },
     };
+    if matches!(content, Content::State(Some(_))) {
+        Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
+    }
     let schemas = match &content {
         Content::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
         _ => Schemas::new(),

@@ -28,6 +28,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
+use crate::project::Project;
 use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
 use crate::render::style::Style;
@@ -236,6 +237,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",
         )));
     };
+    Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     let schemas = schemas_of(invocation, state);
     fitting(&schemas, std::iter::once(record)).map_err(fail)?;
     if view.takes_events() {

@@ -20,9 +20,8 @@ use super::encryption::Encryption;
 use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
-use super::static_values::{Needing, StaticInputs, StaticValues, static_text};
+use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
 use super::{CallSource, CompiledModule, ModuleCall};
-use crate::glue::GivenVariables;
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
 const DEEPEST_MODULES: usize = 100;
@@ -51,7 +50,7 @@ pub enum LoadError {
 /// wrong comes back beside it. What is wrong between modules is said by [`link_problems`].
 pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     let workspace = SmolStr::new_static("default");
-    let inputs = StaticInputs { given: &|_| GivenVariables::new(), workspace, encryption: None };
+    let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
     load_tree_with(root, installed, &inputs)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Evaluated on demand while the tree of modules is read, callers first, each named value once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,11 +30,26 @@ use crate::reference::{Reference, Subject, resolve};
 /// What static values may come from beside the configuration.
 pub struct StaticInputs<'a> {
     /// Values of the root module's variables; asked for once, when its blocks are read.
-    pub given: &'a dyn Fn(&CompiledModule) -> GivenVariables,
+    pub given: &'a dyn Fn(&CompiledModule) -> StaticGiven,
     /// The workspace.
     pub workspace: SmolStr,
     /// What the environment says of encryption, beside the block in the root module.
     pub encryption: Option<String>,
+}
+
+/// What is given for the root module's variables.
+#[derive(Debug, Default)]
+pub struct StaticGiven {
+    /// The values.
+    pub values: GivenVariables,
+    /// What is wrong with values that cannot be read, by variable.
+    pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
+}
+
+impl From<GivenVariables> for StaticGiven {
+    fn from(values: GivenVariables) -> StaticGiven {
+        StaticGiven { values, broken: BTreeMap::new() }
+    }
 }
 
 /// A named value of a module.
@@ -57,11 +72,13 @@ struct Frame {
 /// The static values of a tree of modules.
 pub(super) struct StaticValues {
     frames: BTreeMap<Module, Frame>,
-    given: GivenVariables,
+    given: StaticGiven,
     workspace: SmolStr,
     root_dir: PathBuf,
     cwd: PathBuf,
     values: BTreeMap<Name, Result<Value, NoValue>>,
+    /// What leads to itself.
+    circular: BTreeSet<Name>,
     occurrences: AtomicU32,
     parameters: AtomicU32,
 }
@@ -92,7 +109,8 @@ impl StaticValues {
     pub(super) fn new(root_dir: &Path, workspace: &SmolStr) -> StaticValues {
         StaticValues {
             frames: BTreeMap::new(),
-            given: GivenVariables::new(),
+            given: StaticGiven::default(),
+            circular: BTreeSet::new(),
             workspace: workspace.clone(),
             root_dir: root_dir.to_owned(),
             cwd: std::env::current_dir().unwrap_or_else(|_| root_dir.to_owned()),
@@ -103,7 +121,7 @@ impl StaticValues {
     }
 
     /// Takes the values of the root module's variables.
-    pub(super) fn give(&mut self, given: GivenVariables) {
+    pub(super) fn give(&mut self, given: StaticGiven) {
         self.given = given;
     }
 
@@ -143,6 +161,12 @@ impl StaticValues {
     /// The value of a name that has been looked at, for somebody who needs it.
     fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
         match self.value(name, diagnostics) {
+            Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
+                let at = self.definition(name).map_or_else(|| needing.range.clone(), |found| found.needing.range);
+                let problem = Diagnostic::error("Circular reference", format!("{what} is computed from itself."));
+                diagnostics.push(problem.at(at));
+                None
+            }
             Ok(value) => Some(value),
             Err(NoValue::Unsuitable) => None,
             Err(NoValue::NotComputed) => {
@@ -161,15 +185,18 @@ impl StaticValues {
     }
 
     fn walk(&mut self, mut pending: Vec<Visit>, diagnostics: &mut Vec<Diagnostic>) {
-        let mut entered: std::collections::BTreeSet<Name> = std::collections::BTreeSet::new();
+        let mut entered: BTreeSet<Name> = BTreeSet::new();
         while let Some(visit) = pending.pop() {
             match visit {
                 Visit::Enter(name) => {
-                    // What is entered a second time is part of a circle, which is reported elsewhere.
-                    if self.values.contains_key(&name) || !entered.insert(name.clone()) {
+                    if self.values.contains_key(&name) {
                         continue;
                     }
                     let Some(definition) = self.definition(&name) else { continue };
+                    if !entered.insert(name.clone()) {
+                        self.circular.insert(name);
+                        continue;
+                    }
                     pending.push(Visit::Leave(name));
                     pending.extend(names_in(&definition.home, &definition.expression).map(Visit::Enter));
                 }
@@ -205,7 +232,7 @@ impl StaticValues {
                     (Some((value, _)), Some(parent), _) => {
                         Some(Definition { home: parent, expression: value.clone(), needing: needing(value) })
                     }
-                    (_, None, _) if self.given.contains_key(name) => None,
+                    (_, None, _) if self.given.values.contains_key(name) || self.given.broken.contains_key(name) => None,
                     (_, _, Some(default)) => {
                         let needing = needing(default);
                         Some(Definition { home: path.clone(), expression: default.clone(), needing })
@@ -264,7 +291,11 @@ impl StaticValues {
         let (path, Subject::Variable(variable)) = name else { return Err(NoValue::NotComputed) };
         let frame = self.frames.get(path).ok_or(NoValue::NotComputed)?;
         let variable = frame.variables.get(variable).ok_or(NoValue::NotComputed)?;
-        let Some(given) = self.given.get(&variable.name).filter(|_| path.is_root()) else {
+        if let Some(problems) = self.given.broken.get(&variable.name).filter(|_| path.is_root()) {
+            diagnostics.extend(problems.iter().cloned());
+            return Err(NoValue::NotComputed);
+        }
+        let Some(given) = self.given.values.get(&variable.name).filter(|_| path.is_root()) else {
             if let Some(call) = &frame.call {
                 let detail = format!("The call has no argument {:?}, which is needed before planning.", variable.name);
                 let problem = Diagnostic::error("Missing required variable in module call", detail);

@@ -167,6 +167,11 @@ impl Planning {
         let opened = self.opened(instance);
         let object = self.object(address, prior);
         let private = if private.is_empty() { prior.private.clone() } else { private.to_vec() };
+        let mut record = prior.record.clone();
+        if kind == DeleteKind::BeforeCreate {
+            // The identity that is planned is that of the object to come.
+            record.identity = None;
+        }
         let planned = PlannedObject {
             action: Action::Delete,
             value: Value::null(prior.value.ty()),
@@ -174,7 +179,7 @@ impl Planning {
             legacy: false,
             provisioned: false,
             config_known: true,
-            record: prior.record.clone(),
+            record,
             sensitive: Vec::new(),
             lookup: None,
         };

@@ -121,7 +121,7 @@ pub fn configuration(random: &mut Random) {
     if random.once_in(3) {
         std::fs::write(folder.path().join("more.tf.json"), mutated(&SEEDS.json, random)).expect("written");
     }
-    let given = |_: &weft_evaluator::config::CompiledModule| weft_evaluator::glue::GivenVariables::default();
+    let given = |_: &weft_evaluator::config::CompiledModule| weft_evaluator::config::StaticGiven::default();
     let inputs = weft_evaluator::config::StaticInputs { given: &given, workspace: "default".into(), encryption: None };
     let (root, _, problems) = weft_evaluator::config::load_tree_with(folder.path(), &BTreeMap::new(), &inputs);
     if problems.is_empty() {
