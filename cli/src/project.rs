@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, has_configuration, link_problems, load_early,
-    load_tree_beyond, load_tree_from,
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, has_configuration, link_problems,
+    load_early, load_tree_beyond, load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};

@@ -232,7 +232,9 @@ impl StaticValues {
                     (Some((value, _)), Some(parent), _) => {
                         Some(Definition { home: parent, expression: value.clone(), needing: needing(value) })
                     }
-                    (_, None, _) if self.given.values.contains_key(name) || self.given.broken.contains_key(name) => None,
+                    (_, None, _) if self.given.values.contains_key(name) || self.given.broken.contains_key(name) => {
+                        None
+                    }
                     (_, _, Some(default)) => {
                         let needing = needing(default);
                         Some(Definition { home: path.clone(), expression: default.clone(), needing })
