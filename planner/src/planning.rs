@@ -306,7 +306,7 @@ fn finish(planning: &Planning, providers: &ProviderSet, failed: bool) -> PlanOut
     planning.close_providers();
     let mut diagnostics = std::mem::take(&mut *planning.diagnostics.lock());
     let mut warnings: Vec<Diagnostic> =
-        diagnostics.iter().filter(|d| !d.is_error() && !is_not_kept(d)).cloned().collect();
+        diagnostics.iter().filter(|d| !d.is_error() && !planning.is_not_kept(d)).cloned().collect();
     planning.drop_unreached(&mut warnings, &changes);
     sort(&mut warnings);
     diagnostics.extend(planning.refused.lock().drain(..).map(|(_, problem)| problem));
@@ -371,12 +371,6 @@ fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
-/// Whether whoever carries the plan out need not hear a warning from it: what it is about is looked at again, or concerns
-/// planning alone.
-fn is_not_kept(warning: &Diagnostic) -> bool {
-    warning.is_open_check() || warning.code == READ_FOR_CHECK || warning.code == IGNORED_ATTRIBUTE
-}
-
 /// The value without formulas and origins at any level.
 pub(crate) fn without_provenance(value: &Value) -> Value {
     let deep = value.deep();
@@ -387,6 +381,13 @@ pub(crate) fn without_provenance(value: &Value) -> Value {
 }
 
 impl Planning {
+    /// Whether whoever carries the plan out need not hear a warning from it: what it is about is looked at again, or
+    /// concerns planning alone.
+    fn is_not_kept(&self, warning: &Diagnostic) -> bool {
+        let open_until_apply = warning.is_open_check() && !self.options.refresh_only;
+        open_until_apply || warning.code == READ_FOR_CHECK || warning.code == IGNORED_ATTRIBUTE
+    }
+
     /// Notes that something happens to an instance.
     pub(crate) fn note_pending(&self, address: &ResourceInstance) {
         if self.pending.lock().insert(address.all(), ()).is_none() {

@@ -144,8 +144,11 @@ async fn plan_and_apply(
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
-    // Without a question the apply follows at once, and decides what the plan left open, and looks at checks again.
-    said.retain(|told| confirms || !(told.is_open_check() || told.code == READ_FOR_CHECK));
+    // Without a question the apply follows at once, and decides what the plan left open, and looks at checks again. One
+    // that only looks decides nothing.
+    let decides = wishes.mode != UiMode::RefreshOnly;
+    let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
+    said.retain(|told| confirms || !comes_again(told));
     view.diagnostics(&said);
     if confirms {
         if !asks(invocation) {

@@ -195,6 +195,10 @@ impl Glue for Planning {
             // An apply that only destroys looks at no conditions.
             return None;
         }
+        if self.options.refresh_only && !check.condition.is_known() {
+            // Nothing is made that would tell.
+            return None;
+        }
         let waits = Origin::union(
             [check.waits, check.condition.deep_origin(), check.message.deep_origin()].into_iter().flatten(),
         );
