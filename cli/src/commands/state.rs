@@ -257,6 +257,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
     let exported = exported(invocation).map_err(|problems| invocation.fail(&problems))?;
+    Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     let doubts = block_on(async {
         let place = Place::find(&invocation.context, &invocation.arguments, None).ok()?;
         Some(place.snapshot().await.ok()?.doubts)

@@ -7,6 +7,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
+use crate::project::Project;
 use crate::store::Place;
 
 /// The command.
@@ -70,6 +71,10 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let allowed = arguments.switch("allow-missing", false);
     let place = Place::for_edit(invocation, &name, false)?;
     let problem = change(invocation, &place, |snapshot| {
+        // As in OpenTofu, an object is only marked beside a configuration that can be read.
+        if tainted && !snapshot.is_empty() {
+            Project::refuse_wrong(invocation)?;
+        }
         let mut file = file_of(snapshot);
         let missing = |detail: String| {
             let summary = "No such resource instance";

@@ -56,8 +56,7 @@ impl Planning {
             .await
             .map_err(|e| vec![call_failed(&e, Some(body), &text)])?;
         // A provider that does not find the object speaks of no place in the configuration.
-        let said =
-            placed(&reply.diagnostics, None, &text).into_iter().map(|problem| Diagnostic { address: None, ..problem });
+        let said = placed(&reply.diagnostics, None, &text).into_iter().map(of_no_address);
         self.accept(said.collect())?;
         let missing = || {
             vec![Diagnostic::error(
@@ -89,7 +88,9 @@ impl Planning {
         };
         let meta = self.meta(&desired.address, &desired.provider.source);
         let (mut prior, said) =
-            read_prior(&desired.address, &object, &desired.schema, provider, true, meta, &self.watch).await?;
+            read_prior(&desired.address, &object, &desired.schema, provider, true, meta, &self.watch)
+                .await
+                .map_err(|problems| problems.into_iter().map(of_no_address).collect::<Problems>())?;
         self.report_all(said);
         if prior.value.is_null() {
             return Err(missing());
@@ -100,6 +101,11 @@ impl Planning {
         self.imported.lock().insert(desired.address.clone(), desired.provider.clone());
         Ok(prior)
     }
+}
+
+/// A problem of an object that nothing has taken over yet.
+fn of_no_address(problem: Diagnostic) -> Diagnostic {
+    Diagnostic { address: None, ..problem }
 }
 
 /// An identity by its schema.

@@ -39,10 +39,11 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
         false => Ok(written.clone()),
     };
     let now = now.map_err(|problems| invocation.fail(&problems))?;
-    if arguments.switch("reconfigure", false) {
+    let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
+    // Only settings that are remembered are left behind: state that was kept without any is never lost.
+    if arguments.switch("reconfigure", false) && (known.settings.configured || !written.configured) {
         return now.remember(&written, &context.data_directory).map_err(one);
     }
-    let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
     // What earlier -backend-config options said holds until the block changes or others are given.
     let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
     if known.settings == now || as_before && written.is_part_of(&known) {

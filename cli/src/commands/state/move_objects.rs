@@ -14,6 +14,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::project::Project;
 use crate::store::Place;
 
 /// The command.
@@ -73,6 +74,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let moves = match target {
         None => change(invocation, &source, |snapshot| {
             super::present(snapshot)?;
+            Project::refuse_wrong(invocation)?;
             let mut file = file_of(snapshot);
             let moves = plan(&from, &to, &file, &file)?;
             let taken = take(&mut file, &moves);
@@ -83,6 +85,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             // The other file gets them first: an interruption then leaves them twice, and not nowhere.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
+                Project::refuse_wrong(invocation)?;
                 Ok((Change::Nothing, file_of(snapshot)))
             })?;
             let moves = change(invocation, &target, |snapshot| {

@@ -7,6 +7,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
+use crate::project::Project;
 use crate::store::Place;
 
 /// The command.
@@ -46,6 +47,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let place = Place::for_edit(invocation, "state-rm", true)?;
     let removed = change(invocation, &place, |snapshot| {
         super::present(snapshot)?;
+        Project::refuse_wrong(invocation)?;
         let mut file = file_of(snapshot);
         let mut removed = Vec::new();
         for text in &arguments.positionals {

@@ -1,0 +1,16 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+resource "lab_thing" "a" {
+  name = "a"
+  size = 3
+}
+import {
+  to = lab_thing.a
+  id = "default/a"
+}
