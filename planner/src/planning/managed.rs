@@ -306,7 +306,11 @@ impl Planning {
         let (prior, said) =
             read_prior(&desired.address, &object, &desired.schema, provider, self.options.refresh, meta, &self.watch)
                 .await
-                .map_err(|problems| problems.into_iter().map(|p| in_block(p, body)).collect::<Vec<_>>())?;
+                // What the store alone is to blame for has no place.
+                .map_err(|problems| {
+                    let placed = |p: Diagnostic| if p.address.is_none() { p } else { in_block(p, body) };
+                    problems.into_iter().map(placed).collect::<Vec<_>>()
+                })?;
         self.report_all(said);
         self.note_drift(&desired.address, &desired.provider, &prior, desired.schema.version);
         self.refreshed.lock().insert(desired.address.clone(), prior.clone());
