@@ -38,7 +38,7 @@ impl ProviderMetas {
                 let block_schema = &schema.provider_meta.block;
                 if block_schema.attributes.is_empty() && block_schema.blocks.is_empty() {
                     let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
-                    let detail = "The block says something to a provider that takes nothing. Take the block out.";
+                    let detail = "This block has values for a provider that does not take any. Remove the block.";
                     let problem = Diagnostic::error(summary, detail).at(block.range.clone());
                     found.problems.insert(key, vec![problem]);
                     continue;
