@@ -190,7 +190,8 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planning>, Box<PlanOutcome>> 
         false => crate::validate(root.clone(), environment.clone(), providers.clone()).await,
     };
     if !has_errors(&said) && !options.replace.is_empty() && (options.destroy || options.refresh_only) {
-        let detail = "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.";
+        let detail =
+            "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.";
         said.push(Diagnostic::error("Unsupported plan mode", detail));
     }
     if has_errors(&said) {
