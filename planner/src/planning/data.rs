@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity, in_one
 use weft_graph_format::graph::{Action, OperationId, PriorObject, Shard, StateRecord};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
-use weft_graph_format::value::{Kind, Transform, Value};
+use weft_graph_format::value::Value;
 
 use super::changing::planned_result;
 use super::proposal::Accepted;
@@ -125,11 +125,7 @@ impl Planning {
         let planned = all_unknown(&desired.schema.block, &without_provenance(&config));
         let marked = |value: &Value| value.mark_paths(&sensitive_in(value, &marks, &desired.schema.block));
         let record = StateRecord { schema_version: desired.schema.version, ..StateRecord::default() };
-        let nothing = planned.transform(&mut |_, part| match part.open().1 {
-            Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone())),
-            _ => Transform::Descend,
-        });
-        let noted = self.note_data(desired, &marked(&nothing), record.clone());
+        let noted = self.note_data(desired, &marked(&planned.unknown_as_null()), record.clone());
         let operation = self.draft_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, record);
         self.builder.wait(operation, noted);
         Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
