@@ -92,6 +92,13 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     carry_out(run, plan, &earlier, known, options, place).await
 }
 
+/// Addresses of updates that only change what is sensitive.
+pub fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
+    let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
+    let found = updates.filter(|change| change.before.same_unmarked(&change.after));
+    found.map(|change| change.address.to_string()).collect()
+}
+
 /// What a plan knows that events do not say.
 struct Known {
     /// Updates that only change what is sensitive.
@@ -102,11 +109,11 @@ struct Known {
 
 impl Known {
     fn of(plan: &PlanFile) -> Known {
-        let updates =
-            plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
-        let relabelled = updates.filter(|change| change.before.same_unmarked(&change.after));
-        let relabelled = relabelled.map(|change| change.address.to_string()).collect();
-        Known { relabelled, places: plan.manifest.places.clone(), provisioners: provisioners(&plan.graph) }
+        Known {
+            relabelled: relabelled(plan),
+            places: plan.manifest.places.clone(),
+            provisioners: provisioners(&plan.graph),
+        }
     }
 }
 
