@@ -28,22 +28,39 @@ pub(crate) enum RecordError {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     instances: BTreeMap<String, InstanceRecord>,
+    /// Revisions that the store has answered with.
     revisions: BTreeMap<Subject, Revision>,
+    /// The number of writes of an instance that the store has not answered yet.
+    unanswered: BTreeMap<Subject, u32>,
 }
 
 impl Records {
     pub(crate) fn new(instances: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Records {
         let instances = instances.into_iter().map(|record| (record.address.clone(), record)).collect();
-        Records { instances, revisions }
+        Records { instances, revisions, unanswered: BTreeMap::new() }
     }
 
-    /// The revision that the store last gave an instance; `None` when we do not know.
+    /// The revision that an instance has in the store. It is `None` when we do not know it, or when the store has not
+    /// answered a write of ours yet: another object of the same instance may be under way.
     pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
-        self.revisions.get(&Subject::Instance(address.to_owned())).copied()
+        let subject = Subject::Instance(address.to_owned());
+        if self.unanswered.contains_key(&subject) {
+            return None;
+        }
+        self.revisions.get(&subject).copied()
     }
 
+    /// Takes the revisions of one answer of the store: one for each instance of the write that it answers.
     pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
-        self.revisions.extend(revisions);
+        for (subject, revision) in revisions {
+            if let Some(count) = self.unanswered.get_mut(&subject) {
+                *count -= 1;
+                if *count == 0 {
+                    self.unanswered.remove(&subject);
+                }
+            }
+            self.revisions.insert(subject, revision);
+        }
     }
 
     /// Whole records for changes of objects. On an error nothing is changed.
@@ -73,6 +90,7 @@ impl Records {
         }
         let mut instances = Vec::with_capacity(changed.len());
         for (address, record) in changed {
+            *self.unanswered.entry(Subject::Instance(address.clone())).or_default() += 1;
             let kept = (!record.is_empty()).then(|| record.clone());
             if record.is_empty() {
                 self.instances.remove(&address);
@@ -229,6 +247,20 @@ mod tests {
         assert!(written.instances[0].record.as_ref().unwrap().deposed.is_empty());
         let written = records.write(one(with(A, None, ObjectChange::Remove))).unwrap();
         assert!(written.instances[0].record.is_none());
+    }
+
+    #[test]
+    fn a_revision_is_unknown_while_a_write_is_under_way() {
+        let subject = Subject::Instance("a.b".to_owned());
+        let mut records = Records::new(Vec::new(), BTreeMap::from([(subject.clone(), Revision(1))]));
+        assert_eq!(records.revision("a.b"), Some(Revision(1)));
+        records.write(one(put("a.b", "{\"id\":1}"))).unwrap();
+        records.write(one(put("a.b", "{\"id\":2}"))).unwrap();
+        assert_eq!(records.revision("a.b"), None);
+        records.set_revisions(vec![(subject.clone(), Revision(2))]);
+        assert_eq!(records.revision("a.b"), None);
+        records.set_revisions(vec![(subject, Revision(3))]);
+        assert_eq!(records.revision("a.b"), Some(Revision(3)));
     }
 
     #[test]
