@@ -6,6 +6,7 @@
 //! of it; [`store`] is where state and runs are, [`backend`] what says so; [`outline`] turns a plan file into what a coordinator carries out, and
 //! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run.
 
+mod addresses;
 mod apply;
 mod backend;
 mod command;

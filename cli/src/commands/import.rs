@@ -15,6 +15,7 @@ use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer};
 
 use super::plan::Loaded;
+use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{refusal, writes};
 use crate::exit::Exit;
@@ -57,7 +58,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation
             .mistake(&Diagnostic::error("Invalid number of arguments", "The import command expects two arguments")));
     };
-    let address = parse(address).map_err(fail)?;
+    let address = parse(address).map_err(|problems| invocation.fail(&problems))?;
     if let Some(directory) = arguments.value("config")
         && let Err(error) = std::env::set_current_dir(directory)
     {
@@ -75,18 +76,14 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn parse(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let address: ResourceInstance = text.parse().map_err(|_| {
-        Diagnostic::error(
-            "Invalid address",
-            format!("{text:?} must name one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]."),
-        )
-    })?;
+fn parse(text: &str) -> Result<ResourceInstance, Vec<Diagnostic>> {
+    let address: ResourceInstance =
+        text.parse().map_err(|_| invalid_address(text, Some(("<import-address>", Position::START)), ONE_INSTANCE))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(Diagnostic::error(
+        return Err(vec![Diagnostic::error(
             "Invalid target resource address",
             "A managed resource address is required. Importing into a data resource is not allowed.",
-        ));
+        )]);
     }
     Ok(address)
 }

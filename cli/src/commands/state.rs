@@ -11,18 +11,19 @@ pub use push::PUSH;
 pub use remove::REMOVE;
 pub use replace_provider::REPLACE_PROVIDER;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use selection::Selection;
-use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
 use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceObject, PathStep, Snapshot, StoreError};
+use weft_state::{InstanceObject, InstanceRecord, PathStep, Snapshot, StoreError};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -160,7 +161,7 @@ pub fn present(snapshot: &Snapshot) -> Result<(), Vec<Diagnostic>> {
 
 fn none_found() -> Diagnostic {
     Diagnostic::error(
-        "No state file was found!",
+        "No state file was found",
         "State management commands require a state file. Run this command in a directory where Weft has been run, or use \
          the -state option to point to a state file.",
     )
@@ -183,7 +184,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         .collect();
     all.sort_by(|(a, _), (b, _)| a.in_lists().cmp(&b.in_lists()));
     let wanted = arguments.positionals.iter().map(|text| Selection::parse(text)).collect::<Result<Vec<_>, _>>();
-    let wanted = wanted.map_err(fail)?;
+    let wanted = wanted.map_err(|problems| invocation.fail(&problems))?;
     let id = arguments.value("id");
     let has_id = |object: &InstanceObject| id.is_none_or(|id| has_id(object, id));
     let mut lines = String::new();
@@ -225,13 +226,16 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let address: ResourceInstance = text.parse().map_err(|_| {
         fail(Diagnostic::error(
-            "Error parsing instance address",
+            format!("Error parsing instance address {}", quoted(text)),
             format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
         ))
     })?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
+    // `weft show` shows the deposed objects, this command only the current one.
     let record = state.as_ref().and_then(|state| state.instances.get(&address.to_string()));
-    let (Some(state), Some(record)) = (&state, record) else {
+    let record = record.filter(|record| record.current.is_some());
+    let record = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() });
+    let (Some(state), Some(record)) = (&state, &record) else {
         return Err(fail(Diagnostic::error(
             "No instance found for the given address",
             "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",

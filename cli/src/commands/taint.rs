@@ -3,6 +3,7 @@
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
@@ -56,12 +57,8 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
             format!("The {name} command expects exactly one argument."),
         )));
     };
-    let address: ResourceInstance = text.parse().map_err(|_| {
-        invocation.fail(&[Diagnostic::error(
-            "Invalid address",
-            format!("{text:?} must name one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]."),
-        )])
-    })?;
+    let address: ResourceInstance =
+        text.parse().map_err(|_| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(invocation.fail(&[Diagnostic::error(
             "Invalid resource address",

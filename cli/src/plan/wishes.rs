@@ -1,11 +1,12 @@
 //! What the user wants planned, as the options say it.
 
 use weft_evaluator::selection::{SelectedAddress, Selection};
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ResourceInstance, ResourceMode, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::{Position, SourceRange};
 
+use crate::addresses::{SELECTED, invalid_address};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
@@ -93,8 +94,10 @@ impl Wishes {
             }
             for path in arguments.values(list) {
                 for (text, at) in listed(path)? {
-                    check_target(name, &text)
-                        .map_err(|problem| Diagnostic { summary: "Invalid address".into(), ..problem }.at(at))?;
+                    if check_target(name, &text).is_err() {
+                        let mut problems = invalid_address(&text, Some((path, at)), SELECTED);
+                        return Err(problems.swap_remove(0));
+                    }
                     selected.push((name, text));
                 }
             }
@@ -120,7 +123,7 @@ impl Wishes {
 }
 
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let summary = || format!("Invalid force-replace address \"{text}\"");
+    let summary = || format!("Invalid force-replace address {}", quoted(text));
     let address: ResourceInstance = text.parse().map_err(|_| {
         Diagnostic::error(
             summary(),
@@ -134,7 +137,7 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
 }
 
 /// The addresses in a file with their places, one a line; lines that begin with `#` are remarks.
-fn listed(path: &str) -> Result<Vec<(String, SourceRange)>, Diagnostic> {
+fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         match error.kind() {
             // OpenTofu says it in these words alone.
@@ -151,13 +154,13 @@ fn listed(path: &str) -> Result<Vec<(String, SourceRange)>, Diagnostic> {
     let mut addresses = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         let start = Position { line: number, ..Position::START };
-        let at = SourceRange { file: path.into(), start, end: start };
         if line.is_empty() {
+            let at = SourceRange { file: path.into(), start, end: start };
             let detail = "Each line of the list holds an address, or a remark that begins with #.";
             return Err(Diagnostic::error("Variable name required", detail).at(at));
         }
         if !line.starts_with('#') {
-            addresses.push((line.to_owned(), at));
+            addresses.push((line.to_owned(), start));
         }
     }
     Ok(addresses)
@@ -181,8 +184,5 @@ fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
     if module || text.parse::<ResourceInstance>().is_ok() {
         return Ok(());
     }
-    Err(Diagnostic::error(
-        format!("Invalid {option} \"{text}\""),
-        "It must name a module, a resource, or an instance of one.",
-    ))
+    Err(Diagnostic::error(format!("Invalid {option} {}", quoted(text)), format!("It must name {SELECTED}.")))
 }

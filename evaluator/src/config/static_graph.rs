@@ -1,13 +1,14 @@
 //! What refers to what over the whole tree of modules, without values: circles, and the resources that state names as
 //! dependencies.
 
+mod cycles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, Resource};
-use weft_graph_format::diagnostic::Diagnostic;
 
 use super::meta::references_of;
 use super::{CompiledModule, ProviderReference};
@@ -29,7 +30,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// As OpenTofu's graph names it.
+    /// The address as configured; providers have their local names in it.
     pub(super) fn name(&self) -> String {
         let within = |module: &Module, rest: String| {
             if module.is_root() { rest } else { format!("{module}.{rest}") }
@@ -219,40 +220,6 @@ impl StaticGraph {
             };
             self.edges(Node::Provider(child.path.clone(), name, alias), [to]);
         }
-    }
-
-    /// Circles: one diagnostic each, every step named.
-    pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-        let mut found: Vec<Vec<usize>> = components(&self.next)
-            .into_iter()
-            .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
-            .collect();
-        // What needs nothing but itself is found by evaluating, which larger circles keep from happening.
-        if found.iter().any(|members| members.len() > 1) {
-            found.retain(|members| members.len() > 1);
-        }
-        found
-            .into_iter()
-            .map(|members| {
-                let steps: BTreeSet<String> = members.iter().map(|i| self.nodes[*i].name()).collect();
-                let steps: Vec<String> = steps.into_iter().collect();
-                if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
-                    let problem = Diagnostic::error(
-                        "Self-referencing local value",
-                        format!("{one} refers to itself, so its value can never be known."),
-                    );
-                    let found = root.all().into_iter().find(|m| m.path == *module);
-                    return match found.as_ref().and_then(|m| m.locals.get(name)) {
-                        Some(local) => problem.at(local.range.clone()),
-                        None => problem,
-                    };
-                }
-                Diagnostic::error(
-                    format!("Cycle: {}", steps.join(", ")),
-                    "Each of these needs the value of another one of them first. Take one reference out of the circle.",
-                )
-            })
-            .collect()
     }
 
     /// What a selection comes to; none when it is everything.

@@ -199,6 +199,9 @@ impl FromStr for ModuleInstance {
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let mut reader = Reader::new(text);
         let module = reader.modules()?;
+        if text.ends_with('.') {
+            return Err(reader.error("a name"));
+        }
         reader.end(module)
     }
 }

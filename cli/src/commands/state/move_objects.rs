@@ -61,7 +61,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly two arguments expected"))
         );
     };
-    let parse = |text: &str| Selection::parse(text).map_err(|problem| invocation.fail(&[problem]));
+    let parse = |text: &str| Selection::parse(text).map_err(|problems| invocation.fail(&problems));
     let (from, to) = (parse(from)?, parse(to)?);
     let dry = arguments.switch("dry-run", false);
     let source = Place::for_edit(invocation, "state-mv", true)?;

@@ -51,7 +51,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut file = file_of(snapshot);
         let mut removed = Vec::new();
         for text in &arguments.positionals {
-            let selection = Selection::parse(text).map_err(|problem| vec![problem])?;
+            let selection = Selection::parse(text)?;
             let mut found = selection.of(&file);
             found.retain(|address| !removed.contains(address));
             removed.append(&mut found);

@@ -4,6 +4,8 @@ use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, Resou
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
 
+use crate::addresses::{SELECTED, invalid_address};
+
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -20,18 +22,13 @@ impl Selection {
     ///
     /// # Errors
     /// When it is no such address.
-    pub fn parse(text: &str) -> Result<Selection, Diagnostic> {
+    pub fn parse(text: &str) -> Result<Selection, Vec<Diagnostic>> {
         if let Ok(module) = text.parse::<ModuleInstance>()
             && !module.is_root()
         {
             return Ok(Selection::Module(module));
         }
-        let address: ResourceInstance = text.parse().map_err(|_| {
-            Diagnostic::error(
-                "Invalid address",
-                format!("{text:?} must name a module, a resource, or an instance of one."),
-            )
-        })?;
+        let address: ResourceInstance = text.parse().map_err(|_| invalid_address(text, None, SELECTED))?;
         Ok(match address.key {
             InstanceKey::None => {
                 Selection::Resource(AbsResource { module: address.module, resource: address.resource })

@@ -1,0 +1,28 @@
+//! Addresses that people type.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::{Position, SourceRange};
+
+/// What `-target` and its like take.
+pub const SELECTED: &str = "a module, a resource, or an instance of one";
+
+/// What commands take that work on one object.
+pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
+
+/// What is wrong with a text that is no address: the errors of its syntax, or else that it does not name what it must.
+///
+/// The errors stand at `at`: the file, and where the text begins in it. The list is never empty.
+pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -> Vec<Diagnostic> {
+    let (file, start) = at.unwrap_or(("", Position::START));
+    let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);
+    if problems.is_empty() {
+        let whole = SourceRange { file: file.into(), start, end: start };
+        problems.push(Diagnostic::error("Invalid address", format!("{text:?} must name {wanted}.")).at(whole));
+    }
+    if at.is_none() {
+        problems.iter_mut().for_each(|problem| problem.subject = None);
+    }
+    problems
+}

@@ -1,0 +1,57 @@
+//! Cycles among what the configuration refers to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use weft_graph_format::address::{Module, ProviderConfig};
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::{Node, StaticGraph, components};
+use crate::config::CompiledModule;
+
+impl StaticGraph {
+    /// One diagnostic for each cycle, which names every step.
+    pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+        let mut found: Vec<Vec<usize>> = components(&self.next)
+            .into_iter()
+            .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
+            .collect();
+        // Evaluation finds what needs nothing but itself. A larger cycle keeps it from running.
+        if found.iter().any(|members| members.len() > 1) {
+            found.retain(|members| members.len() > 1);
+        }
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let modules: BTreeMap<Module, Arc<CompiledModule>> =
+            root.all().into_iter().map(|module| (module.path.clone(), module)).collect();
+        found.into_iter().map(|members| self.cycle(&members, &modules)).collect()
+    }
+
+    fn cycle(&self, members: &[usize], modules: &BTreeMap<Module, Arc<CompiledModule>>) -> Diagnostic {
+        let steps: BTreeSet<String> = members.iter().map(|i| name(&self.nodes[*i], modules)).collect();
+        let steps: Vec<String> = steps.into_iter().collect();
+        if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
+            let problem = Diagnostic::error(
+                "Self-referencing local value",
+                format!("{one} refers to itself, so its value can never be known."),
+            );
+            return match modules.get(module).and_then(|module| module.locals.get(name)) {
+                Some(local) => problem.at(local.range.clone()),
+                None => problem,
+            };
+        }
+        Diagnostic::error(
+            format!("Cycle: {}", steps.join(", ")),
+            "Each of these needs the value of another one of them first. Take one reference out of the circle.",
+        )
+    }
+}
+
+/// The name of a node in OpenTofu's graph, where providers have their sources.
+fn name(node: &Node, modules: &BTreeMap<Module, Arc<CompiledModule>>) -> String {
+    let Node::Provider(path, local_name, alias) = node else { return node.name() };
+    let Some(module) = modules.get(path) else { return node.name() };
+    ProviderConfig { module: path.clone(), source: module.provider_source(local_name), alias: alias.clone() }
+        .to_string()
+}
