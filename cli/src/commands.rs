@@ -20,6 +20,7 @@ mod runs;
 mod show;
 mod state;
 mod taint;
+mod test;
 mod unlock;
 mod validate;
 mod version;
@@ -71,6 +72,7 @@ const ALL: &[&Command] = &[
     &state::REPLACE_PROVIDER,
     &taint::TAINT,
     &taint::UNTAINT,
+    &test::TEST,
     &unlock::FORCE_UNLOCK,
     &version::VERSION,
     &worker::WORKER,

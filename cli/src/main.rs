@@ -4,7 +4,8 @@
 //! [`context`] is where it runs, [`view`] where its words go, [`render`] what they look like, [`exit`] how it ends.
 //! [`project`] is a configuration with its providers, [`modules`] the list of what it calls, [`variables`] the values it is given, [`plan`] makes a plan file
 //! of it; [`store`] is where state and runs are, [`backend`] what says so; [`outline`] turns a plan file into what a coordinator carries out, and
-//! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run.
+//! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run;
+//! [`testing`] does all of it in memory, for tests of configurations.
 
 mod addresses;
 mod apply;
@@ -32,6 +33,7 @@ mod sealing;
 mod shell_words;
 mod signals;
 mod store;
+mod testing;
 mod variables;
 mod view;
 

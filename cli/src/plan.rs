@@ -37,8 +37,7 @@ use crate::signals::Attention;
 use crate::variables;
 use crate::view::View;
 
-use wishes::selection;
-pub use wishes::{PARALLELISM, Wishes};
+pub use wishes::{PARALLELISM, Wishes, selection};
 
 /// How long reads may go on once planning was asked to end.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -206,7 +205,8 @@ fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     PlanOutcome { planned: None, diagnostics }
 }
 
-fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
+/// A plan file of what was planned.
+pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
     let Planned {
         changes,
         graph,

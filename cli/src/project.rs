@@ -267,7 +267,7 @@ impl ModulePlaces for Nowhere {
 }
 
 /// What each provider's versions must satisfy, from all modules together.
-fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagnostic>) {
+pub fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagnostic>) {
     let mut requirements = Requirements::new();
     let mut problems = Vec::new();
     for module in root.all() {

@@ -86,7 +86,7 @@ pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
 }
 
 /// Name and value of a `-var` option.
-fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
+pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     let Some((name, value)) = text.split_once('=') else { return Err(bad_option(text)) };
     if name.ends_with(' ') {
         return Err(Diagnostic::error(
@@ -183,7 +183,7 @@ fn is_about_a_whole_file(problem: &Diagnostic) -> bool {
 }
 
 /// The files that are read without being named.
-fn usual_files(directory: &Path) -> Vec<String> {
+pub fn usual_files(directory: &Path) -> Vec<String> {
     let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = names
         .filter(|entry| !entry.path().is_dir())
@@ -249,7 +249,7 @@ fn bad_option(text: &str) -> Diagnostic {
 
 /// A value given as text: the text itself for strings, numbers, truth values and variables without a type, otherwise an
 /// expression.
-fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
+pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
         None => true,
         Some(ty) => matches!(ty, Type::String | Type::Number | Type::Bool),

@@ -276,6 +276,11 @@ impl View {
 
     /// Problems, wherever they belong.
     pub fn diagnostics(&self, problems: &[Diagnostic]) {
+        self.diagnostics_of(problems, &[]);
+    }
+
+    /// The same, where events also say what the problems belong to.
+    pub fn diagnostics_of(&self, problems: &[Diagnostic], belong: &[(&str, &str)]) {
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {
             problems.iter().map(|problem| events::diagnostic(diagnostics::object(problem, &*sources))).collect()
@@ -300,7 +305,12 @@ impl View {
             });
         }
         drop(sources);
-        objects.into_iter().for_each(|object| self.event(object));
+        for mut object in objects {
+            if let Json::Object(fields) = &mut object {
+                fields.extend(belong.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())));
+            }
+            self.event(object);
+        }
     }
 
     /// Problems as objects, for documents that hold them.

@@ -37,6 +37,7 @@ mod static_drawing;
 mod static_graph;
 mod static_values;
 mod terraform;
+pub mod test_file;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +49,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Key};
 
 pub use backend::BackendBlock;
@@ -62,7 +64,7 @@ pub use experiments::Experiments;
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{
     LoadError, Sources, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
-    load_tree_with,
+    load_tree_under, load_tree_with,
 };
 pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
@@ -124,6 +126,8 @@ pub struct CompiledModule {
     pub encryption: Option<Arc<Encryption>>,
     /// Expressions name these although nothing can be called so: reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
+    /// Names that have a value from outside of the configuration, such as `run.setup` while it is tested.
+    pub outside: BTreeMap<Resource, Value>,
     /// Where its calls lead, by the name of the call.
     pub sources: BTreeMap<SmolStr, CallSource>,
     /// What its calls lead to.
@@ -379,7 +383,7 @@ pub struct PassedProvider {
 }
 
 /// A `provider` block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProviderBlock {
     /// Local name.
     pub local_name: SmolStr,
@@ -393,6 +397,8 @@ pub struct ProviderBlock {
     pub body: BodySource,
     /// Whether nothing but meta-arguments is in it.
     pub is_empty: bool,
+    /// Something stands in for the provider while a configuration is tested: it is not configured.
+    pub is_mock: bool,
     /// What it refers to.
     pub references: Vec<Reference>,
     /// Header of the block.

@@ -4,6 +4,7 @@
 //! wait for the same task, so depth of references never reaches the stack. Circles were refused before anything runs,
 //! from static references; evaluation itself waits for nothing else.
 
+mod assertion;
 mod calls;
 mod cell;
 mod checks;
@@ -46,6 +47,7 @@ use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_prov
 use crate::glue::{Failed, GivenVariables, Glue, Purpose};
 use crate::selection::{Selected, Selection};
 
+pub use assertion::{Asserted, Verdict};
 pub(crate) use calls::ModuleNode;
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
@@ -103,7 +105,20 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
-    let node = begin(root.clone(), glue, environment, given)?;
+    evaluate_open(root, glue, environment, given).await.0
+}
+
+/// The same, and stays open for questions about what was evaluated; none where nothing could be.
+pub async fn evaluate_open(
+    root: Arc<CompiledModule>,
+    glue: Arc<dyn Glue>,
+    environment: Environment,
+    given: GivenVariables,
+) -> (Result<(), Failed>, Option<Session>) {
+    let node = match begin(root.clone(), glue, environment, given) {
+        Ok(node) => node,
+        Err(Failed) => return (Err(Failed), None),
+    };
     // Planning comes after validating, which has said all this.
     let unsound = match node.evaluation.is_validation() {
         true => references::check_references(&node.evaluation, &root).await,
@@ -116,13 +131,12 @@ pub async fn evaluate_configuration(
     let plans = node.evaluation.glue.purpose() == Purpose::Plan && node.evaluation.glue.imports();
     if plans && node.aimless_imports().is_err() {
         node.release();
-        return Err(Failed);
+        return (Err(Failed), None);
     }
     node.evaluation.glue.begins();
     let outcome = node.everything().await;
     let referred = unsound::report(&node, unsound).await;
-    node.release();
-    outcome.and(referred)
+    (outcome.and(referred), Some(Session::of(node)))
 }
 
 /// The root module's instance, with nothing evaluated yet. What can be said of the configuration as a whole is said.

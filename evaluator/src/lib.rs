@@ -18,6 +18,6 @@ pub mod relevant;
 pub mod selection;
 
 pub use evaluation::{
-    Answer, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, create_first,
-    evaluate_configuration,
+    Answer, Asserted, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, Verdict,
+    create_first, evaluate_configuration, evaluate_open,
 };

@@ -72,6 +72,7 @@ async fn carry_out(context: &mut TaskContext) -> TaskResult {
         return TaskResult::NotCalled { reason };
     }
     let request = ApplyRequest {
+        address: change.address.clone(),
         type_name: change.kind.name.clone(),
         prior_state: change.kind.without_write_only(&begun.prior),
         planned_state: plan.planned.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_expressions::resource_rules::{RuleProblem, result_problems};
-use weft_graph_format::address::DeposedKey;
+use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
 use weft_graph_format::path::Path;
@@ -24,6 +24,7 @@ const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
 
 /// An `apply` with the operations that it is made of.
 pub(crate) struct Change<'s> {
+    pub(crate) address: &'s ResourceInstance,
     /// The address as text.
     pub(crate) text: String,
     pub(crate) deposed: Option<&'s DeposedKey>,
@@ -87,6 +88,7 @@ impl<'s> Change<'s> {
         };
         let creates = prior.is_none() && deposed.is_none();
         Ok(Change {
+            address,
             text,
             deposed: deposed.as_ref(),
             slot,
@@ -218,6 +220,7 @@ impl<'s> Change<'s> {
 
     async fn read(&self, begun: &mut Begun, known: ObjectState) -> Seen {
         let request = ReadRequest {
+            address: self.address.clone(),
             type_name: self.kind.name.clone(),
             current_state: known.state,
             private: known.private,

@@ -76,6 +76,7 @@ pub(crate) async fn plan_again(
         _ => begun.prior_private.clone(),
     };
     let request = PlanRequest {
+        address: change.address.clone(),
         type_name: change.kind.name.clone(),
         prior_state: prior.clone(),
         proposed_new_state: proposed_new(block, &prior, &begun.config),

@@ -113,10 +113,7 @@ impl<'a> FunctionCaller<'a> {
 }
 
 fn lease_of(provider: &Provider) -> Option<&Lease> {
-    match provider {
-        Provider::Plugin(lease) => Some(lease),
-        Provider::Builtin(_) => None,
-    }
+    provider.plugin()
 }
 
 fn unavailable(provider: &str, why: &str) -> Diagnostic {

@@ -67,7 +67,8 @@ impl ProviderSlot {
     /// The provider, configured. Nobody may hold another one meanwhile: both would wait for room.
     pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
         let Some(plugin) = &self.plugin else {
-            return Ok(Opened { provider: Arc::new(Provider::Builtin(host.pool.builtin())), warnings: Vec::new() });
+            let provider = Provider::Builtin(host.pool.builtin()).standing_in(&self.instance, host.pool.stand_ins());
+            return Ok(Opened { provider: Arc::new(provider), warnings: Vec::new() });
         };
         if let Some(provider) = self.live() {
             return Ok(Opened { provider, warnings: Vec::new() });
@@ -105,10 +106,12 @@ impl ProviderSlot {
                 opening.config.insert(config).clone()
             }
         };
-        let wanted = Wanted { key: self.key.clone(), plugin: plugin.clone(), config: Some(config) };
+        let config = Some(config).filter(|_| !host.pool.is_stood_in_for(&self.instance));
+        let wanted = Wanted { key: self.key.clone(), plugin: plugin.clone(), config };
         let lease = host.pool.open(wanted).await.map_err(|error| subject.open_failed(&error))?;
         let warnings = subject.said(&lease.warnings);
-        Ok(Opened { provider: Arc::new(Provider::Plugin(lease)), warnings })
+        let provider = Provider::Plugin(lease).standing_in(&self.instance, host.pool.stand_ins());
+        Ok(Opened { provider: Arc::new(provider), warnings })
     }
 
     /// The provider, if a task uses it now and it runs.
@@ -120,7 +123,7 @@ impl ProviderSlot {
     pub(crate) async fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         let Some(provider) = self.live() else { return };
-        let Provider::Plugin(lease) = &*provider else { return };
+        let Some(lease) = provider.plugin() else { return };
         match lease.stop().await {
             Ok(None) => {}
             Ok(Some(objection)) => tracing::warn!(provider = self.text, "the provider does not stop: {objection}"),
@@ -143,8 +146,5 @@ impl ProviderSlot {
 
 /// Whether the provider's process runs.
 pub(crate) fn is_alive(provider: &Provider) -> bool {
-    match provider {
-        Provider::Builtin(_) => true,
-        Provider::Plugin(lease) => lease.is_alive(),
-    }
+    provider.plugin().is_none_or(|lease| lease.is_alive())
 }

@@ -46,6 +46,10 @@ pub struct Diagnostic {
     pub values: Vec<InvolvedValue>,
     /// The function whose call failed, as it was called; empty where it is not about a call.
     pub function: SmolStr,
+    /// An object with a condition that does not hold, such as `check.health` or `aws_vpc.main[0]`; empty where it is
+    /// about none. Tests look for it; nothing is stored of it.
+    #[serde(skip)]
+    pub checked: SmolStr,
 }
 
 impl Diagnostic {
@@ -61,6 +65,7 @@ impl Diagnostic {
             context: None,
             values: Vec::new(),
             function: SmolStr::default(),
+            checked: SmolStr::default(),
         }
     }
 
@@ -90,6 +95,12 @@ impl Diagnostic {
     /// The same, about a call of this function.
     pub fn calling(mut self, function: &str) -> Diagnostic {
         self.function = SmolStr::new(function);
+        self
+    }
+
+    /// The same, about a condition of this object that does not hold.
+    pub fn checking(mut self, object: &str) -> Diagnostic {
+        self.checked = SmolStr::new(object);
         self
     }
 

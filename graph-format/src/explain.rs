@@ -22,7 +22,7 @@ use crate::diagnostic::Diagnostic;
 pub const SAID_BY_A_PROVIDER: &str = "W1033";
 
 /// The files, by subject.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     include_str!("explain/syntax.txt"),
     include_str!("explain/blocks.txt"),
     include_str!("explain/references.txt"),
@@ -35,6 +35,7 @@ const FILES: [&str; 12] = [
     include_str!("explain/commands.txt"),
     include_str!("explain/packages.txt"),
     include_str!("explain/runs.txt"),
+    include_str!("explain/tests.txt"),
 ];
 
 /// Patterns with fewer letters than this outside of their stars fit too much to name a kind of problem.

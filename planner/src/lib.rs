@@ -18,7 +18,7 @@ pub mod validate;
 pub mod watch;
 
 pub use inspect::{Inspected, inspect};
-pub use planning::{PlanOptions, PlanOutcome, Planned, plan, rehearse};
+pub use planning::{PlanOptions, PlanOutcome, Planned, plan, plan_open, rehearse};
 pub use providers::{PluginSource, ProviderSet};
 pub use validate::validate;
 pub use watch::{Look, Looking, Watch};

@@ -37,7 +37,7 @@ use weft_evaluator::config::reach::needs;
 use weft_evaluator::config::{CompiledModule, RemovedBlock, ResourceBlock};
 use weft_evaluator::glue::{Expansion, GivenVariables, Protection};
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{Counters, Environment, evaluate_configuration};
+use weft_evaluator::{Counters, Environment, Session, evaluate_open};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
 };
@@ -148,16 +148,27 @@ type Problems = Vec<Diagnostic>;
 /// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
 /// providers that state needs.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
+    plan_open(inputs, false).await.0
+}
+
+/// The same, and where `open` is said, what was evaluated stays open for questions.
+pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<Session>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let providers = inputs.providers.clone();
     let planning = match prepare(inputs).await {
         Ok(planning) => planning,
-        Err(outcome) => return *outcome,
+        Err(outcome) => return (*outcome, None),
     };
     // Where there is nothing to destroy, nothing of the configuration matters either.
     let idle =
         planning.options.destroy && planning.snapshot.instances.is_empty() && planning.snapshot.outputs.is_empty();
-    let failed = !idle && evaluate_configuration(root, planning.clone(), environment, given).await.is_err();
+    let (failed, session) = match idle {
+        true => (false, None),
+        false => {
+            let (outcome, session) = evaluate_open(root, planning.clone(), environment, given).await;
+            (outcome.is_err(), session.filter(|_| open))
+        }
+    };
     // A plan to destroy begins with looking at everything, and only then decides.
     if !failed || planning.began.load(Ordered::Relaxed) && !planning.options.destroy {
         planning.clone().orphans(failed).await;
@@ -166,19 +177,19 @@ pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     planning.report_all(said);
     if failed && !planning.began.load(Ordered::Relaxed) {
         // The configuration was refused as a whole.
-        return planning.nothing();
+        return (planning.nothing(), session);
     }
     if planning.options.destroy && has_errors(&planning.diagnostics.lock()) {
-        return planning.nothing();
+        return (planning.nothing(), session);
     }
     let still_there = planning.check_moves();
     if !still_there.is_empty() {
         // What else went wrong may follow from these.
         *planning.diagnostics.lock() = still_there;
-        return planning.nothing();
+        return (planning.nothing(), session);
     }
     planning.plan_outputs();
-    finish(&planning, &providers, failed)
+    (finish(&planning, &providers, failed), session)
 }
 
 /// A planning that is about to begin, or what keeps it from beginning.

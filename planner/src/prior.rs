@@ -93,6 +93,7 @@ pub async fn read_prior(
     if refresh {
         let began = watch.begin(address, Looking::RefreshStarted, &prior.stored);
         let request = ReadRequest {
+            address: address.clone(),
             type_name,
             current_state: value.clone(),
             private: prior.private.clone(),

@@ -167,7 +167,7 @@ impl ProviderSet {
             let problem = problems.into_iter().next().map(|problem| problem.summary);
             FunctionError::new(problem.unwrap_or_else(|| String::from("the provider cannot be started")))
         })?;
-        let Provider::Plugin(lease) = &in_use.provider else {
+        let Some(lease) = in_use.provider.plugin() else {
             return Err(FunctionError::new("the provider has no functions"));
         };
         match lease.call_function(function, arguments).await {
@@ -184,6 +184,7 @@ impl ProviderSet {
     pub async fn open(&self, instance: &ProviderInstance) -> Result<InUse<'_>, Vec<Diagnostic>> {
         if instance.source.is_builtin() {
             let provider = Provider::Builtin(self.builtin(&instance.source).map_err(|p| vec![p])?);
+            let provider = provider.standing_in(instance, self.pool.stand_ins());
             return Ok(InUse { provider, warnings: Vec::new(), _room: None });
         }
         let Some(registered) = self.registered(instance) else {
@@ -192,7 +193,8 @@ impl ProviderSet {
         let plugin = (self.plugins)(&instance.source).map_err(|p| vec![p])?;
         let room = self.calls.acquire().await.ok();
         let (config, _) = registered.config.unmark_deep();
-        let wanted = Wanted { key: instance.to_string(), plugin, config: Some(config) };
+        let config = Some(config).filter(|_| !self.pool.is_stood_in_for(instance));
+        let wanted = Wanted { key: instance.to_string(), plugin, config };
         let failed =
             |error: OpenError| crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range));
         let lease = self.pool.open(wanted).await.map_err(failed)?;
@@ -204,7 +206,8 @@ impl ProviderSet {
                 warning
             }));
         }
-        Ok(InUse { provider: Provider::Plugin(lease), warnings, _room: room })
+        let provider = Provider::Plugin(lease).standing_in(instance, self.pool.stand_ins());
+        Ok(InUse { provider, warnings, _room: room })
     }
 
     /// Keeps an ephemeral object open, renewed as its provider wants, until [`ProviderSet::close_ephemerals`].

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use smol_str::SmolStr;
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::FunctionSignature;
 use weft_graph_format::value::Value;
@@ -247,6 +248,8 @@ impl<T> Reply<T> {
 /// `ReadResource`: the object as it is now.
 #[derive(Clone, Debug)]
 pub struct ReadRequest {
+    /// Whose object it is. Providers are not told.
+    pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
     /// The object as last known, of the type that the schema implies.
@@ -273,6 +276,8 @@ pub struct ObjectState {
 /// `PlanResourceChange`.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
+    /// Whose object it is. Providers are not told.
+    pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
     /// The object as it is; null for a create.
@@ -307,6 +312,8 @@ pub struct PlannedChange {
 /// `ApplyResourceChange`.
 #[derive(Clone, Debug)]
 pub struct ApplyRequest {
+    /// Whose object it is. Providers are not told.
+    pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
     /// The object as it is; null for a create.

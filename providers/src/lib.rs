@@ -1,7 +1,7 @@
 //! Provider plugins: sessions with running ones, and the packages that they come in.
 //!
 //! Sessions, from the outside in: [`provider`] is a plugin or what is [`builtin`]; [`pool`] keeps as many plugins
-//! running as it may; [`session`] is one of them, with every call that the protocols have ([`call`] has requests,
+//! running as it may; a [`stand_in`] answers in its place while a configuration is tested; [`session`] is one of them, with every call that the protocols have ([`call`] has requests,
 //! replies and errors), [`ephemeral`] an object that is kept open; [`launch`] starts it ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for
 //! what is known. Protocols 5 and 6 look the same from outside of this crate, and none of their generated types is
 //! seen there.
@@ -38,6 +38,7 @@ pub mod schema_cache;
 pub mod session;
 pub mod settings;
 pub mod source;
+pub mod stand_in;
 pub mod tls;
 
 pub use builtin::Builtin;
@@ -52,3 +53,4 @@ pub use pool::{Lease, OpenError, Plugin, PoolOptions, ProviderPool, Wanted};
 pub use provider::Provider;
 pub use schema_cache::SchemaCache;
 pub use session::{ProviderSession, SessionOptions};
+pub use stand_in::{StandInExtent, StandIns};

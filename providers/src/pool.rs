@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 use weft_sealing::Sealing;
@@ -22,6 +23,7 @@ use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::launch::{LaunchError, LaunchSpec};
 use crate::schema_cache::SchemaCache;
 use crate::session::{ProviderSession, SessionOptions};
+use crate::stand_in::{StandInExtent, StandIns};
 
 /// Open instances unless configured otherwise. A large provider takes 100 MB and more for each.
 pub const DEFAULT_MAX_OPEN: usize = 32;
@@ -74,6 +76,8 @@ pub struct PoolOptions {
     pub schema_cache: Arc<SchemaCache>,
     /// What opens the states that the built-in provider reads.
     pub sealing: Arc<Sealing>,
+    /// What answers in place of providers, where a configuration is tested.
+    pub stand_ins: Option<Arc<dyn StandIns>>,
 }
 
 impl Default for PoolOptions {
@@ -83,6 +87,7 @@ impl Default for PoolOptions {
             deadlines: Deadlines::default(),
             schema_cache: Arc::new(SchemaCache::in_memory()),
             sealing: Arc::default(),
+            stand_ins: None,
         }
     }
 }
@@ -172,6 +177,17 @@ impl ProviderPool {
     /// The provider that needs no process.
     pub fn builtin(&self) -> Builtin {
         Builtin::new(self.shared.options.sealing.clone())
+    }
+
+    /// What answers in place of providers.
+    pub fn stand_ins(&self) -> Option<Arc<dyn StandIns>> {
+        self.shared.options.stand_ins.clone()
+    }
+
+    /// Whether something stands in for the whole of a provider instance, so that it is not configured.
+    pub fn is_stood_in_for(&self, instance: &ProviderInstance) -> bool {
+        let stand_ins = self.shared.options.stand_ins.as_ref();
+        stand_ins.is_some_and(|answers| answers.extent(&instance.config()) == StandInExtent::Whole)
     }
 
     /// The instance, started and configured if it does not run.

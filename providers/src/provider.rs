@@ -16,6 +16,7 @@ use crate::call::{
 };
 use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
+use crate::stand_in::StoodInFor;
 
 /// A provider that is ready for work.
 pub enum Provider {
@@ -23,14 +24,26 @@ pub enum Provider {
     Builtin(Builtin),
     /// A running plugin.
     Plugin(Lease),
+    /// One that something stands in for, while a configuration is tested.
+    StoodInFor(Box<StoodInFor>),
 }
 
 impl Provider {
+    /// The plugin behind it; none where it is built in.
+    pub fn plugin(&self) -> Option<&Lease> {
+        match self {
+            Provider::Builtin(_) => None,
+            Provider::Plugin(lease) => Some(lease),
+            Provider::StoodInFor(stand_in) => stand_in.real.plugin(),
+        }
+    }
+
     /// What the provider has.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         match self {
             Provider::Builtin(_) => Ok(Builtin::schema()),
             Provider::Plugin(lease) => Box::pin(lease.schema()).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.real.schema()).await,
         }
     }
 
@@ -56,6 +69,9 @@ impl Provider {
             (Provider::Plugin(lease), ResourceMode::Ephemeral) => {
                 Box::pin(lease.validate_ephemeral_config(type_name, config)).await
             }
+            (Provider::StoodInFor(stand_in), mode) => {
+                Box::pin(stand_in.real.validate_config(mode, type_name, config)).await
+            }
         }
     }
 
@@ -64,6 +80,10 @@ impl Provider {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
             Provider::Plugin(lease) => Box::pin(lease.open_ephemeral(type_name, config)).await,
+            Provider::StoodInFor(stand_in) => match stand_in.open_ephemeral(type_name, config).await {
+                Some(made) => made,
+                None => Box::pin(stand_in.real.open_ephemeral(type_name, config)).await,
+            },
         }
     }
 
@@ -76,6 +96,7 @@ impl Provider {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
             Provider::Plugin(lease) => Box::pin(lease.renew_ephemeral(type_name, private)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.real.renew_ephemeral(type_name, private)).await,
         }
     }
 
@@ -88,6 +109,8 @@ impl Provider {
         match self {
             Provider::Builtin(_) => Err(no_ephemeral(type_name)),
             Provider::Plugin(lease) => Box::pin(lease.close_ephemeral(type_name, private)).await,
+            Provider::StoodInFor(stand_in) if stand_in.is_whole() => Ok(Vec::new()),
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.real.close_ephemeral(type_name, private)).await,
         }
     }
 
@@ -101,6 +124,9 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.upgrade_resource_state(type_name, &state),
             Provider::Plugin(lease) => Box::pin(lease.upgrade_resource_state(type_name, version, state)).await,
+            Provider::StoodInFor(stand_in) => {
+                Box::pin(stand_in.real.upgrade_resource_state(type_name, version, state)).await
+            }
         }
     }
 
@@ -109,6 +135,7 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.move_resource_state(&request),
             Provider::Plugin(lease) => Box::pin(lease.move_resource_state(request)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.real.move_resource_state(request)).await,
         }
     }
 
@@ -117,6 +144,7 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.read_resource(request),
             Provider::Plugin(lease) => Box::pin(lease.read_resource(request)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.read(request)).await,
         }
     }
 
@@ -125,6 +153,7 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.plan_resource_change(request),
             Provider::Plugin(lease) => Box::pin(lease.plan_resource_change(request)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.plan(request)).await,
         }
     }
 
@@ -133,6 +162,7 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.apply_resource_change(request),
             Provider::Plugin(lease) => Box::pin(lease.apply_resource_change(request)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.apply(request)).await,
         }
     }
 
@@ -145,6 +175,7 @@ impl Provider {
         match self {
             Provider::Builtin(builtin) => builtin.import_resource_state(type_name, target),
             Provider::Plugin(lease) => Box::pin(lease.import_resource_state(type_name, target)).await,
+            Provider::StoodInFor(stand_in) => Box::pin(stand_in.import(type_name, target)).await,
         }
     }
 
@@ -160,6 +191,10 @@ impl Provider {
             Provider::Plugin(lease) => {
                 Box::pin(lease.read_data_source(&address.resource.type_name, config, meta)).await
             }
+            Provider::StoodInFor(stand_in) => match stand_in.data(&address.config(), config).await {
+                Some(made) => made,
+                None => Box::pin(stand_in.real.read_data_source(address, config, meta)).await,
+            },
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::path::{Path as ValuePath, Step};
 use weft_graph_format::schema::{Block, Nesting};
 use weft_graph_format::types::Type;
@@ -96,8 +97,13 @@ async fn configure(session: &ProviderSession, set: &[(&str, Value)]) {
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
 }
 
+fn address(type_name: &str) -> ResourceInstance {
+    format!("{type_name}.a").parse().unwrap()
+}
+
 fn plan_request(type_name: &str, prior: Value, proposed: Value, config: Value) -> PlanRequest {
     PlanRequest {
+        address: address(type_name),
         type_name: type_name.into(),
         prior_state: prior,
         proposed_new_state: proposed,
@@ -114,6 +120,7 @@ async fn attempt(session: &ProviderSession, request: PlanRequest) -> (ObjectStat
     assert!(planned.diagnostics.is_empty(), "{:?}", planned.diagnostics);
     let applied = session
         .apply_resource_change(ApplyRequest {
+            address: request.address,
             type_name: request.type_name,
             prior_state: request.prior_state,
             planned_state: planned.value.planned_state,
@@ -206,6 +213,7 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
     // Read, upgrade of what an old version stored, import.
     let read = |state: &ObjectState| {
         session.read_resource(ReadRequest {
+            address: address("lab_thing"),
             type_name: "lab_thing".into(),
             current_state: state.state.clone(),
             private: state.private.clone(),
@@ -323,6 +331,7 @@ async fn a_box_of_protocol_5_with_the_legacy_type_system() {
     assert_eq!(attribute(&upgraded.value, "name"), Value::string("old"));
     // The legacy SDK plans no destroys when it is not asked; the planned value is null and the prior private data.
     let deletion = ApplyRequest {
+        address: address("oldlab_box"),
         type_name: "oldlab_box".into(),
         prior_state: created.state.clone(),
         planned_state: Value::null(ty.clone()),
@@ -347,6 +356,7 @@ async fn errors_of_the_provider_are_replies_and_everything_else_is_not() {
     let (_, created) =
         create_thing(session, &[("name", Value::string("a")), ("fail_on", Value::string("delete"))]).await;
     let deletion = |state: Value| ApplyRequest {
+        address: address("lab_thing"),
         type_name: "lab_thing".into(),
         prior_state: state,
         planned_state: Value::null(ty.clone()),

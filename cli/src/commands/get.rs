@@ -1,12 +1,13 @@
 //! `weft get`: installs the modules that a configuration calls.
 
-use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::modules::install::ModuleInstaller;
 use crate::options::{switch, text};
 use crate::project::Project;
+use crate::testing::load::Tests;
 
 /// The command.
 pub const GET: Command = Command {
@@ -19,7 +20,10 @@ pub const GET: Command = Command {
         command::VIEW,
         command::JSON,
         command::VARIABLES,
-        &[switch("update", "Look at all modules anew."), text("test-directory", "DIR", "")],
+        &[
+            switch("update", "Look at all modules anew."),
+            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+        ],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
@@ -37,7 +41,12 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
-    let project = install(invocation, update).map_err(|problems| invocation.fail(&problems))?;
+    let (mut tests, said) = Tests::read(invocation);
+    if has_errors(&said) {
+        return Err(invocation.fail(&said));
+    }
+    invocation.view.diagnostics(&said);
+    let project = install(invocation, update, &mut tests).map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
     // What does not fit between modules stops the commands that use them, and not the one that brings them.
     let mut said = project.settled().err().unwrap_or_default();
@@ -46,16 +55,21 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Installs the modules that the configuration calls, and tells which; with `update` all anew.
+/// Installs the modules that the configuration and its tests call, and tells which; with `update` all anew.
 ///
 /// # Errors
 /// What cannot be installed, and the list of what is installed when it cannot be read or written.
-pub fn install(invocation: &Invocation<'_>, update: bool) -> Result<Project, Vec<Diagnostic>> {
+pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> Result<Project, Vec<Diagnostic>> {
     let report = |line: &str| super::init::tell(invocation, line);
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
+    let of_tests = tests.load_modules(invocation, &mut installer);
     // What was installed by then stays installed.
     installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    if has_errors(&of_tests) {
+        return Err(of_tests);
+    }
+    invocation.view.diagnostics(&of_tests);
     if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::lock_file::{self, LockFile};
+use weft_providers::packages::require;
 use weft_providers::platform::Platform;
 use weft_registry::settle::{LockMode, LockOutcome, incomplete_warning, override_warning, settle};
 use weft_registry::{InstallEvent, Installer};
@@ -20,6 +21,7 @@ use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
 use crate::store::Place;
+use crate::testing::load::Tests;
 
 /// The command.
 pub const INIT: Command = Command {
@@ -53,7 +55,7 @@ pub const INIT: Command = Command {
                 "A setting NAME=VALUE of the backend, or a file of such. May be given several times.",
             ),
             text("from-module", "SOURCE", "Begin with a copy of this module; the directory must be empty."),
-            text("test-directory", "DIR", ""),
+            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
         ],
     ],
     mixed: false,
@@ -107,18 +109,31 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         None
     };
     let upgrade = arguments.switch("upgrade", false);
-    let project = if project.root.calls.is_empty() {
+    let (mut tests, said) = Tests::read(invocation);
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    view.diagnostics(&said);
+    let project = if project.root.calls.is_empty() && !tests.call_modules() {
         Project::load_from(invocation, &mut FromManifest { manifest: &ModuleManifest::default(), root: ".".into() })
     } else if arguments.switch("get", true) {
         tell(invocation, if upgrade { "\nUpgrading modules..." } else { "\nInitializing modules..." });
-        install(invocation, upgrade).map_err(|problems| invocation.fail(&problems))?
+        install(invocation, upgrade, &mut tests).map_err(|problems| invocation.fail(&problems))?
     } else {
         let manifest = ModuleManifest::read(&context.data_directory).map_err(|problem| invocation.fail(&[problem]))?;
-        Project::load_from(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() })
+        let mut places = FromManifest { manifest: &manifest, root: ".".into() };
+        let said = tests.load_modules(invocation, &mut places);
+        if has_errors(&said) {
+            return Err(fail(said));
+        }
+        Project::load_from(invocation, &mut places)
     };
     project.settled().map_err(fail)?;
     tell(invocation, "\nInitializing provider plugins...");
-    let requirements = project.requirements(snapshot.as_ref()).map_err(fail)?;
+    let mut requirements = project.requirements(snapshot.as_ref()).map_err(fail)?;
+    for (source, constraints) in tests.requirements(&project.root).map_err(fail)? {
+        require(&mut requirements, source, &constraints);
+    }
     let (config, environment, said) = context.cli_config();
     if has_errors(&said) {
         return Err(invocation.fail(&said));

@@ -52,11 +52,8 @@ const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&
 }
 
 /// The commands.
-pub const LATER: &[Command] = &[
-    later(&["login"], "HOST", |i| with(i, 1, 1)),
-    later(&["logout"], "[HOST]", |i| with(i, 0, 1)),
-    later(&["test"], "", |i| with(i, 0, 0)),
-];
+pub const LATER: &[Command] =
+    &[later(&["login"], "HOST", |i| with(i, 1, 1)), later(&["logout"], "[HOST]", |i| with(i, 0, 1))];
 
 fn with(invocation: &Invocation<'_>, least: usize, most: usize) -> Exit {
     let given = invocation.arguments.positionals.len();

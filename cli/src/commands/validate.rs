@@ -15,6 +15,7 @@ use crate::packages::{Installed, pool_options};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::runtime::block_on;
+use crate::testing::load::Tests;
 use crate::view::View;
 
 /// The version of the JSON document.
@@ -31,7 +32,10 @@ pub const VALIDATE: Command = Command {
         command::VIEW,
         command::DOCUMENT,
         command::VARIABLES,
-        &[text("test-directory", "DIR", ""), switch("no-tests", "")],
+        &[
+            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+            switch("no-tests", "Leave test files alone."),
+        ],
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
@@ -57,12 +61,6 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         }
     };
     if problems.is_empty() {
-        let tests =
-            arguments.value("test-directory").filter(|directory| !is_directory(std::path::Path::new(directory)));
-        problems.extend(tests.map(|directory| {
-            let detail = format!("There is no directory {directory}, so no tests are looked at.");
-            Diagnostic::warning("Test directory does not exist", detail)
-        }));
         problems.extend(validated(invocation));
     }
     let failed = has_errors(&problems);
@@ -98,11 +96,19 @@ fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
 
 fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
     let Invocation { context, .. } = invocation;
-    let (project, mut problems) = Project::load_quietly(invocation);
+    let (mut tests, mut problems) = match invocation.arguments.switch("no-tests", false) {
+        true => (Tests::default(), Vec::new()),
+        false => Tests::read(invocation),
+    };
+    let (project, found) = Project::load_quietly(invocation);
+    problems.extend(found);
+    if !has_errors(&problems) {
+        problems.extend(tests.load_installed(invocation));
+    }
     if has_errors(&problems) {
         return problems;
     }
-    let requirements = match project.requirements(None) {
+    let requirements = match tests.all_requirements(&project) {
         Ok(requirements) => requirements,
         Err(found) => return [problems, found].concat(),
     };
@@ -116,9 +122,13 @@ fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
     let validating = block_on(async {
         let pool = ProviderPool::new(pool_options(context));
         let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
-        let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
-        let found = validate(project.root.clone(), environment, providers.clone()).await;
+        let mut found = Vec::new();
+        for root in tests.roots(&project.root) {
+            let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
+            found.extend(validate(root, environment, providers.clone()).await);
+        }
         providers.close().await;
+        found.extend(tests.problems());
         found
     });
     match validating {

@@ -167,7 +167,7 @@ fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
 }
 
 /// The part of the configuration that options name.
-pub(super) fn selection(selected: &[(&'static str, String)]) -> Selection {
+pub fn selection(selected: &[(&'static str, String)]) -> Selection {
     let named = |option: &str| -> Vec<SelectedAddress> {
         let texts = selected.iter().filter(|(name, _)| *name == option);
         texts.filter_map(|(_, text)| SelectedAddress::parse(text)).collect()

@@ -308,6 +308,11 @@ pub fn workspaces(names: &[String], selected: &str) -> Json {
     event("workspace_list", "info", "list of workspaces".to_owned(), rest)
 }
 
+/// An event of a test; `fields` are its own and what it belongs to.
+pub fn test<const N: usize>(kind: &str, level: &str, message: String, fields: [(&str, Json); N]) -> Json {
+    event(kind, level, message, fields)
+}
+
 /// A resource instance that the state has.
 pub fn resource_address(address: &ResourceInstance) -> Json {
     event("resource_address", "info", address.to_string(), [])

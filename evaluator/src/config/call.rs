@@ -122,7 +122,10 @@ pub(super) fn provider_key_references(
 }
 
 /// The entries of `providers`, and where the left side of an entry has a key, which none may have.
-fn passed_providers(compiling: &mut Compiling<'_>, expression: &Expression) -> (Vec<PassedProvider>, Vec<SourceRange>) {
+pub(super) fn passed_providers(
+    compiling: &mut Compiling<'_>,
+    expression: &Expression,
+) -> (Vec<PassedProvider>, Vec<SourceRange>) {
     let Some(entries) = expression.as_map() else {
         compiling.error(
             "Invalid expression",

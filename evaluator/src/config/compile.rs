@@ -14,7 +14,7 @@ use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
 
-const fn rule(name: &'static str, labels: &'static [&'static str]) -> BlockRule {
+pub(super) const fn rule(name: &'static str, labels: &'static [&'static str]) -> BlockRule {
     BlockRule { name, labels }
 }
 

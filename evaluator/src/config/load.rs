@@ -17,7 +17,7 @@ use weft_syntax::{ExprKind, Expression, Tree, is_identifier};
 
 use super::compile::compile_module;
 use super::encryption::Encryption;
-use super::module_places::{AsWritten, Installed, ModulePlaces, ModuleRequest};
+use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
 use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
@@ -26,7 +26,7 @@ use super::{CallSource, CompiledModule, ModuleCall};
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
 const DEEPEST_MODULES: usize = 100;
 /// Largest configuration file in bytes; larger ones are no hand-written text.
-const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+pub(super) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// All files that were read, by the name that diagnostics use.
 pub type Sources = BTreeMap<SmolStr, Arc<Tree>>;
@@ -82,6 +82,24 @@ pub fn load_tree_beyond(
     inputs: &StaticInputs<'_>,
 ) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
+}
+
+/// Reads a module below `root` as a root module of its own: what a test runs in place of the configuration. `path` is what
+/// its calls are looked for under.
+pub fn load_tree_under(
+    root: &Path,
+    dir: &str,
+    path: &Module,
+    places: &mut dyn ModulePlaces,
+    inputs: &StaticInputs<'_>,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    let mut places = Below { path, places };
+    let mut loader = Loader::new(root, &mut places, inputs);
+    let module = Arc::new(loader.module(dir, Module::root(), None));
+    if !has_errors(&loader.diagnostics) {
+        check_providers(&module, &mut loader.diagnostics);
+    }
+    (module, loader.sources, loader.diagnostics)
 }
 
 /// Reads of the root module what says where its state is and how it is sealed.

@@ -85,6 +85,38 @@ impl ModulePlaces for AsWritten<'_> {
     }
 }
 
+/// Modules that are called from one which is known under a path itself.
+pub(super) struct Below<'a> {
+    pub(super) path: &'a Module,
+    pub(super) places: &'a mut dyn ModulePlaces,
+}
+
+impl Below<'_> {
+    fn full(&self, path: &Module) -> Module {
+        Module(self.path.0.iter().chain(path.0.iter()).cloned().collect())
+    }
+}
+
+impl ModulePlaces for Below<'_> {
+    fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let path = self.full(request.path);
+        let request = ModuleRequest {
+            path: &path,
+            caller_dir: request.caller_dir,
+            source: request.source,
+            version: request.version.clone(),
+            call_range: request.call_range,
+            source_range: request.source_range.clone(),
+        };
+        self.places.place(&request, problems)
+    }
+
+    fn unsourced(&mut self, path: &Module, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<String> {
+        let path = self.full(path);
+        self.places.unsourced(&path, call, problems)
+    }
+}
+
 fn not_installed(detail: String, request: &ModuleRequest<'_>) -> Diagnostic {
     Diagnostic::error("Module not installed", detail).at(request.call_range.clone())
 }

@@ -126,6 +126,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         version,
         body: source,
         is_empty,
+        is_mock: false,
         references,
         range: block.range.clone(),
     };

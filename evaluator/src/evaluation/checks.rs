@@ -161,6 +161,7 @@ impl ModuleNode {
                 Ok(Outcome::Fails { message, recorded, values, made_from }) => {
                     if !self.evaluation.is_validation() {
                         let mut problem = Diagnostic::warning("Check block assertion failed", &message).at(at.clone());
+                        problem = problem.checking(&address);
                         if again {
                             problem = problem.code(READ_FOR_CHECK);
                             at_apply(made_from.0, made_from.1);

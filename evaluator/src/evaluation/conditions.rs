@@ -196,10 +196,12 @@ impl ModuleNode {
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
                     let problem = Diagnostic::warning(conditions.summary, message).at(block.condition.range());
+                    let problem = problem.checking(&tally.address);
                     self.evaluation.glue.report(Diagnostic { values, ..problem });
                     return Ok(None);
                 }
                 let problem = Diagnostic::error(conditions.summary, message).at(block.condition.range());
+                let problem = problem.checking(&tally.address);
                 self.fail(Diagnostic { values, ..problem })
             }
             Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
@@ -288,39 +290,45 @@ impl ModuleNode {
 
     /// Whether a message is no text; that, and that it cannot be shown (of this severity), is reported.
     fn unfit_message(&self, message: &Value, block: &config::Condition, scope: &dyn Scope, hidden: Severity) -> bool {
-        let report = |severity, summary: &str, detail: String| {
-            let problem = Diagnostic::error(summary, detail).at(block.error_message.range());
-            let values = weft_expressions::involved::values(&block.error_message, &[], scope);
-            self.evaluation.glue.report(Diagnostic { severity, values, ..problem });
-        };
-        const SUMMARY: &str = "Invalid error message";
-        let marks = message.marks();
-        match convert(message, &Type::String) {
-            Err(problem) => {
-                report(Severity::Error, SUMMARY, format!("The message is unsuitable: {}.", problem.with_path()));
-                return true;
-            }
-            Ok(text) if text.is_null() => {
-                report(Severity::Error, SUMMARY, "The message is null; it must be a text.".to_owned());
-                return true;
-            }
-            Ok(text) if !text.is_wholly_known() => {}
-            Ok(_) if marks.is_sensitive() => report(
-                hidden,
-                "Error message refers to sensitive values",
-                "The message would show something sensitive, so it is not shown. Take that out of it, or say by \
-                 nonsensitive() that it may be shown."
-                    .to_owned(),
-            ),
-            Ok(_) if marks.is_ephemeral() => report(
-                hidden,
-                "Error message refers to ephemeral values",
-                "The message would show something ephemeral, so it is not shown. Take that out of it, or use \
-                 ephemeralasnull()."
-                    .to_owned(),
-            ),
-            Ok(_) => {}
+        let (unfit, problem) = message_problem(message, block, scope, hidden);
+        problem.into_iter().for_each(|problem| self.evaluation.glue.report(problem));
+        unfit
+    }
+}
+
+/// Whether a message is no text; and what there is to say of that, or (of this severity) that it cannot be shown.
+pub(super) fn message_problem(
+    message: &Value,
+    block: &config::Condition,
+    scope: &dyn Scope,
+    hidden: Severity,
+) -> (bool, Option<Diagnostic>) {
+    let made = |severity, summary: &str, detail: String| {
+        let problem = Diagnostic::error(summary, detail).at(block.error_message.range());
+        let values = weft_expressions::involved::values(&block.error_message, &[], scope);
+        Some(Diagnostic { severity, values, ..problem })
+    };
+    const SUMMARY: &str = "Invalid error message";
+    let marks = message.marks();
+    match convert(message, &Type::String) {
+        Err(problem) => {
+            let detail = format!("The message is unsuitable: {}.", problem.with_path());
+            (true, made(Severity::Error, SUMMARY, detail))
         }
-        false
+        Ok(text) if text.is_null() => {
+            (true, made(Severity::Error, SUMMARY, "The message is null; it must be a text.".to_owned()))
+        }
+        Ok(text) if !text.is_wholly_known() => (false, None),
+        Ok(_) if marks.is_sensitive() => {
+            let detail = "The message would show something sensitive, so it is not shown. Take that out of it, or say by \
+                          nonsensitive() that it may be shown.";
+            (false, made(hidden, "Error message refers to sensitive values", detail.to_owned()))
+        }
+        Ok(_) if marks.is_ephemeral() => {
+            let detail = "The message would show something ephemeral, so it is not shown. Take that out of it, or use \
+                          ephemeralasnull().";
+            (false, made(hidden, "Error message refers to ephemeral values", detail.to_owned()))
+        }
+        Ok(_) => (false, None),
     }
 }

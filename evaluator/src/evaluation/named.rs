@@ -394,7 +394,7 @@ impl ModuleNode {
                         validation.range.file, validation.range.start.line
                     );
                     let at = self.given_at(variable);
-                    let problem = Diagnostic::error("Invalid value for variable", detail).at(at);
+                    let problem = Diagnostic::error("Invalid value for variable", detail).at(at).checking(&name);
                     self.evaluation.glue.report(Diagnostic { values, ..problem });
                     tally.note(CheckStatus::Fail, recorded);
                 }

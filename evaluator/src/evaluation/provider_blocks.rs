@@ -310,6 +310,8 @@ impl ModuleNode {
         repeated: &Repeated,
     ) -> Result<(), Failed> {
         let (config, problems, range) = match block {
+            // Nobody is configured.
+            Some(block) if block.is_mock => (Value::null(schema.implied_type()), Vec::new(), block.range.clone()),
             Some(block) => {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);

@@ -58,6 +58,21 @@ pub(super) async fn check_loose(
     checking.take(&[])
 }
 
+/// The same for a condition that stands in no block.
+pub(super) async fn check_condition(
+    evaluation: &Evaluation,
+    module: &Arc<CompiledModule>,
+    references: &[Reference],
+    condition: &Condition,
+) -> Vec<Diagnostic> {
+    let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
+    let mut unsound = Vec::new();
+    let mut checking = Checking::new(module, schemas, &mut unsound);
+    checking.all(references, NOTHING);
+    checking.conditions([condition]);
+    checking.take(&[])
+}
+
 /// The schemas of all resources of a module that are referred to with an attribute.
 pub(super) struct Schemas {
     by_resource: BTreeMap<Resource, Arc<Schema>>,
@@ -501,6 +516,7 @@ fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnost
                 ),
             )
         }
+        Subject::Resource(resource) if module.outside.contains_key(resource) => None,
         Subject::Resource(resource) if !module.resources.contains_key(resource) => {
             let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
             let hint = match resource.type_name == "provider" && reference.steps == 1 {

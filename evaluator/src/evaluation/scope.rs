@@ -315,7 +315,9 @@ impl ModuleNode {
         match subject {
             Subject::Variable(name) => self.config.variables.contains_key(name),
             Subject::Local(name) => self.config.locals.contains_key(name),
-            Subject::Resource(resource) => self.config.resources.contains_key(resource),
+            Subject::Resource(resource) => {
+                self.config.resources.contains_key(resource) || self.config.outside.contains_key(resource)
+            }
             _ => false,
         }
     }
@@ -332,6 +334,9 @@ impl ModuleNode {
             }
             Subject::Variable(name) => self.variable(name).boxed(),
             Subject::Local(name) => self.local(name).boxed(),
+            Subject::Resource(resource) if self.config.outside.contains_key(resource) => {
+                futures::future::ready(self.config.outside.get(resource).cloned().ok_or(Failed)).boxed()
+            }
             Subject::Resource(resource) => {
                 let instances = self.resource(resource);
                 let validating = self.evaluation.is_validation();

@@ -23,7 +23,7 @@ const PLAN_TIME: &str = "plantimestamp";
 
 /// An evaluation that stays open. It ends when it is dropped.
 pub struct Session {
-    root: Arc<ModuleNode>,
+    pub(super) root: Arc<ModuleNode>,
 }
 
 /// What a question came to.
@@ -58,6 +58,11 @@ impl Session {
         given: GivenVariables,
     ) -> Result<Session, Failed> {
         super::begin(root, glue, environment, given).map(|root| Session { root })
+    }
+
+    /// One for an evaluation that has begun.
+    pub(super) fn of(root: Arc<ModuleNode>) -> Session {
+        Session { root }
     }
 
     /// Evaluates everything that the purpose asks for, so that its problems are known before the first question.

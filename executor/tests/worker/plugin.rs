@@ -89,6 +89,7 @@ impl Lab {
         let wanted = Wanted { key: "test".into(), plugin: self.plugin.clone(), config: Some(self.config()) };
         let lease = self.pool.open(wanted).await.unwrap();
         let request = PlanRequest {
+            address: "lab_thing.a".parse().unwrap(),
             type_name: "lab_thing".into(),
             prior_state: before.clone(),
             proposed_new_state: proposed_new(self.thing(), &before, &bare),

@@ -29,12 +29,15 @@ impl Planning {
             Err(problems) => problems,
         };
         let messages = vec![in_one_text(&problems)];
-        for problem in problems {
+        let name = format!("check.{check}");
+        let address = if module.is_root() { name } else { format!("{module}.{name}") };
+        for mut problem in problems {
+            if problem.is_error() {
+                problem = problem.checking(&address);
+            }
             // Whoever applies the plan looks again, and says then what is wrong.
             self.report(Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK));
         }
-        let name = format!("check.{check}");
-        let address = if module.is_root() { name } else { format!("{module}.{name}") };
         let result =
             CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
         self.checked(result);

@@ -53,6 +53,7 @@ impl Planning {
         let plan_destroy = provider.schema().await.map_err(|e| vec![call_failed(&e, None, &text)])?.plan_destroy;
         if plan_destroy {
             let request = PlanRequest {
+                address: address.clone(),
                 type_name: address.resource.type_name.clone(),
                 prior_state: prior.value.unmark_deep().0,
                 proposed_new_state: null.clone(),

@@ -46,6 +46,7 @@ impl Planning {
         let before = without_write_only(schema, before);
         let proposed = proposed_new(schema, &before, config);
         let request = PlanRequest {
+            address: desired.address.clone(),
             type_name: desired.address.resource.type_name.clone(),
             prior_state: before.clone(),
             proposed_new_state: proposed,

@@ -21,6 +21,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Error, decoded message length too large",
     "Executing: [*]",
     "Expression(* at *)",
+    "Found * * and * *",
     "Function * does not exist within a valid namespace (provider,core)",
     "Hub(* workers, * runs)",
     "Its instances are: *",

@@ -1,0 +1,179 @@
+//! `weft test`: carries out the runs of test files, and says whether all is as they say it should be.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_evaluator::config::test_file::TestFile;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::exit::Exit;
+use crate::options::{switch, text};
+use crate::packages::{Installed, PlannedPackages};
+use crate::project::Project;
+use crate::render::events;
+use crate::runtime::block_on;
+use crate::testing::engine::Engine;
+use crate::testing::file::FileRunner;
+use crate::testing::given::Globals;
+use crate::testing::interrupts::{Interrupts, Wish};
+use crate::testing::load::Tests;
+use crate::testing::report::Report;
+use crate::testing::status::{Status, Tally};
+
+/// The command.
+pub const TEST: Command = Command {
+    words: &["test"],
+    alias: None,
+    operands: "",
+    about: "Run the tests of the configuration",
+    main: false,
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::VARIABLES,
+        &[
+            text("filter", "FILE", "Run this test file only. May be given several times."),
+            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+            switch("verbose", "Show the plan or the state of each run."),
+        ],
+    ],
+    mixed: false,
+    on_mistake: OnMistake::Hint,
+    events: true,
+    run: |invocation| test(invocation).unwrap_or_else(|exit| exit),
+};
+
+/// The directory of tests unless the user names another.
+const DIRECTORY: &str = "tests";
+
+fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    let Invocation { arguments, view, .. } = invocation;
+    view.event(events::version());
+    invocation.at_most(
+        0,
+        "Too many command line arguments",
+        "To test another directory, use the global option -chdir.",
+    )?;
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let globals = Globals::gather(arguments, arguments.value("test-directory").unwrap_or(DIRECTORY));
+    view.know(&globals.sources);
+    if has_errors(&globals.problems) {
+        return Err(fail(globals.problems.clone()));
+    }
+    let mut said = globals.problems.clone();
+    let (project, tests) = loaded(invocation, &mut said).map_err(fail)?;
+    let files = selected(&tests, arguments.values("filter"), &mut said);
+    let requirements = tests.all_requirements(&project).map_err(fail)?;
+    let (installed, found) = Installed::find(&invocation.context, &requirements, false).map_err(fail)?;
+    said.extend(found);
+    let (packages, found) = PlannedPackages::new(&invocation.context, &[]);
+    said.extend(found);
+    view.diagnostics(&said);
+    let suite = Suite { invocation, project: &project, tests: &tests, globals: &globals, files };
+    block_on(suite.run(&installed, Arc::new(packages))).unwrap_or_else(|problem| Err(vec![problem])).map_err(fail)
+}
+
+/// The configuration with its tests.
+fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Project, Tests), Vec<Diagnostic>> {
+    let (mut tests, of_tests) = Tests::read(invocation);
+    let (project, mut problems) = Project::load_quietly(invocation);
+    problems.extend(of_tests);
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    problems.extend(tests.load_installed(invocation));
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    said.extend(problems);
+    Ok((project, tests))
+}
+
+/// The files to run: those that `-filter` names, or all.
+fn selected<'a>(
+    tests: &Tests,
+    filters: impl Iterator<Item = &'a str>,
+    said: &mut Vec<Diagnostic>,
+) -> Vec<Arc<TestFile>> {
+    let wanted: Vec<&str> = filters.collect();
+    if wanted.is_empty() {
+        return tests.files.clone();
+    }
+    let by_name: BTreeMap<&str, &Arc<TestFile>> = tests.files.iter().map(|file| (file.name.as_str(), file)).collect();
+    let found: BTreeMap<&str, &Arc<TestFile>> =
+        wanted.iter().filter_map(|name| Some((*name, *by_name.get(name)?))).collect();
+    if found.is_empty() {
+        let detail =
+            "No file of the names that -filter gives is a test file here. Paths are relative to this directory.";
+        said.push(Diagnostic::warning("No tests were found", detail));
+    }
+    found.into_values().cloned().collect()
+}
+
+/// Everything that is to be run.
+struct Suite<'a> {
+    invocation: &'a Invocation<'a>,
+    project: &'a Project,
+    tests: &'a Tests,
+    globals: &'a Globals,
+    files: Vec<Arc<TestFile>>,
+}
+
+impl Suite<'_> {
+    async fn run(self, installed: &Installed, packages: Arc<PlannedPackages>) -> Result<Exit, Vec<Diagnostic>> {
+        let Suite { invocation, project, tests, globals, files } = self;
+        let Invocation { arguments, context, view, .. } = invocation;
+        let report = Report::new(view);
+        let names = |file: &Arc<TestFile>| file.runs.iter().map(|run| run.name.to_string()).collect();
+        let list: Vec<(String, Vec<String>)> = files.iter().map(|file| (file.name.to_string(), names(file))).collect();
+        report.begin(&list);
+        let json = view.is_json();
+        let engine = Engine {
+            context,
+            view,
+            workspace: context.workspace().map_err(|problem| vec![problem])?,
+            installed,
+            packages,
+            interrupts: Interrupts::begin(move |wish| tell(wish, json)),
+        };
+        let mut worst = Status::Pass;
+        let mut statuses: Vec<Status> = Vec::new();
+        for file in files {
+            let mut runner = FileRunner {
+                engine: &engine,
+                root: project.root.clone(),
+                tests,
+                file: file.clone(),
+                globals,
+                verbose: arguments.switch("verbose", false),
+                states: BTreeMap::new(),
+                making: Vec::new(),
+            };
+            let (status, of_runs) = runner.execute(&report).await;
+            worst = worst.with(status);
+            statuses.extend(of_runs);
+            if engine.interrupts.wish() == Wish::Cancel {
+                return Ok(Exit::FAILED);
+            }
+        }
+        report.end(worst, &Tally::of(statuses));
+        Ok(if worst == Status::Pass { Exit::DONE } else { Exit::FAILED })
+    }
+}
+
+/// Says what happens after an interrupt.
+fn tell(wish: Wish, json: bool) {
+    let text = match wish {
+        Wish::GoOn => return,
+        Wish::Stop => {
+            "Interrupted. The run that goes on is the last; then everything is cleaned up. Interrupt again to leave at \
+             once, without cleaning up."
+        }
+        Wish::Cancel => "Interrupted again. Weft stops as soon as it can, and cleans up nothing.",
+    };
+    if json {
+        tracing::warn!("{text}");
+    }
+    eprintln!("\n{text}");
+}

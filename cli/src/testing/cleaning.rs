@@ -1,0 +1,138 @@
+//! After the runs of a file: everything that they made is destroyed, and what cannot be is written to a state file.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::UiMode;
+use weft_state::{ModelStore, ResourceMode, RunStore, Snapshot};
+
+use super::engine::{Engine, Tested};
+use super::file::{FileRunner, MAIN};
+use super::interrupts::Wish;
+use super::report::{Interrupted, LeftOver, Report};
+use crate::plan::{PARALLELISM, Wishes};
+
+/// Where the state of what is left goes. Where there are several, the others have numbers.
+const ERRORED: &str = "errored_test";
+
+/// The run that changed a state last, with what cleaning up needs of it.
+#[derive(Clone)]
+pub struct LastRun {
+    /// Its place in the file.
+    pub number: usize,
+    /// Its name.
+    pub name: SmolStr,
+    /// What it tested.
+    pub tested: Tested,
+    /// What there was to say of the configuration.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Destroys what the runs of a file have made, the latest state first.
+pub async fn clean(runner: &FileRunner<'_>, report: &Report<'_>) {
+    let mut states: Vec<(&LastRun, &Arc<ModelStore>)> =
+        runner.states.values().filter_map(|held| Some((held.last.as_ref()?, &held.store))).collect();
+    states.sort_by_key(|(last, _)| std::cmp::Reverse(last.number));
+    let mut written = 0;
+    for (last, store) in states {
+        if runner.engine.interrupts.wish() == Wish::Cancel {
+            leave(runner, report, &last.name).await;
+            return;
+        }
+        let mut problems = last.warnings.clone();
+        problems.extend(destroy(runner.engine, &last.tested, store).await);
+        let left = left_over(store).await;
+        let mut path = None;
+        if !left.is_empty() {
+            match keep(store, written).await {
+                Ok(kept) => path = Some(kept),
+                Err(problem) => problems.push(problem),
+            }
+            written += 1;
+        }
+        report.cleaned(&runner.file.name, &last.name, &problems, &left, path.as_deref());
+    }
+}
+
+async fn destroy(engine: &Engine<'_>, tested: &Tested, store: &Arc<ModelStore>) -> Vec<Diagnostic> {
+    let snapshot = match store.snapshot().await {
+        Ok(snapshot) => snapshot,
+        Err(error) => return vec![crate::store::problem(&error)],
+    };
+    if snapshot.instances.is_empty() && snapshot.outputs.is_empty() {
+        return Vec::new();
+    }
+    let wishes = Wishes { mode: UiMode::Destroy, refresh: true, parallelism: PARALLELISM, ..Wishes::default() };
+    let mut plan = engine.plan(tested, Arc::new(snapshot), &wishes).await;
+    let mut problems = std::mem::take(&mut plan.problems);
+    let (file, inputs) = (plan.file.take(), std::mem::take(&mut plan.inputs));
+    plan.close().await;
+    if let Some(file) = file.filter(|_| !has_errors(&problems)) {
+        problems.extend(engine.apply(tested, file, inputs, store).await);
+    }
+    problems
+}
+
+/// The managed objects that a state has.
+async fn left_over(store: &Arc<ModelStore>) -> Vec<LeftOver> {
+    store.snapshot().await.map(|snapshot| objects(&snapshot)).unwrap_or_default()
+}
+
+fn objects(snapshot: &Snapshot) -> Vec<LeftOver> {
+    let mut left = Vec::new();
+    for stored in snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed) {
+        let record = &stored.record;
+        let one = |deposed| LeftOver { address: record.address.clone(), deposed };
+        left.extend(record.current.iter().map(|_| one(None)));
+        left.extend(record.deposed.keys().map(|key| one(Some(key.to_string()))));
+    }
+    left
+}
+
+/// Writes a state to a file; `number` are written already. An earlier file of the name is set aside.
+async fn keep(store: &Arc<ModelStore>, number: usize) -> Result<String, Diagnostic> {
+    let path = match number {
+        0 => format!("{ERRORED}.tfstate"),
+        number => format!("{ERRORED}.{number}.tfstate"),
+    };
+    let failed = |error: &dyn std::fmt::Display| {
+        let detail = format!("The state of what is left cannot be written to {path}: {error}.");
+        Diagnostic::error("Failed to persist state", detail)
+    };
+    let bytes = store.export().await.map_err(|error| failed(&error))?.unwrap_or_default();
+    if std::path::Path::new(&path).exists() {
+        std::fs::rename(&path, format!("{path}.backup")).map_err(|error| failed(&error))?;
+    }
+    write(&path, &bytes).map_err(|error| failed(&error))?;
+    Ok(path)
+}
+
+/// A state holds secrets: it is for its owner.
+fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}
+
+/// The user leaves at once: tells what is there, and writes it down.
+pub async fn leave(runner: &FileRunner<'_>, report: &Report<'_>, run: &str) {
+    let mut found = Interrupted { planned: runner.making.clone(), ..Interrupted::default() };
+    let mut written = Vec::new();
+    for (source, held) in &runner.states {
+        let left = left_over(&held.store).await;
+        if left.is_empty() {
+            continue;
+        }
+        written.extend(keep(&held.store, written.len()).await);
+        match source.as_str() {
+            MAIN => found.state = left,
+            source => {
+                let by = held.last.as_ref().map_or(run, |last| last.name.as_str());
+                found.states.push((by.to_owned(), source.to_owned(), left));
+            }
+        }
+    }
+    report.left(&runner.file.name, run, &found, &written);
+}

@@ -1,0 +1,366 @@
+//! Planning and applying for tests: the same planner, coordinator and worker as everywhere, over states in memory.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use tokio::sync::mpsc;
+use weft_coordinator::result::decode_diagnostics;
+use weft_coordinator::{
+    Cancel, InProcess, Notice, Progress, ProgressKind, RunOptions, RunOutcome, pair, process, run_in_process, term,
+};
+use weft_evaluator::Session;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::glue::GivenVariables;
+use weft_executor::{Channel, Said, Worker, WorkerOptions};
+use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
+use weft_graph_format::plan_file::{self, PlanFile};
+use weft_graph_format::source::SourceRange;
+use weft_planner::planning::PlanInputs;
+use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, plan_open};
+use weft_providers::{PoolOptions, ProviderPool, StandIns};
+use weft_state::{Digest, ModelStore, Opaque, RunId, RunStore, Snapshot};
+
+use super::interrupts::Interrupts;
+use super::stand_ins::TestStandIns;
+use crate::apply::{Inputs, encoded, run_problem};
+use crate::context::{Context, holder, now, unix_ms};
+use crate::outline::run_plan;
+use crate::packages::{Installed, PlannedPackages, pool_options};
+use crate::plan::{Basis, PARALLELISM, Wishes, assemble, selection};
+use crate::render::schemas::Schemas;
+use crate::variables;
+use crate::view::View;
+
+/// The name of the worker inside this process.
+const WORKER: &str = "test";
+/// Notices that wait to be looked at.
+const NOTICES: usize = 16_384;
+/// Words of provisioners that wait; nobody reads them.
+const LINES: usize = 1_024;
+/// Wishes to end that wait for a run.
+const WISHES: usize = 2;
+
+/// What everything that is planned and applied in tests needs.
+pub struct Engine<'a> {
+    /// Where.
+    pub context: &'a Context,
+    /// Where words go; knows the source texts.
+    pub view: &'a View,
+    /// The workspace.
+    pub workspace: SmolStr,
+    /// Packages for planning.
+    pub installed: &'a Installed,
+    /// Packages for applying.
+    pub packages: Arc<PlannedPackages>,
+    /// What the user wants to end.
+    pub interrupts: Interrupts,
+}
+
+/// What is tested: a configuration with values for its variables and what stands in for its providers.
+#[derive(Clone)]
+pub struct Tested {
+    /// The configuration.
+    pub root: Arc<CompiledModule>,
+    /// Its variables.
+    pub given: GivenVariables,
+    /// What stands in for providers and resources.
+    pub stand_ins: Arc<TestStandIns>,
+}
+
+/// A plan, as far as one could be made.
+pub struct TestPlan {
+    /// The plan.
+    pub file: Option<PlanFile>,
+    /// Values that are not in it.
+    pub inputs: Inputs,
+    /// What there is to say about it.
+    pub problems: Vec<Diagnostic>,
+    /// For questions about what would be; none where nothing was evaluated.
+    pub session: Option<Session>,
+    providers: Arc<ProviderSet>,
+}
+
+impl TestPlan {
+    /// The schemas that planning asked for.
+    pub fn schemas(&self) -> Schemas {
+        self.providers.schemas()
+    }
+
+    /// Ends the processes that planning has started.
+    pub async fn close(self) {
+        drop(self.session);
+        self.providers.close().await;
+    }
+}
+
+impl Engine<'_> {
+    fn pool(&self, tested: &Tested) -> PoolOptions {
+        let stand_ins: Arc<dyn StandIns> = tested.stand_ins.clone();
+        PoolOptions { stand_ins: Some(stand_ins), ..pool_options(self.context) }
+    }
+
+    fn providers(&self, tested: &Tested) -> Arc<ProviderSet> {
+        let pool = ProviderPool::new(self.pool(tested));
+        Arc::new(ProviderSet::new(self.installed.plugins(), pool, PARALLELISM))
+    }
+
+    /// Plans for a state.
+    pub async fn plan(&self, tested: &Tested, snapshot: Arc<Snapshot>, wishes: &Wishes) -> TestPlan {
+        let timestamp = now();
+        let providers = self.providers(tested);
+        let inputs = PlanInputs {
+            root: tested.root.clone(),
+            environment: self.context.environment(self.workspace.clone(), timestamp.clone()),
+            given: tested.given.clone(),
+            snapshot: snapshot.clone(),
+            providers: providers.clone(),
+            options: PlanOptions {
+                destroy: wishes.mode == plan_file::UiMode::Destroy,
+                refresh: wishes.refresh,
+                refresh_only: wishes.mode == plan_file::UiMode::RefreshOnly,
+                importing: false,
+                selection: selection(&wishes.selected),
+                replace: wishes.replace.clone(),
+                timestamp: timestamp.clone(),
+            },
+            watch: Watch::none(),
+        };
+        let planning = plan_open(inputs, true);
+        tokio::pin!(planning);
+        let (outcome, session) = tokio::select! {
+            outcome = &mut planning => outcome,
+            () = self.interrupts.cancelled() => {
+                providers.stop().await;
+                planning.await
+            }
+        };
+        let mut problems = outcome.diagnostics;
+        let errored = has_errors(&problems);
+        let mut live = Inputs::new();
+        if let Some(planned) = &outcome.planned {
+            for (name, _) in variables::ephemeral(&tested.root) {
+                let Some(value) = planned.variables.get(name) else { continue };
+                match encoded(name, value) {
+                    Ok(bytes) => drop(live.insert(name.to_string(), bytes)),
+                    Err(said) => problems.extend(said),
+                }
+            }
+        }
+        let basis = Basis {
+            context: self.context,
+            workspace: self.workspace.clone(),
+            root: tested.root.clone(),
+            warnings: &[],
+            given: tested.given.clone(),
+            snapshot,
+            backend: String::new(),
+            packages: self.installed,
+            sources: self.view.known_files(),
+            view: self.view,
+        };
+        let file = outcome.planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
+        TestPlan { file, inputs: live, problems, session, providers }
+    }
+
+    /// Carries a plan out. What went wrong comes back, in the order of the plan.
+    pub async fn apply(
+        &self,
+        tested: &Tested,
+        plan: PlanFile,
+        inputs: Inputs,
+        store: &Arc<ModelStore>,
+    ) -> Vec<Diagnostic> {
+        match self.carry_out(tested, plan, inputs, store.clone()).await {
+            Ok(problems) | Err(problems) => problems,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        tested: &Tested,
+        plan: PlanFile,
+        inputs: Inputs,
+        store: Arc<dyn RunStore>,
+    ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let mut bytes = Vec::new();
+        let digest = plan_file::write(&plan, &mut bytes)
+            .map_err(|error| vec![Diagnostic::error("Failed to write plan file", format!("{error}."))])?;
+        let mut heard = Heard::new(tested, plan.manifest.places.clone());
+        let mut run_of = run_plan(&plan, Digest(digest.0))?;
+        run_of.inputs = inputs;
+        let run = RunId::random().map_err(|error| vec![Diagnostic::error("Run not begun", format!("{error}."))])?;
+        let content = Opaque(bytes);
+        term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
+        let (said, mut lines) = mpsc::channel::<Said>(LINES);
+        let (ours, theirs) = pair();
+        let mut worker = Worker::new(WorkerOptions {
+            pool: self.pool(tested),
+            files: Arc::new(DiskFiles),
+            base_directory: PathBuf::from("."),
+            labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
+            said: Some(said),
+            ..WorkerOptions::new(WORKER, process::incarnation(), self.packages.clone())
+        });
+        let working = tokio::spawn(async move {
+            let ended = worker.run(Channel { incoming: theirs.incoming, outgoing: theirs.outgoing }).await;
+            tracing::debug!(?ended, "the worker of a test has ended");
+            worker
+        });
+        let (notices, mut told) = mpsc::channel(NOTICES);
+        let (wishes, cancel) = mpsc::channel(WISHES);
+        let options = RunOptions { parallelism: u32::try_from(PARALLELISM).ok(), ..RunOptions::in_process() };
+        let workers = vec![ours];
+        let request = InProcess { store, run, plan: run_of, options, holder: holder(), workers, notices, cancel };
+        let running = run_in_process(request);
+        tokio::pin!(running);
+        let mut stopping = false;
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                Some(notice) = told.recv() => heard.notice(notice),
+                Some(said) = lines.recv() => heard.said(said),
+                () = self.interrupts.cancelled(), if !stopping => {
+                    stopping = true;
+                    // A run that has ended takes no wishes any more.
+                    let _ = wishes.try_send(Cancel::Drain);
+                    let _ = wishes.try_send(Cancel::Stop);
+                }
+                outcome = &mut running => break outcome,
+            }
+        };
+        while let Ok(notice) = told.try_recv() {
+            heard.notice(notice);
+        }
+        let closing = async {
+            if let Ok(worker) = working.await {
+                worker.close().await;
+            }
+        };
+        tokio::pin!(closing);
+        loop {
+            tokio::select! {
+                biased;
+                Some(said) = lines.recv() => heard.said(said),
+                () = &mut closing => break,
+            }
+        }
+        while let Ok(said) = lines.try_recv() {
+            heard.said(said);
+        }
+        Ok(heard.problems(&outcome.map_err(run_problem)?))
+    }
+
+    /// Opens a session for questions about what a state has.
+    pub async fn inspect(&self, tested: &Tested, snapshot: Arc<Snapshot>) -> (Option<Session>, Arc<ProviderSet>) {
+        let providers = self.providers(tested);
+        let inspected = Inspected {
+            root: tested.root.clone(),
+            environment: self.context.environment(self.workspace.clone(), now()),
+            given: tested.given.clone(),
+            snapshot,
+            providers: providers.clone(),
+        };
+        (inspect(inspected).await.0, providers)
+    }
+}
+
+/// What was heard of a run.
+struct Heard {
+    problems: BTreeMap<u32, Vec<Diagnostic>>,
+    aside: Vec<Diagnostic>,
+    places: BTreeMap<String, SourceRange>,
+    /// The check blocks that data sources belong to, by their address.
+    checks: BTreeMap<String, String>,
+}
+
+impl Heard {
+    fn new(tested: &Tested, places: BTreeMap<String, SourceRange>) -> Heard {
+        let mut checks = BTreeMap::new();
+        for module in tested.root.all() {
+            let module_prefix = if module.path.is_root() { String::new() } else { format!("{}.", module.path) };
+            for (resource, block) in &module.resources {
+                if let Some(check) = &block.check {
+                    checks.insert(format!("{module_prefix}{resource}"), format!("{module_prefix}check.{check}"));
+                }
+            }
+        }
+        Heard { problems: BTreeMap::new(), aside: Vec::new(), places, checks }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        let Notice::Progress(step) = notice else { return };
+        if matches!(step.what, ProgressKind::Done { .. } | ProgressKind::Failed) {
+            let told = decode_diagnostics(&step.diagnostics);
+            let told = told.into_iter().map(|problem| self.placed(problem, Some(&step))).collect();
+            self.problems.insert(step.operation, told);
+        }
+    }
+
+    fn said(&mut self, said: Said) {
+        if let Said::Problem(problem) = said {
+            let problem = self.placed(*problem, None);
+            self.aside.push(problem);
+        }
+    }
+
+    /// A problem with its place, and the object whose condition it is about.
+    fn placed(&self, mut problem: Diagnostic, step: Option<&Progress>) -> Diagnostic {
+        let config =
+            |address: &str| address.parse::<ResourceInstance>().ok().map(|address| address.config().to_string());
+        if problem.subject.is_none() {
+            let of = problem.address.as_deref().and_then(config);
+            problem.subject = of.and_then(|config| self.places.get(&config).cloned());
+        }
+        let Some(step) = step else { return problem };
+        if step.action == "check" && problem.summary != "Invalid condition result" {
+            problem.checked = checked_object(&step.address).into();
+        } else if problem.code == READ_FOR_CHECK {
+            let check = config(&step.address).and_then(|config| self.checks.get(&config).cloned());
+            problem.checked = check.unwrap_or_default().into();
+        }
+        problem
+    }
+
+    fn problems(self, outcome: &RunOutcome) -> Vec<Diagnostic> {
+        let mut found: Vec<Diagnostic> = self.problems.into_values().flatten().collect();
+        found.extend(self.aside);
+        found.extend(outcome.store_error.iter().map(crate::store::problem));
+        for address in &outcome.in_doubt {
+            let detail =
+                format!("Nobody knows what became of {address}. Look at the real object; a test cannot go on with it.");
+            found.push(Diagnostic::error("Resource instance in doubt", detail).about(address.as_str()));
+        }
+        found
+    }
+}
+
+/// The object of a check operation: its address, without the number of the assertion where it is a check block.
+fn checked_object(address: &str) -> &str {
+    let is_block = address.starts_with("check.") || address.contains(".check.");
+    match address.rfind('[') {
+        Some(at) if is_block && address.ends_with(']') => &address[..at],
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::checked_object;
+
+    #[test]
+    fn objects_of_checks() {
+        let cases = [
+            ("check.even[0]", "check.even"),
+            ("module.m[\"a\"].check.x[2]", "module.m[\"a\"].check.x"),
+            ("terraform_data.a[0]", "terraform_data.a[0]"),
+            ("output.o", "output.o"),
+        ];
+        for (address, object) in cases {
+            assert_eq!(checked_object(address), object);
+        }
+    }
+}

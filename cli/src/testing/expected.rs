@@ -1,0 +1,148 @@
+//! Failures that a run expects: taken out of what went wrong, and missed where they did not come.
+
+use weft_evaluator::config::test_file::ExpectedFailure;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+
+/// What kind of object a condition belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checked {
+    Variable,
+    Check,
+    Other,
+}
+
+/// The kind of an object with conditions, and whether it is one of the tested module itself.
+fn kind_of(object: &str) -> (Checked, bool) {
+    let in_root = !object.starts_with("module.");
+    let own = object.rsplit_once("].").map_or(object, |(_, rest)| rest);
+    let parts: Vec<&str> = own.split('.').collect();
+    let word = match parts.as_slice() {
+        [.., word, _] => word,
+        _ => "",
+    };
+    let kind = match word {
+        "check" => Checked::Check,
+        "var" => Checked::Variable,
+        _ => Checked::Other,
+    };
+    (kind, in_root)
+}
+
+/// Whether a problem is about the assertions of a check block, or about what is read for them.
+pub fn is_of_check(problem: &Diagnostic) -> bool {
+    !problem.checked.is_empty() && kind_of(&problem.checked).0 == Checked::Check
+}
+
+/// Whether an expectation means this object: by its name, or all instances of a resource.
+fn means(expected: &str, object: &str) -> bool {
+    expected == object
+        || object
+            .parse::<ResourceInstance>()
+            .is_ok_and(|instance| instance.module.is_root() && instance.config().to_string() == expected)
+}
+
+/// Takes expected failures out, makes errors of what else check blocks say, and adds those that were missed.
+pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut came = vec![false; expected.len()];
+    let mut left = Vec::new();
+    for mut problem in problems {
+        if problem.checked.is_empty() {
+            left.push(problem);
+            continue;
+        }
+        let (kind, in_root) = kind_of(&problem.checked);
+        let counts = in_root && (kind == Checked::Check || problem.is_error());
+        let found = expected.iter().position(|one| counts && means(&one.object, &problem.checked));
+        match found {
+            // The instance that is named comes before the whole resource.
+            Some(place) => {
+                let exact = expected.iter().position(|one| one.object == problem.checked.as_str());
+                came[exact.unwrap_or(place)] = true;
+            }
+            None => {
+                if kind == Checked::Check {
+                    problem.severity = Severity::Error;
+                }
+                left.push(problem);
+            }
+        }
+    }
+    let missed = expected.iter().zip(&came).filter(|(_, came)| !**came);
+    left.extend(missed.map(|(one, _)| {
+        let detail = format!("This run expects a condition of {} to fail, and none did.", one.object);
+        Diagnostic::error("Missing expected failure", detail).at(one.range.clone())
+    }));
+    left
+}
+
+/// The same for a plan that is to be carried out: what keeps it from that is an error, expected or not.
+pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let invalid: Vec<Diagnostic> = problems
+        .iter()
+        .filter(|problem| kind_of(&problem.checked).0 == Checked::Variable)
+        .filter(|problem| expected.iter().any(|one| means(&one.object, &problem.checked)))
+        .map(|problem| {
+            let detail = format!(
+                "{} has an invalid value in this run. That was expected, but it keeps the run from applying, so the run \
+                 fails. With command = plan it would pass.",
+                problem.checked
+            );
+            Diagnostic::warning("Invalid Variable in test file", detail)
+        })
+        .collect();
+    problems.extend(invalid);
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::diagnostic::has_errors;
+    use weft_graph_format::source::SourceRange;
+
+    fn expecting(objects: &[&str]) -> Vec<ExpectedFailure> {
+        let one =
+            |object: &&str| ExpectedFailure { object: (*object).into(), range: SourceRange::default(), problem: None };
+        objects.iter().map(one).collect()
+    }
+
+    fn summaries(expected: &[&str], failed: &[(&str, Severity)]) -> Vec<String> {
+        let problems = failed.iter().map(|(object, severity)| {
+            let problem = Diagnostic::error(format!("{object} failed"), "").checking(object);
+            Diagnostic { severity: *severity, ..problem }
+        });
+        let left = held_against(&expecting(expected), problems.collect());
+        left.iter().filter(|problem| problem.is_error()).map(|problem| problem.summary.clone()).collect()
+    }
+
+    #[test]
+    fn expectations() {
+        use Severity::{Error, Warning};
+        let missed = "Missing expected failure";
+        type Case<'a> = (&'a [&'a str], &'a [(&'a str, Severity)], &'a [&'a str]);
+        let cases: &[Case<'_>] = &[
+            (&["var.x"], &[("var.x", Error)], &[]),
+            (&["var.x"], &[], &[missed]),
+            (&["output.o"], &[("module.m.output.o", Error)], &["module.m.output.o failed", missed]),
+            (&["a.b"], &[("a.b[0]", Error), ("a.b[1]", Error)], &[]),
+            (&["a.b[0]"], &[("a.b[1]", Error)], &["a.b[1] failed", missed]),
+            (&["a.b", "a.b[0]"], &[("a.b[0]", Error), ("a.b[1]", Error)], &[]),
+            (&["check.c"], &[("check.c", Warning)], &[]),
+            (&[], &[("check.c", Warning)], &["check.c failed"]),
+            (&[], &[("module.m.check.c", Warning)], &["module.m.check.c failed"]),
+            (&[], &[("module.m[\"x.y\"].check.c", Warning)], &["module.m[\"x.y\"].check.c failed"]),
+            (&["output.o"], &[("output.o", Warning)], &[missed]),
+        ];
+        for (expected, failed, left) in cases {
+            assert_eq!(&summaries(expected, failed), left, "{expected:?} {failed:?}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_variable_keeps_from_applying() {
+        let problems = vec![Diagnostic::error("Invalid value for variable", "").checking("var.x")];
+        let said = of_planning(&expecting(&["var.x"]), problems);
+        assert_eq!((said.len(), has_errors(&said)), (2, true));
+    }
+}

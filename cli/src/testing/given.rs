@@ -1,0 +1,285 @@
+//! Values of variables in tests.
+//!
+//! From low to high: the environment, the usual files of variables beside the configuration and in the directory for
+//! tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test files see the
+//! first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use smol_str::SmolStr;
+use weft_evaluator::config::test_file::{TestFile, TestRun};
+use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_expressions::call_context::CallContext;
+use weft_expressions::constant::evaluate_constant;
+use weft_expressions::convert::convert_with_defaults;
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_syntax::{Expression, Traversal, Tree};
+
+use crate::options::Arguments;
+use crate::variables::{named_value, parsed, read_file, usual_files};
+
+/// The beginning of names of variables in the environment.
+const ENVIRONMENT: &str = "TF_VAR_";
+/// What the values of a test file are said to come from.
+const TEST_FILE: &str = "the test file";
+
+/// A value that is given to all tests.
+#[derive(Clone, Debug)]
+enum Global {
+    /// As text, to be read by the type of the variable; and where it comes from.
+    Text(String, &'static str),
+    /// From a file, or why there is none.
+    Value(Result<GivenVariable, Vec<Diagnostic>>),
+}
+
+/// Values that are given to all tests.
+#[derive(Clone, Debug, Default)]
+pub struct Globals {
+    values: BTreeMap<SmolStr, Global>,
+    /// Files of variables, for the lines of problems.
+    pub sources: Sources,
+    /// What is wrong with files and options.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Globals {
+    /// Reads everything that gives values; `tests` is the directory for tests.
+    pub fn gather(arguments: &Arguments, tests: &str) -> Globals {
+        let mut globals = Globals::default();
+        for (name, text) in std::env::vars() {
+            if let Some(name) = name.strip_prefix(ENVIRONMENT) {
+                globals.values.insert(name.into(), Global::Text(text, "the environment"));
+            }
+        }
+        for path in usual_files(Path::new(".")) {
+            globals.file(&path);
+        }
+        for name in usual_files(Path::new(tests)) {
+            globals.file(&format!("{tests}/{name}"));
+        }
+        for (flag, text) in arguments.in_order(&["var", "var-file"]) {
+            match flag {
+                "var" => match named_value(text) {
+                    Ok((name, value)) => {
+                        let given = Global::Text(value.to_owned(), "the -var option");
+                        globals.values.insert(name.into(), given);
+                    }
+                    Err(problem) => globals.problems.push(problem),
+                },
+                _ => globals.file(text),
+            }
+        }
+        globals
+    }
+
+    fn file(&mut self, path: &str) {
+        let read = read_file(path);
+        self.sources.extend(read.sources);
+        self.problems.extend(read.diagnostics);
+        for entry in read.entries {
+            let range = entry.range;
+            let source = format!("the file {path}");
+            let given = entry.value.map(|value| GivenVariable { value, range, source });
+            self.values.insert(entry.name, Global::Value(given));
+        }
+    }
+
+    /// The value for a declared variable.
+    fn for_variable(&self, variable: &Variable) -> Option<Result<GivenVariable, Vec<Diagnostic>>> {
+        Some(match self.values.get(&variable.name)? {
+            Global::Text(text, source) => parsed(&variable.name, variable.typed.then_some(&variable.ty), text, source),
+            Global::Value(given) => given.clone(),
+        })
+    }
+
+    /// What the variables of a module are given, where only these values count.
+    pub fn of_module(&self, module: &CompiledModule) -> GivenVariables {
+        let given = module.variables.values().filter_map(|variable| {
+            let given = self.for_variable(variable)?.ok()?;
+            Some((variable.name.clone(), given))
+        });
+        given.collect()
+    }
+
+    /// `var` as test files see it: everything that is given, as it is given, and the defaults of the tested module.
+    fn as_object(&self, module: &CompiledModule) -> Value {
+        let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+        for variable in module.variables.values() {
+            fields.extend(default_of(variable).map(|value| (variable.name.clone(), value)));
+        }
+        for (name, global) in &self.values {
+            let value = match global {
+                Global::Text(text, _) => Value::string(text),
+                Global::Value(Ok(given)) => given.value.clone(),
+                Global::Value(Err(_)) => continue,
+            };
+            fields.insert(name.clone(), value);
+        }
+        Value::object(fields)
+    }
+
+    /// The names of all values, and where they stand.
+    fn names(&self) -> impl Iterator<Item = (SmolStr, SourceRange)> + '_ {
+        self.values.iter().map(|(name, global)| {
+            let range = match global {
+                Global::Value(Ok(given)) => given.range.clone(),
+                _ => None,
+            };
+            (name.clone(), range.unwrap_or_default())
+        })
+    }
+}
+
+/// The default of a variable, converted to its type.
+fn default_of(variable: &Variable) -> Option<Value> {
+    let (value, problems) = evaluate_constant(variable.default.as_ref()?);
+    let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
+    (!has_errors(&problems)).then_some(value)
+}
+
+/// Values for the variables of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunValues {
+    /// Those that the tested module declares.
+    pub given: GivenVariables,
+    /// Those that only the test knows, for assertions: what is wrong with them is told when these are looked at.
+    pub own: BTreeMap<SmolStr, GivenVariable>,
+    /// What is wrong with the latter.
+    pub own_problems: Vec<Diagnostic>,
+}
+
+impl RunValues {
+    /// The names of the variables that only the test knows, and where they stand.
+    pub fn own_names(&self) -> impl Iterator<Item = (SmolStr, SourceRange)> + '_ {
+        self.own.iter().map(|(name, given)| (name.clone(), given.range.clone().unwrap_or_default()))
+    }
+
+    /// All of them.
+    pub fn all(&self) -> GivenVariables {
+        self.given.iter().chain(&self.own).map(|(name, given)| (name.clone(), given.clone())).collect()
+    }
+}
+
+/// The values of a run. `outputs` are those of earlier runs, by run.
+///
+/// # Errors
+/// What is wrong with those that the tested module declares.
+pub fn values(
+    module: &CompiledModule,
+    file: &TestFile,
+    run: &TestRun,
+    globals: &Globals,
+    outputs: &BTreeMap<SmolStr, Value>,
+) -> Result<RunValues, Vec<Diagnostic>> {
+    let scope = TestScope {
+        names: BTreeMap::from([
+            ("var", globals.as_object(module)),
+            ("run", Value::object(outputs.iter().map(|(name, value)| (name.clone(), value.clone())))),
+        ]),
+        occurrences: AtomicU32::new(0),
+        parameters: AtomicU32::new(0),
+    };
+    let mut values = RunValues::default();
+    let mut problems = Vec::new();
+    for variable in module.variables.values() {
+        let written = run.variables.get(&variable.name).or_else(|| file.variables.get(&variable.name));
+        let given = match written {
+            Some(expression) => Some(scope.value(expression)),
+            None => globals.for_variable(variable),
+        };
+        match given {
+            Some(Ok(given)) => drop(values.given.insert(variable.name.clone(), given)),
+            Some(Err(found)) => problems.extend(found),
+            None if variable.default.is_some() => {}
+            None => {
+                let detail = format!(
+                    "The variable {:?} of the tested module has neither a value nor a default. Give it one in a variables \
+                     block of the run or the file, or with -var.",
+                    variable.name.as_str()
+                );
+                let problem = Diagnostic::error("No value for required variable", detail);
+                problems.push(problem.at(variable.range.clone()));
+            }
+        }
+    }
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let written = file.variables.iter().chain(&run.variables);
+    for (name, expression) in written.filter(|(name, _)| !module.variables.contains_key(*name)) {
+        match scope.value(expression) {
+            Ok(given) => drop(values.own.insert(name.clone(), given)),
+            Err(found) => values.own_problems.extend(found),
+        }
+    }
+    for (name, range) in globals.names() {
+        if module.variables.contains_key(&name) || values.own.contains_key(&name) {
+            continue;
+        }
+        let value = match &globals.values[&name] {
+            Global::Text(text, _) => Value::string(text),
+            Global::Value(Ok(given)) => given.value.clone(),
+            Global::Value(Err(_)) => continue,
+        };
+        let given = GivenVariable { value, range: Some(range), source: TEST_FILE.to_owned() };
+        values.own.insert(name, given);
+    }
+    Ok(values)
+}
+
+/// What expressions of test files see.
+struct TestScope {
+    names: BTreeMap<&'static str, Value>,
+    occurrences: AtomicU32,
+    parameters: AtomicU32,
+}
+
+impl TestScope {
+    fn value(&self, expression: &Expression) -> Result<GivenVariable, Vec<Diagnostic>> {
+        let (value, problems) = evaluate(expression, self);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        Ok(GivenVariable { value, range: Some(expression.range()), source: TEST_FILE.to_owned() })
+    }
+}
+
+impl Scope for TestScope {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let name = traversal.root.text.as_str();
+        match self.names.get(name) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            None => {
+                let detail = format!(
+                    "There is no {name:?} here: values in test files come from var, from run and from functions."
+                );
+                Err(vec![Diagnostic::error("Unknown variable", detail).at(tree.range(traversal.root.span))])
+            }
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext { base_directory: Path::new("."), ..CallContext::new(&self.occurrences, &self.parameters) }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error("Unknown provider function", format!("{name} cannot be called in a test file.")))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Ok(Value::unknown(Type::Dynamic))
+    }
+}

@@ -1,0 +1,180 @@
+//! The tests of a configuration: its test files, and the modules that some runs test in place of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::test_file::{TestFile, TestModule, TestRun, find_tests};
+use weft_evaluator::config::{
+    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, load_tree_under,
+};
+use weft_graph_format::address::Module;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_providers::constraint::Constraints;
+use weft_providers::packages::{Requirements, require};
+
+use crate::command::Invocation;
+use crate::context::DEFAULT_WORKSPACE;
+use crate::modules::{FromManifest, ModuleManifest};
+use crate::project::{Project, of_configuration};
+
+/// The directory of tests unless the user names another.
+const DIRECTORY: &str = "tests";
+
+/// The first name of all modules that tests call, in the list of installed modules.
+const TESTED: &str = "test";
+
+/// The tests of a configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Tests {
+    /// The test files by name.
+    pub files: Vec<Arc<TestFile>>,
+    /// What runs test in place of the configuration, by file and number of the run.
+    pub modules: BTreeMap<(SmolStr, usize), Arc<CompiledModule>>,
+}
+
+impl Tests {
+    /// Reads the test files; the view learns their lines.
+    pub fn read(invocation: &Invocation<'_>) -> (Tests, Vec<Diagnostic>) {
+        let directory = invocation.arguments.value("test-directory").unwrap_or(DIRECTORY);
+        let found = find_tests(directory);
+        invocation.view.know(&found.sources);
+        (Tests { files: found.files, modules: BTreeMap::new() }, found.diagnostics)
+    }
+
+    /// Whether any run tests another module.
+    pub fn call_modules(&self) -> bool {
+        self.files.iter().any(|file| file.runs.iter().any(|run| run.module.is_some()))
+    }
+
+    /// Loads the modules that runs test, as they are found or installed.
+    pub fn load_modules(&mut self, invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        for file in &self.files {
+            for (number, run) in file.runs.iter().enumerate() {
+                let Some(called) = &run.module else { continue };
+                let (module, sources, said) = load(file, run, called, places, invocation);
+                invocation.view.know(&sources);
+                problems.extend(said);
+                if let Some(module) = module {
+                    self.modules.insert((file.name.clone(), number), module);
+                }
+            }
+        }
+        problems
+    }
+
+    /// The same, as they are installed.
+    pub fn load_installed(&mut self, invocation: &Invocation<'_>) -> Vec<Diagnostic> {
+        match ModuleManifest::read(&invocation.context.data_directory) {
+            Ok(manifest) => self.load_modules(invocation, &mut FromManifest { manifest: &manifest, root: ".".into() }),
+            Err(problem) => vec![problem],
+        }
+    }
+
+    /// The root modules that are tested: the configuration, and each module that a run tests in place of it once.
+    pub fn roots(&self, root: &Arc<CompiledModule>) -> Vec<Arc<CompiledModule>> {
+        let mut roots = vec![root.clone()];
+        for module in self.modules.values() {
+            if roots.iter().all(|known| known.dir != module.dir) {
+                roots.push(module.clone());
+            }
+        }
+        roots
+    }
+
+    /// What is wrong with the files beside what was said when they were read.
+    pub fn problems(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for file in &self.files {
+            found.extend(file.overrides.duplicates());
+            for run in &file.runs {
+                found.extend(run.problems());
+            }
+        }
+        found
+    }
+
+    /// What a configuration and its tests require of providers.
+    ///
+    /// # Errors
+    /// Constraints that cannot be read.
+    pub fn all_requirements(&self, project: &Project) -> Result<Requirements, Vec<Diagnostic>> {
+        let mut all = project.requirements(None)?;
+        for (source, constraints) in self.requirements(&project.root)? {
+            require(&mut all, source, &constraints);
+        }
+        Ok(all)
+    }
+
+    /// What the tests require of providers, beside what the configuration requires.
+    ///
+    /// # Errors
+    /// Constraints that cannot be read.
+    pub fn requirements(&self, root: &CompiledModule) -> Result<Requirements, Vec<Diagnostic>> {
+        let mut all = Requirements::new();
+        let mut problems = Vec::new();
+        for module in self.modules.values() {
+            let (requirements, said) = of_configuration(module);
+            problems.extend(said);
+            for (source, constraints) in requirements {
+                require(&mut all, source, &constraints);
+            }
+        }
+        for file in &self.files {
+            for (local_name, _) in file.providers.keys().chain(file.mocks.keys()) {
+                require(&mut all, root.provider_source(local_name), &Constraints::any());
+            }
+        }
+        if has_errors(&problems) { Err(problems) } else { Ok(all) }
+    }
+}
+
+/// What the module of a run is known as: `test.tests.main.setup` for the run `setup` in `tests/main.tftest.hcl`.
+fn known_as(file: &str, run: &str) -> Module {
+    let stem = file.strip_suffix(".tftest.hcl").unwrap_or(file);
+    let steps = std::iter::once(TESTED).chain(stem.split('/')).chain([run]);
+    Module(steps.map(SmolStr::new).collect())
+}
+
+type Loaded = (Option<Arc<CompiledModule>>, Sources, Vec<Diagnostic>);
+
+fn load(
+    file: &TestFile,
+    run: &TestRun,
+    called: &TestModule,
+    places: &mut dyn ModulePlaces,
+    invocation: &Invocation<'_>,
+) -> Loaded {
+    let path = known_as(&file.name, &run.name);
+    let version = called.version.as_ref().map(|(text, range)| (text.as_str(), range.clone()));
+    let request = ModuleRequest {
+        path: &path,
+        caller_dir: ".",
+        source: &called.source,
+        version,
+        call_range: &called.range,
+        source_range: called.source_range.clone(),
+    };
+    let mut problems = Vec::new();
+    let Some(dir) = places.place(&request, &mut problems) else { return (None, Sources::new(), problems) };
+    let workspace = invocation.context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into());
+    let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
+    let (module, sources, said) = load_tree_under(Path::new("."), &dir, &path, places, &inputs);
+    problems.extend(said);
+    (Some(module), sources, problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_modules() {
+        let name = |file: &str, run: &str| known_as(file, run).0.join(".");
+        assert_eq!(name("main.tftest.hcl", "setup"), "test.main.setup");
+        assert_eq!(name("tests/main.tftest.hcl", "setup"), "test.tests.main.setup");
+        assert_eq!(name("a.tofutest.hcl", "x"), "test.a.tofutest.hcl.x");
+    }
+}

@@ -1,0 +1,336 @@
+//! Objects that no provider has made: what the configuration says, what a test gives, and made-up values for the rest.
+//!
+//! For an attribute that is not in the configuration, a test may give a value where a provider could have computed one.
+//! What nobody gives and a provider would compute is made up: texts of 4 to 15 letters and digits, the number 0, false,
+//! empty collections. The same type, path and configuration always give the same object, so that a plan and its apply
+//! agree, and so that two resources of one type get equal texts (reference: `mock_provider` in OpenTofu 1.12).
+
+use smol_str::SmolStr;
+use weft_evaluator::config::test_file::GivenValues;
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::Severity;
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_providers::ProviderDiagnostic;
+
+/// Fewest and most characters of a made-up text.
+const TEXT_LENGTH: (u64, u64) = (4, 15);
+/// What made-up texts are made of.
+const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
+
+/// The object of a type that comes of a configuration, and what is wrong with the values that a test gives.
+pub fn object(
+    type_name: &str,
+    schema: &Block,
+    config: &Value,
+    given: &GivenValues,
+) -> (Value, Vec<ProviderDiagnostic>) {
+    let mut maker = Maker { problems: Vec::new() };
+    let value = maker.block(schema, config, given, Seed::of(type_name));
+    (value, maker.problems)
+}
+
+/// What a made-up text is drawn from: the place that it is for.
+#[derive(Clone, Copy)]
+struct Seed(u64);
+
+impl Seed {
+    fn of(text: &str) -> Seed {
+        Seed(0xcbf2_9ce4_8422_2325).at(text)
+    }
+
+    /// FNV-1a, 64 bits.
+    fn at(self, step: &str) -> Seed {
+        let bytes = step.bytes().chain([0]);
+        Seed(bytes.fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)))
+    }
+
+    /// The next number of a splitmix64 sequence.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn text(mut self) -> String {
+        let (least, most) = TEXT_LENGTH;
+        let length = least + self.next() % (most - least + 1);
+        let character = |number: u64| CHARACTERS[usize::try_from(number % 62).unwrap_or_default()];
+        (0..length).map(|_| char::from(character(self.next()))).collect()
+    }
+}
+
+/// A made-up value of a type.
+fn made_up(ty: &Type, seed: Seed) -> Value {
+    match ty {
+        Type::String => Value::string(seed.text()),
+        Type::Number => Value::int(0),
+        Type::Bool => Value::bool(false),
+        Type::List(element) => Value::list((**element).clone(), Vec::new()),
+        Type::Set(element) => Value::set((**element).clone(), Vec::new()),
+        Type::Map(element) => Value::map((**element).clone(), Default::default()),
+        Type::Tuple(_) => Value::tuple(Vec::new()),
+        Type::Object(object) => {
+            Value::object(object.attributes.iter().map(|(name, ty)| (name.clone(), made_up(ty, seed.at(name)))))
+        }
+        _ => Value::null(ty.clone()),
+    }
+}
+
+struct Maker {
+    problems: Vec<ProviderDiagnostic>,
+}
+
+impl Maker {
+    fn error(&mut self, summary: String, detail: impl Into<String>) {
+        self.problems.push(ProviderDiagnostic::error(summary, detail));
+    }
+
+    fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues, seed: Seed) -> Value {
+        let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
+        let mut fields: Vec<(SmolStr, Value)> = Vec::new();
+        for (name, attribute) in &schema.attributes {
+            let value = self.attribute(name, attribute, part(name), given.get(name), seed.at(name));
+            fields.push((name.clone(), value));
+        }
+        for (name, nested) in &schema.blocks {
+            let value = self.nested(name, nested, part(name), given.get(name), seed.at(name));
+            fields.push((name.clone(), value));
+        }
+        for name in given.keys() {
+            if !schema.attributes.contains_key(name) && !schema.blocks.contains_key(name) {
+                self.error(
+                    format!("Invalid override for block field `{name}`"),
+                    "Nothing of this name belongs to the type. Leave the value out, or mend its name.",
+                );
+            }
+        }
+        Value::object(fields)
+    }
+
+    fn attribute(
+        &mut self,
+        name: &str,
+        attribute: &Attribute,
+        config: Option<Value>,
+        given: Option<&Value>,
+        seed: Seed,
+    ) -> Value {
+        // Null is the same as not given. What only the provider decides is never taken from the configuration.
+        let decides = attribute.computed && !attribute.optional;
+        let config = config.filter(|value| !value.is_null() && !decides);
+        let given = given.map(|given| self.given(name, attribute, config.is_some(), given));
+        if attribute.write_only {
+            if given.is_some() {
+                let detail = "Attributes that are only written are null whatever a test gives.";
+                let problem = ProviderDiagnostic::error(
+                    format!("Encountered override for write-only attribute `{name}`"),
+                    detail,
+                );
+                self.problems.push(ProviderDiagnostic { severity: Severity::Warning, ..problem });
+            }
+            return Value::null(attribute.ty.clone());
+        }
+        match (config, given) {
+            (Some(config), _) => config,
+            (None, _) if attribute.required => {
+                self.error(
+                    format!("Invalid mock/override field `{name}`"),
+                    "The attribute is required: the configuration gives it, not the test.",
+                );
+                Value::null(attribute.ty.clone())
+            }
+            (None, Some(given)) => given,
+            (None, None) if attribute.computed => made_up(&attribute.ty, seed),
+            (None, None) => Value::null(attribute.ty.clone()),
+        }
+    }
+
+    /// A value that a test gives to an attribute, converted; what is wrong with it is noted.
+    fn given(&mut self, name: &str, attribute: &Attribute, configured: bool, given: &Value) -> Value {
+        if configured {
+            self.error(
+                format!("Invalid mock/override field `{name}`"),
+                "The configuration gives this attribute, and that is what counts. Leave the value out.",
+            );
+        }
+        if !attribute.computed {
+            self.error(
+                format!("Non-computed field `{name}` is not allowed to be overridden"),
+                "Tests give values only where a provider would compute them. Leave the value out.",
+            );
+        }
+        match convert(given, &attribute.ty) {
+            Ok(value) => value,
+            Err(problem) => {
+                let detail = format!("The value does not fit the type of the attribute: {}.", problem.with_path());
+                self.error(format!("Invalid mock/override field `{name}`"), detail);
+                Value::null(attribute.ty.clone())
+            }
+        }
+    }
+
+    /// A nested block: as many as the configuration has.
+    fn nested(
+        &mut self,
+        name: &str,
+        nested: &NestedBlock,
+        config: Option<Value>,
+        given: Option<&Value>,
+        seed: Seed,
+    ) -> Value {
+        let config = config.unwrap_or_else(|| Value::null(Type::Dynamic));
+        let summary = || format!("Invalid override for block field `{name}`");
+        if given.is_some_and(|given| !matches!(given.open().1, Kind::Object(_))) {
+            self.error(summary(), "The values for blocks of a type are an object: attributes with their values.");
+            return config;
+        }
+        let empty = match config.open().1 {
+            Kind::Null(_) | Kind::Unknown(_) => true,
+            Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => items.is_empty(),
+            Kind::Map(fields) => fields.is_empty(),
+            Kind::Object(fields) => fields.is_empty() && nested.nesting == Nesting::Map,
+            _ => true,
+        };
+        if empty {
+            if given.is_some() {
+                self.error(summary(), "The configuration has no such block, so there is nothing to give values to.");
+            }
+            return config;
+        }
+        let given = given.and_then(Value::as_fields).map(|fields| fields.to_map()).unwrap_or_default();
+        let ty = nested.block.implied_type();
+        let mut one = |config: &Value| self.block(&nested.block, config, &given, seed);
+        match config.open().1 {
+            Kind::List(items) => Value::list(ty, items.items().iter().map(&mut one).collect()),
+            Kind::Tuple(items) => Value::tuple(items.items().iter().map(&mut one).collect()),
+            Kind::Set(items) => Value::set(ty, items.items().iter().map(&mut one).collect()),
+            Kind::Map(fields) => {
+                Value::map(ty, fields.iter().map(|(key, config)| (key.clone(), one(config))).collect())
+            }
+            Kind::Object(fields) if nested.nesting == Nesting::Map => {
+                Value::object(fields.iter().map(|(key, config)| (key.clone(), one(config))).collect::<Vec<_>>())
+            }
+            _ => one(&config),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(ty: Type, change: fn(&mut Attribute)) -> Attribute {
+        let mut attribute = Attribute::new(ty);
+        change(&mut attribute);
+        attribute
+    }
+
+    fn schema() -> Block {
+        let inner = Block {
+            attributes: [
+                ("port".into(), attribute(Type::Number, |a| a.required = true)),
+                ("address".into(), attribute(Type::String, |a| a.computed = true)),
+            ]
+            .into(),
+            ..Block::default()
+        };
+        Block {
+            attributes: [
+                ("name".into(), attribute(Type::String, |a| a.required = true)),
+                ("id".into(), attribute(Type::String, |a| a.computed = true)),
+                ("size".into(), attribute(Type::Number, |a| (a.optional, a.computed) = (true, true))),
+                ("tags".into(), attribute(Type::map(Type::String), |a| a.optional = true)),
+                ("secret".into(), attribute(Type::String, |a| (a.optional, a.write_only) = (true, true))),
+            ]
+            .into(),
+            blocks: [(
+                "listen".into(),
+                NestedBlock { block: inner, nesting: Nesting::List, min_items: 0, max_items: 0 },
+            )]
+            .into(),
+            ..Block::default()
+        }
+    }
+
+    fn config(set: Vec<(&str, Value)>) -> Value {
+        let mut fields: std::collections::BTreeMap<&str, Value> = [
+            ("name", Value::string("n")),
+            ("id", Value::null(Type::String)),
+            ("size", Value::null(Type::Number)),
+            ("tags", Value::null(Type::map(Type::String))),
+            ("secret", Value::string("s")),
+            ("listen", Value::list(schema().blocks["listen"].block.implied_type(), Vec::new())),
+        ]
+        .into();
+        fields.extend(set);
+        Value::object(fields)
+    }
+
+    fn given(values: Vec<(&str, Value)>) -> GivenValues {
+        values.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    }
+
+    fn part(object: &Value, name: &str) -> Value {
+        object.as_fields().and_then(|fields| fields.get(name)).cloned().unwrap()
+    }
+
+    #[test]
+    fn what_nobody_gives_is_made_up() {
+        let (first, problems) = object("t", &schema(), &config(vec![]), &given(vec![]));
+        assert!(problems.is_empty(), "{problems:?}");
+        let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
+        let id = part(&first, "id");
+        assert!((4..=15).contains(&id.as_str().unwrap().len()), "{id:?}");
+        assert!(id.same_content(&part(&second, "id")));
+        let (other, _) = object("u", &schema(), &config(vec![]), &given(vec![]));
+        assert!(!id.same_content(&part(&other, "id")));
+        assert!(part(&first, "size").same_content(&Value::int(0)));
+        assert!(part(&first, "tags").is_null() && part(&first, "secret").is_null());
+        assert_eq!(part(&first, "name").as_str(), Some("n"));
+    }
+
+    #[test]
+    fn what_is_given_counts_where_a_provider_would_decide() {
+        let values = given(vec![("id", Value::string("i")), ("size", Value::string("7"))]);
+        let (made, problems) = object("t", &schema(), &config(vec![]), &values);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(part(&made, "id").as_str(), Some("i"));
+        assert!(part(&made, "size").same_content(&Value::int(7)));
+    }
+
+    #[test]
+    fn blocks_are_those_of_the_configuration() {
+        let inner = Value::object([("port", Value::int(80)), ("address", Value::null(Type::String))]);
+        let listen = Value::list(schema().blocks["listen"].block.implied_type(), vec![inner.clone(), inner]);
+        let values = given(vec![("listen", Value::object([("address", Value::string("a"))]))]);
+        let (made, problems) = object("t", &schema(), &config(vec![("listen", listen)]), &values);
+        assert!(problems.is_empty(), "{problems:?}");
+        let listen = part(&made, "listen");
+        let items = listen.as_items().unwrap();
+        assert_eq!(items.len(), 2);
+        assert!(items.iter().all(|item| part(item, "address").as_str() == Some("a")));
+        let (_, problems) = object("t", &schema(), &config(vec![]), &values);
+        assert_eq!(problems[0].summary, "Invalid override for block field `listen`");
+    }
+
+    #[test]
+    fn gifts_that_cannot_be() {
+        let cases = [
+            (vec![("name", Value::string("x"))], 2, "Invalid mock/override field `name`"),
+            (vec![("tags", Value::empty_object())], 1, "Non-computed field `tags` is not allowed to be overridden"),
+            (vec![("size", Value::string("large"))], 1, "Invalid mock/override field `size`"),
+            (vec![("ghost", Value::int(1))], 1, "Invalid override for block field `ghost`"),
+            (vec![("listen", Value::int(1))], 1, "Invalid override for block field `listen`"),
+        ];
+        for (values, count, summary) in cases {
+            let (_, problems) = object("t", &schema(), &config(vec![]), &given(values));
+            assert_eq!((problems.len(), problems[0].summary.as_str()), (count, summary));
+        }
+        let (_, problems) = object("t", &schema(), &config(vec![]), &given(vec![("secret", Value::string("x"))]));
+        assert!(problems.iter().any(|problem| problem.severity == Severity::Warning));
+    }
+}

@@ -1,0 +1,107 @@
+//! Statuses of runs, files and the whole.
+
+/// What came of a run, from good to bad: the worst of several counts for all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It was not come to.
+    #[default]
+    Pending,
+    /// It was left out, since one before it went wrong or the user wants to stop.
+    Skip,
+    /// All is as it should be.
+    Pass,
+    /// An assertion does not hold.
+    Fail,
+    /// Something else is wrong.
+    Error,
+}
+
+impl Status {
+    /// The worse of the two.
+    #[must_use]
+    pub fn with(self, other: Status) -> Status {
+        self.max(other)
+    }
+
+    /// The word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Skip => "skip",
+            Status::Pass => "pass",
+            Status::Fail => "fail",
+            Status::Error => "error",
+        }
+    }
+
+    /// The word for people, who see at the messages what failed.
+    pub fn shown(self) -> &'static str {
+        if self == Status::Error { "fail" } else { self.word() }
+    }
+
+    /// The colour of that word.
+    pub fn colour(self) -> &'static str {
+        match self {
+            Status::Error | Status::Fail => "31",
+            Status::Pass => "32",
+            Status::Pending | Status::Skip => "37",
+        }
+    }
+}
+
+/// How many runs have which status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Passed.
+    pub passed: usize,
+    /// An assertion failed.
+    pub failed: usize,
+    /// Something else went wrong.
+    pub errored: usize,
+    /// Left out.
+    pub skipped: usize,
+}
+
+impl Tally {
+    /// Of runs with these statuses.
+    pub fn of(statuses: impl IntoIterator<Item = Status>) -> Tally {
+        let mut tally = Tally::default();
+        for status in statuses {
+            match status {
+                Status::Pending => {}
+                Status::Skip => tally.skipped += 1,
+                Status::Pass => tally.passed += 1,
+                Status::Fail => tally.failed += 1,
+                Status::Error => tally.errored += 1,
+            }
+        }
+        tally
+    }
+
+    /// The numbers in words, after `Success!` or `Failure!`.
+    pub fn words(&self) -> String {
+        let skipped = if self.skipped > 0 { format!(", {} skipped", self.skipped) } else { String::new() };
+        format!("{} passed, {} failed{skipped}.", self.passed, self.failed + self.errored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_counts() {
+        let worst = |statuses: &[Status]| statuses.iter().fold(Status::Pass, |all, one| all.with(*one));
+        assert_eq!(worst(&[]), Status::Pass);
+        assert_eq!(worst(&[Status::Pass, Status::Skip]), Status::Pass);
+        assert_eq!(worst(&[Status::Fail, Status::Pass]), Status::Fail);
+        assert_eq!(worst(&[Status::Fail, Status::Error, Status::Skip]), Status::Error);
+    }
+
+    #[test]
+    fn tallies() {
+        let tally = Tally::of([Status::Pass, Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending]);
+        assert_eq!(tally.words(), "2 passed, 2 failed, 1 skipped.");
+        assert_eq!(Tally::of([Status::Pass]).words(), "1 passed, 0 failed.");
+    }
+}

@@ -1,0 +1,318 @@
+//! The configuration that a run tests: the loaded one with the providers of the test, with modules that are overridden
+//! reduced to their outputs, and with what else the run declares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, ProviderName, TestFile, TestRun};
+use weft_evaluator::config::{CompiledModule, Output, ProviderBlock, Variable};
+use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resource, ResourceMode, quoted};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::TypeDefaults;
+use weft_graph_format::source::{Position, SourceRange};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::Expression;
+
+use super::stand_ins::TestStandIns;
+
+/// The name of texts that no file holds.
+const MADE: &str = "<test>";
+
+/// What a run tests.
+pub struct Transformed {
+    /// The configuration.
+    pub root: Arc<CompiledModule>,
+    /// What stands in for providers and resources.
+    pub stand_ins: TestStandIns,
+    /// What there is to say of it.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Makes the configuration of a run. `outputs` are those of earlier runs, by run.
+pub fn transformed(
+    root: &Arc<CompiledModule>,
+    file: &TestFile,
+    run: &TestRun,
+    outputs: &BTreeMap<SmolStr, Value>,
+) -> Transformed {
+    let mut module = (**root).clone();
+    let mut stand_ins = TestStandIns::default();
+    let mut problems = providers(&mut module, file, run, &mut stand_ins);
+    for (name, value) in outputs {
+        let run = Resource { mode: ResourceMode::Managed, type_name: "run".into(), name: name.clone() };
+        module.outside.insert(run, value.clone());
+    }
+    let (resources, said) = merged_resources(file, run);
+    problems.extend(said);
+    for one in resources {
+        problems.extend(covered(root, one));
+        stand_ins.resources.insert(one.target.clone(), one.values.clone());
+    }
+    let (modules, said) = merged_modules(file, run);
+    problems.extend(said);
+    let mut root = Arc::new(module);
+    for one in modules {
+        let (replaced, said) = without_module(&root, one);
+        problems.extend(said);
+        root = replaced.unwrap_or(root);
+    }
+    Transformed { root, stand_ins, problems }
+}
+
+/// Puts the providers of a test in the place of those that go by the same name.
+fn providers(
+    module: &mut CompiledModule,
+    file: &TestFile,
+    run: &TestRun,
+    stand_ins: &mut TestStandIns,
+) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    let mut put = |name: ProviderName, from: &ProviderName, repeats: bool| -> bool {
+        let config =
+            ProviderConfig { module: Module::root(), source: module.provider_source(&name.0), alias: name.1.clone() };
+        let block = match (file.providers.get(from), file.mocks.get(from)) {
+            // As in OpenTofu, only mocked providers are repeated in a test.
+            (Some(block), _) => ProviderBlock { for_each: None, ..(**block).clone() },
+            (None, Some(mock)) => {
+                stand_ins.providers.insert(config, mock.clone());
+                ProviderBlock { for_each: mock.block.for_each.clone().filter(|_| repeats), ..(*mock.block).clone() }
+            }
+            (None, None) => return false,
+        };
+        let was_keyed = module.providers.get(&name).is_some_and(|block| block.for_each.is_some());
+        let is_mock = block.is_mock;
+        let mut block = ProviderBlock { local_name: name.0.clone(), alias: name.1.clone(), ..block };
+        if is_mock && was_keyed && block.for_each.is_none() && repeats {
+            // Whoever names an instance finds none.
+            block.for_each = Some(written("{}"));
+        }
+        module.providers.insert(name, Arc::new(block));
+        true
+    };
+    if run.providers.is_empty() {
+        for name in file.providers.keys().chain(file.mocks.keys()) {
+            // A mock comes in the place of a provider of the same name.
+            let mocked = file.mocks.contains_key(name) && file.providers.contains_key(name);
+            if !mocked {
+                put(name.clone(), name, true);
+            }
+        }
+    }
+    for passed in &run.providers {
+        let from = (passed.parent.local_name.clone(), passed.parent.alias.clone());
+        if !put((passed.child_name.clone(), passed.child_alias.clone()), &from, false) {
+            let shown = match &from.1 {
+                Some(alias) => format!("{}.{alias}", from.0),
+                None => from.0.to_string(),
+            };
+            let detail = format!(
+                "The providers of this run name {shown}, and the test file has neither a provider block nor a \
+                 mock_provider block for it."
+            );
+            let summary = format!("Missing provider definition for {shown}");
+            problems.push(Diagnostic::error(summary, detail).at(passed.parent.range.clone()));
+        }
+    }
+    problems
+}
+
+/// The overrides that count in a run: its own, and those of the file for other targets.
+fn merged_resources<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a OverrideResource>, Vec<Diagnostic>) {
+    let own: BTreeSet<&ConfigResource> = run.overrides.resources.iter().map(|one| &one.target).collect();
+    let mut said = Vec::new();
+    let mut merged: Vec<&OverrideResource> = run.overrides.resources.iter().collect();
+    for one in &file.overrides.resources {
+        match own.contains(&one.target) {
+            true => said.push(overridden_twice(one.block_type(), &one.target.to_string(), &one.range)),
+            false => merged.push(one),
+        }
+    }
+    (merged, said)
+}
+
+fn merged_modules<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a OverrideModule>, Vec<Diagnostic>) {
+    let own: BTreeSet<&Module> = run.overrides.modules.iter().map(|one| &one.target).collect();
+    let mut said = Vec::new();
+    let mut merged: Vec<&OverrideModule> = run.overrides.modules.iter().collect();
+    for one in &file.overrides.modules {
+        match own.contains(&one.target) {
+            true => said.push(overridden_twice("override_module", &one.target.to_string(), &one.range)),
+            false => merged.push(one),
+        }
+    }
+    (merged, said)
+}
+
+fn overridden_twice(block_type: &str, target: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("`{target}` is overridden for the whole file and in this run: what the run says counts.");
+    Diagnostic::warning(format!("Multiple `{block_type}` blocks for the same address"), detail).at(at.clone())
+}
+
+/// What is wrong with the target of an override.
+fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnostic> {
+    let error = |summary: String, detail: String| Some(Diagnostic::error(summary, detail).at(one.range.clone()));
+    let Some(module) = root.all().into_iter().find(|module| module.path == one.target.module) else {
+        let detail = "The target is a resource of a module that the configuration does not call.";
+        return error(format!("Module not found: {}", one.target.module), detail.to_owned());
+    };
+    if !module.resources.contains_key(&one.target.resource) {
+        let detail = "The target is a resource that the configuration does not have.";
+        return error(format!("Resource not found: {}", one.target), detail.to_owned());
+    }
+    if one.target.resource.mode != one.mode {
+        let (what, other) = match one.mode {
+            ResourceMode::Data => ("resource", "override_resource"),
+            ResourceMode::Managed | ResourceMode::Ephemeral => ("data", "override_data"),
+        };
+        let block_type = one.block_type();
+        return error(
+            format!("Unsupported `{what}` target in `{block_type}` block"),
+            format!("`{}` is a `{what}` block, which `{other}` is for.", one.target),
+        );
+    }
+    None
+}
+
+/// The tree with a module reduced to the outputs that a test gives.
+fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<Arc<CompiledModule>>, Vec<Diagnostic>) {
+    let mut said = Vec::new();
+    let found = replaced(root, &one.target.0, &mut |module| {
+        said.extend(one.outputs.keys().filter(|name| !module.outputs.contains_key(*name)).map(|name| {
+            let detail = "The module has no such output, so what is given for it is not used.";
+            Diagnostic::warning(format!("Output not found: {name}"), detail).at(one.range.clone())
+        }));
+        reduced(module, one)
+    });
+    if found.is_none() {
+        let detail = "The target is a module that the configuration does not call.";
+        let problem = Diagnostic::error(format!("Module not found: {}", one.target), detail);
+        said.push(problem.at(one.range.clone()));
+    }
+    (found, said)
+}
+
+/// The tree with another module at a path; none where there is no module.
+fn replaced(
+    module: &Arc<CompiledModule>,
+    path: &[SmolStr],
+    change: &mut dyn FnMut(&CompiledModule) -> CompiledModule,
+) -> Option<Arc<CompiledModule>> {
+    let Some((first, rest)) = path.split_first() else { return Some(Arc::new(change(module))) };
+    let child = replaced(module.children.get(first)?, rest, change)?;
+    let mut changed = (**module).clone();
+    changed.children.insert(first.clone(), child);
+    Some(Arc::new(changed))
+}
+
+/// A module with its variables and the given outputs, and nothing else.
+fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
+    let output = |(name, output): (&SmolStr, &Arc<Output>)| {
+        let value = one.outputs.get(name).map_or_else(|| "null".to_owned(), literal);
+        let output = Output {
+            name: name.clone(),
+            value: written(&value),
+            description: output.description.clone(),
+            sensitive: output.sensitive,
+            ephemeral: output.ephemeral,
+            deprecated: output.deprecated.clone(),
+            depends_on: Vec::new(),
+            preconditions: Vec::new(),
+            references: Vec::new(),
+            range: output.range.clone(),
+        };
+        (name.clone(), Arc::new(output))
+    };
+    let mut left = CompiledModule::default();
+    left.path = module.path.clone();
+    left.dir = module.dir.clone();
+    left.experiments = module.experiments;
+    left.variables = module.variables.clone();
+    left.outputs = module.outputs.iter().map(output).collect();
+    left.required_providers = module.required_providers.clone();
+    left
+}
+
+/// Declares variables that only the test knows, so that assertions can name them.
+pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr, SourceRange)>) -> Arc<CompiledModule> {
+    let missing: Vec<(SmolStr, SourceRange)> = names.filter(|(name, _)| !root.variables.contains_key(name)).collect();
+    if missing.is_empty() {
+        return root.clone();
+    }
+    let mut module = (**root).clone();
+    for (name, range) in missing {
+        let variable = Variable {
+            name: name.clone(),
+            ty: Type::Dynamic,
+            typed: false,
+            defaults: TypeDefaults::default(),
+            default: None,
+            description: None,
+            sensitive: false,
+            ephemeral: false,
+            nullable: true,
+            deprecated: None,
+            constant: None,
+            validations: Vec::new(),
+            references: Vec::new(),
+            range,
+        };
+        module.variables.insert(name, Arc::new(variable));
+    }
+    Arc::new(module)
+}
+
+/// The configuration with `for_each` of its provider blocks settled.
+pub fn with_settled_keys(root: &Arc<CompiledModule>, keys: &BTreeMap<ProviderName, Value>) -> Arc<CompiledModule> {
+    let mut module = (**root).clone();
+    for (name, value) in keys {
+        if let Some(block) = module.providers.get_mut(name) {
+            let for_each = Some(written(&literal(value)));
+            *block = Arc::new(ProviderBlock { for_each, ..(**block).clone() });
+        }
+    }
+    Arc::new(module)
+}
+
+/// An expression that is written out.
+fn written(text: &str) -> Expression {
+    weft_syntax::parse_expression(MADE, Arc::from(text), Position::START).0
+}
+
+/// A value as an expression that gives it. Marks are left out, and what is not known is null.
+pub fn literal(value: &Value) -> String {
+    let list = |items: &[Value]| items.iter().map(literal).collect::<Vec<_>>().join(", ");
+    let entry = |(name, value): (&SmolStr, &Value)| format!("{} = {}", quoted(name), literal(value));
+    match value.open().1 {
+        Kind::Bool(value) => value.to_string(),
+        Kind::Number(number) => number.to_string(),
+        Kind::String(text) => quoted(text),
+        Kind::List(items) => format!("tolist([{}])", list(items.items())),
+        Kind::Set(items) => format!("toset([{}])", list(items.items())),
+        Kind::Tuple(items) => format!("[{}]", list(items.items())),
+        Kind::Map(fields) => format!("tomap({{ {} }})", fields.iter().map(entry).collect::<Vec<_>>().join(", ")),
+        Kind::Object(fields) => format!("{{ {} }}", fields.iter().map(entry).collect::<Vec<_>>().join(", ")),
+        Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => "null".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_expressions::constant::evaluate_constant;
+
+    #[test]
+    fn literals_give_their_values() {
+        let values = [
+            Value::string("a ${b} \"c\" %{d}\n"),
+            Value::int(-3),
+            Value::object([("k-1", Value::tuple(vec![Value::bool(true), Value::null(Type::Dynamic)]))]),
+            Value::empty_object(),
+        ];
+        for value in values {
+            let (found, problems) = evaluate_constant(&written(&literal(&value)));
+            assert!(problems.is_empty() && found.same_content(&value), "{}", literal(&value));
+        }
+    }
+}

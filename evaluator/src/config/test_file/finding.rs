@@ -1,0 +1,120 @@
+//! The test files of a configuration: those beside it, and those in the directory for tests.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::{TestFile, read_test_file};
+use crate::config::Sources;
+use crate::config::load::LARGEST_FILE;
+
+/// Ends of names of test files.
+const ENDS: [&str; 4] = [".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"];
+
+/// Where tests are unless somebody says otherwise.
+const USUAL_DIRECTORY: &str = "tests";
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct FoundTests {
+    /// The files, by name.
+    pub files: Vec<Arc<TestFile>>,
+    /// Their texts.
+    pub sources: Sources,
+    /// What is wrong with them.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the test files of the configuration in the current directory; `directory` is the one for tests.
+pub fn find_tests(directory: &str) -> FoundTests {
+    let mut found = FoundTests::default();
+    let shown = weft_graph_format::module_source::clean(directory);
+    let mut names = match names_in(Path::new(&shown)) {
+        Ok(names) => names.into_iter().map(|name| joined(&shown, &name)).collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            if shown != USUAL_DIRECTORY {
+                let detail = format!("There is no directory {shown}, so no tests are looked for in it.");
+                found.diagnostics.push(Diagnostic::warning("Test directory does not exist", detail));
+            }
+            Vec::new()
+        }
+        Err(error) => {
+            let detail = format!("The directory {shown} for tests cannot be read: {error}.");
+            found.diagnostics.push(Diagnostic::error("Failed to read test directory", detail));
+            return found;
+        }
+    };
+    // That the configuration cannot be read is said by whoever reads it.
+    names.extend(names_in(Path::new(".")).unwrap_or_default());
+    names.sort();
+    names.dedup();
+    let all = names.clone();
+    names.retain(|name| !is_hidden(name, &all));
+    for name in names {
+        read(&name, &mut found);
+    }
+    found
+}
+
+fn joined(directory: &str, name: &str) -> String {
+    if directory == "." { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+fn names_in(directory: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ignored = name.starts_with('.') || name.ends_with('~') || name.starts_with('#');
+        if !ignored && ENDS.iter().any(|end| name.ends_with(end)) && !entry.path().is_dir() {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a file for this product takes its place.
+fn is_hidden(name: &str, all: &[String]) -> bool {
+    let twin = |from: &str, to: &str| name.strip_suffix(from).map(|stem| format!("{stem}{to}"));
+    let twin = twin(".tftest.hcl", ".tofutest.hcl").or_else(|| twin(".tftest.json", ".tofutest.json"));
+    twin.is_some_and(|twin| all.contains(&twin))
+}
+
+fn read(name: &str, found: &mut FoundTests) {
+    let refuse = |found: &mut FoundTests, summary: &str, detail: String| {
+        found.diagnostics.push(Diagnostic::error(summary, detail));
+    };
+    if let Ok(about) = std::fs::metadata(name)
+        && about.len() > LARGEST_FILE
+    {
+        let detail = format!("The file {name} has {} bytes; the limit is {LARGEST_FILE}.", about.len());
+        return refuse(found, "Configuration file too large", detail);
+    }
+    let bytes = match std::fs::read(name) {
+        Ok(bytes) => bytes,
+        Err(cause) => {
+            return refuse(found, "Failed to read file", format!("The file {name} cannot be read: {cause}."));
+        }
+    };
+    let (tree, problems) = match name.ends_with(".json") {
+        true => weft_syntax::parse_json_bytes(name, &bytes),
+        false => weft_syntax::parse_bytes(name, &bytes),
+    };
+    found.diagnostics.extend(problems);
+    found.sources.insert(name.into(), tree.clone());
+    let file = read_test_file(name, &tree, &mut found.diagnostics);
+    found.files.push(Arc::new(file));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_for_this_product_hide_others() {
+        let all = ["a.tftest.hcl", "a.tofutest.hcl", "b.tftest.json", "tests/a.tftest.hcl"].map(str::to_owned);
+        let hidden: Vec<bool> = all.iter().map(|name| is_hidden(name, &all)).collect();
+        assert_eq!(hidden, [true, false, false, false]);
+    }
+}

@@ -1,0 +1,153 @@
+//! `override_resource`, `override_data` and `override_module` blocks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_expressions::constant::evaluate_constant;
+use weft_graph_format::address::{ConfigResource, Module, ResourceMode};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::types::Type;
+use weft_syntax::Expression;
+
+use super::{GivenValues, OverrideModule, OverrideResource, Overrides};
+use crate::config::compile::Compiling;
+use crate::config::content::{Content, ContentRules, FoundBlock};
+use crate::config::literal::{optional, required};
+use crate::config::relative_address::{RelativeAddress, not_static, read_address};
+use weft_graph_format::address::InstanceKey;
+
+const RESOURCE: ContentRules =
+    ContentRules { attributes: &[required("target"), optional("values")], blocks: &[], open: false };
+
+const MODULE: ContentRules =
+    ContentRules { attributes: &[required("target"), optional("outputs")], blocks: &[], open: false };
+
+/// The type of the block that overrides resources of a mode.
+pub(super) fn block_type(mode: ResourceMode) -> &'static str {
+    match mode {
+        ResourceMode::Data => "override_data",
+        ResourceMode::Managed | ResourceMode::Ephemeral => "override_resource",
+    }
+}
+
+impl Compiling<'_> {
+    /// One of the three blocks.
+    pub(super) fn overriding_block(&mut self, block: &FoundBlock, overrides: &mut Overrides) {
+        match block.block_type {
+            "override_module" => overrides.modules.extend(self.override_module(block)),
+            _ => overrides.resources.extend(self.override_resource(block)),
+        }
+    }
+
+    /// An `override_resource` or `override_data` block; none where something is wrong with it.
+    pub(super) fn override_resource(&mut self, block: &FoundBlock) -> Option<OverrideResource> {
+        let before = self.errors();
+        let content = self.content(block, &RESOURCE);
+        let mode = if block.block_type == "override_data" { ResourceMode::Data } else { ResourceMode::Managed };
+        let address = self.target(&content);
+        let values = self.given_values(&content, "values");
+        let address = address?;
+        let Some((resource, key)) = address.resource.clone() else {
+            self.error("Invalid address", "The target of this block is a resource: TYPE.NAME.", &address.range);
+            return None;
+        };
+        if address.has_module_keys() {
+            self.error(
+                "Module instance address with keys is not allowed",
+                "An override is for all instances of a module: leave out the keys, as in module.net.aws_vpc.main.",
+                &address.range,
+            );
+        }
+        if key != InstanceKey::None {
+            self.error(
+                "Resource instance address with keys is not allowed",
+                "An override is for all instances of a resource: leave out the key, as in aws_vpc.main.",
+                &address.range,
+            );
+        }
+        let target = ConfigResource { module: address.module_from(&Module::root()), resource };
+        let found = OverrideResource { target, mode, values: Arc::new(values), range: address.range };
+        (self.errors() == before).then_some(found)
+    }
+
+    fn override_module(&mut self, block: &FoundBlock) -> Option<OverrideModule> {
+        let before = self.errors();
+        let content = self.content(block, &MODULE);
+        let address = self.target(&content);
+        let outputs = self.given_values(&content, "outputs");
+        let address = address?;
+        if address.resource.is_some() {
+            self.error("Invalid module address", "The target of this block is a module: module.NAME.", &address.range);
+            return None;
+        }
+        if address.has_module_keys() {
+            self.error(
+                "Module instance address with keys is not allowed",
+                "An override is for all instances of a module: leave out the keys, as in module.net.",
+                &address.range,
+            );
+        }
+        let target = address.module_from(&Module::root());
+        let found = OverrideModule { target, outputs, range: address.range };
+        (self.errors() == before).then_some(found)
+    }
+
+    fn target(&mut self, content: &Content) -> Option<RelativeAddress> {
+        let given = content.get("target")?;
+        match read_address(given).unwrap_or_else(|| Err(not_static(given.range()))) {
+            Ok(address) => Some(address),
+            Err(problem) => {
+                self.diagnostics.push(problem);
+                None
+            }
+        }
+    }
+
+    /// The values of an object that is written out.
+    pub(super) fn given_values(&mut self, content: &Content, name: &str) -> GivenValues {
+        let Some(found) = content.attributes.get(name) else { return GivenValues::new() };
+        match self.written_object(&found.value) {
+            Some(values) => values,
+            None => {
+                let at = found.range.clone();
+                self.error(
+                    "Object expected",
+                    format!("The argument `{name}` is an object: attributes with their values."),
+                    &at,
+                );
+                GivenValues::new()
+            }
+        }
+    }
+
+    /// None for what is no object. What is wrong otherwise was reported.
+    fn written_object(&mut self, expression: &Expression) -> Option<GivenValues> {
+        let (value, problems) = evaluate_constant(expression);
+        if has_errors(&problems) {
+            self.diagnostics.extend(problems);
+            return Some(GivenValues::new());
+        }
+        match (value.ty(), value.as_fields()) {
+            (Type::Object(_), Some(fields)) => Some(fields.to_map()),
+            _ => None,
+        }
+    }
+}
+
+impl Overrides {
+    /// Targets that are named twice in the same place.
+    pub fn duplicates(&self) -> Vec<Diagnostic> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        let resources = self.resources.iter().map(|one| (one.block_type(), one.target.to_string(), &one.range));
+        let modules = self.modules.iter().map(|one| ("override_module", one.target.to_string(), &one.range));
+        for (block_type, target, range) in resources.chain(modules) {
+            if !seen.insert(target.clone()) {
+                let detail =
+                    format!("`{target}` is overridden here already: one `{block_type}` block for each target.");
+                found.push(Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(range.clone()));
+            }
+        }
+        found
+    }
+}

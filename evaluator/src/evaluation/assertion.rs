@@ -1,0 +1,139 @@
+//! Assertions of tests: conditions about the root module as it was planned or as it is now, outputs included.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::conditions::{message_problem, message_text};
+use super::references::check_condition;
+use super::scope::Repeated;
+use super::session::Session;
+use crate::config::{Condition, references_of};
+use crate::glue::Failed;
+use crate::reference::{Reference, Subject};
+
+/// What names outputs in an assertion.
+const OUTPUT: &str = "output";
+
+/// What came of an assertion.
+#[derive(Clone, Debug)]
+pub struct Asserted {
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What there is to say of it.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Whether an assertion holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not.
+    Fails,
+    /// It cannot be told, since something is wrong with it.
+    Unsound,
+}
+
+/// The output that a reference names.
+fn output_named(reference: &Reference) -> Option<&SmolStr> {
+    match &reference.subject {
+        Subject::Resource(resource) if resource.mode == ResourceMode::Managed && resource.type_name == OUTPUT => {
+            Some(&resource.name)
+        }
+        _ => None,
+    }
+}
+
+impl Session {
+    /// Looks at an assertion. Outputs are those given, where some are; otherwise what they are evaluated to.
+    pub async fn assert(&self, assertion: &Condition, outputs: Option<&BTreeMap<SmolStr, Value>>) -> Asserted {
+        match self.asserted(assertion, outputs).await {
+            Ok(asserted) => asserted,
+            Err(problems) => Asserted { verdict: Verdict::Unsound, problems },
+        }
+    }
+
+    async fn asserted(
+        &self,
+        assertion: &Condition,
+        given: Option<&BTreeMap<SmolStr, Value>>,
+    ) -> Result<Asserted, Vec<Diagnostic>> {
+        let mut problems = Vec::new();
+        let mut references = references_of(&assertion.condition, &mut problems);
+        references.extend(references_of(&assertion.error_message, &mut problems));
+        let (outputs, others): (Vec<Reference>, Vec<Reference>) =
+            references.into_iter().partition(|reference| output_named(reference).is_some());
+        let root = &self.root;
+        problems.extend(check_condition(&root.evaluation, &root.config, &others, assertion).await);
+        for reference in &outputs {
+            let name = output_named(reference).filter(|name| !root.config.outputs.contains_key(*name));
+            problems.extend(name.map(|name| {
+                let detail = format!("The tested module has no output {name:?}.");
+                Diagnostic::error("Reference to undeclared output value", detail).at(reference.range.clone())
+            }));
+        }
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        let Ok(mut scope) = root.scope(&others, &Repeated::default()).await else {
+            let missing = "Something that this condition names could not be evaluated: see the problems above.";
+            problems.push(Diagnostic::error("No value", missing).at(assertion.condition.range()));
+            return Err(problems);
+        };
+        for reference in &outputs {
+            let Some(name) = output_named(reference) else { continue };
+            let value = match given {
+                Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
+                None => match root.output(name).await {
+                    Ok(value) => value,
+                    Err(Failed) => Value::unknown(Type::Dynamic),
+                },
+            };
+            scope.insert(reference.subject.clone(), value);
+        }
+        let (value, found) = weft_expressions::evaluate::evaluate(&assertion.condition, &scope);
+        let (message, of_message) = weft_expressions::evaluate::evaluate(&assertion.error_message, &scope);
+        problems.extend(of_message);
+        if !has_errors(&problems) {
+            problems.extend(message_problem(&message, assertion, &scope, Severity::Warning).1);
+        }
+        problems.extend(found);
+        if has_errors(&problems) {
+            return Err(problems);
+        }
+        let at = assertion.condition.range();
+        let values = || weft_expressions::involved::values(&assertion.condition, &[], &scope);
+        let unsound = |summary: &str, detail: String| Diagnostic {
+            values: values(),
+            ..Diagnostic::error(summary, detail).at(at.clone())
+        };
+        let problem = match convert(&value, &Type::Bool) {
+            Ok(value) if value.is_null() => {
+                unsound("Invalid condition run", "The condition is null; it must be true or false.".to_owned())
+            }
+            Ok(value) => match value.as_bool() {
+                Some(true) => return Ok(Asserted { verdict: Verdict::Holds, problems }),
+                Some(false) => {
+                    problems.push(unsound("Test assertion failed", message_text(&message)));
+                    return Ok(Asserted { verdict: Verdict::Fails, problems });
+                }
+                None => {
+                    let detail = "The condition depends on values that are known only after apply. Assert them in a run \
+                                  that applies, or give them with a mock or an override.";
+                    unsound("Unknown condition run", detail.to_owned())
+                }
+            },
+            Err(problem) => {
+                unsound("Invalid condition run", format!("The condition is unsuitable: {}.", problem.with_path()))
+            }
+        };
+        problems.push(problem);
+        Err(problems)
+    }
+}
