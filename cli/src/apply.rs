@@ -66,6 +66,15 @@ pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     changed.map(|claim| claim.address.clone()).collect()
 }
 
+/// Says that a plan that was carried out was about a part of the configuration.
+pub fn applied_a_part() -> Diagnostic {
+    Diagnostic::warning(
+        "Applied changes may be incomplete",
+        "The plan was made with -target or -exclude, so the rest of the configuration may still differ from what is \
+         there. Plan again without these options to see what is left.",
+    )
+}
+
 /// Says that a plan is stale.
 pub fn stale_problem(instances: &[String]) -> Diagnostic {
     /// Names that are listed; more would hide the advice.

@@ -143,6 +143,9 @@ pub(crate) struct Planning {
     pub(crate) variables: Mutex<BTreeMap<SmolStr, Value>>,
 }
 
+/// The summary of the warning about a value for a variable of the root module that is deprecated.
+pub const DEPRECATED_VARIABLE: &str = "Deprecated variable used from the root module";
+
 type Problems = Vec<Diagnostic>;
 
 /// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
@@ -418,7 +421,7 @@ impl Planning {
             if let Some(notice) = &variable.deprecated {
                 self.remark(
                     Diagnostic::warning(
-                        "Deprecated variable used from the root module",
+                        DEPRECATED_VARIABLE,
                         format!(
                             "The variable {:?} is given a value although it is deprecated. Its author says: {notice}",
                             variable.name.as_str()

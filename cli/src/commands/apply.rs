@@ -340,11 +340,7 @@ impl<'a> Site<'a> {
         ending.counts.import = planned.import;
         ending.counts.forget = ending.counts.forget.min(forgotten);
         if partial {
-            view.diagnostics(&[Diagnostic::warning(
-                "Applied changes may be incomplete",
-                "The plan was made with -target or -exclude, so the rest of the configuration may still differ from what \
-                 is there. Plan again without these options to see what is left.",
-            )]);
+            view.diagnostics(&[apply::applied_a_part()]);
         }
         if let Site::Here(store) = self {
             let failed = |error| vec![store::problem(&error)];

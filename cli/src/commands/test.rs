@@ -50,11 +50,6 @@ const DIRECTORY: &str = "tests";
 fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(
-        0,
-        "Too many command line arguments",
-        "To test another directory, use the global option -chdir.",
-    )?;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let globals = Globals::gather(arguments, arguments.value("test-directory").unwrap_or(DIRECTORY));
     view.know(&globals.sources);

@@ -11,6 +11,7 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::Action;
+use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 use weft_graph_format::value::Value;
 use weft_state::tfstate::StateFile;
@@ -25,6 +26,7 @@ use super::load::Tests;
 use super::report::{Report, RunResult, Shown};
 use super::status::Status;
 use super::transformed::{declare, transformed, with_settled_keys};
+use crate::apply::applied_a_part;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::render::values::decoded;
 
@@ -152,7 +154,12 @@ impl FileRunner<'_> {
         let Some(file) = file else { return Err(Stop(Vec::new())) };
         self.making = creates(&file);
         later.extend(self.engine.apply(&tested, file, inputs, &store).await);
-        self.making.clear();
+        if self.engine.interrupts.wish() != Wish::Cancel {
+            self.making.clear();
+        }
+        if !run.options.target.is_empty() {
+            later.push(applied_a_part());
+        }
         let last = LastRun { number, name: run.name.clone(), tested: tested.clone(), warnings };
         if let Some(held) = self.states.get_mut(&key) {
             held.last = Some(last);
@@ -184,7 +191,12 @@ impl FileRunner<'_> {
             true => self.with_settled_keys(root).await,
             false => root.clone(),
         };
-        let made = transformed(&root, &self.file, run, &outputs);
+        let mut made = transformed(&root, &self.file, run, &outputs);
+        let plugins = self.engine.installed.plugins();
+        let sources = made.root.providers.keys().map(|(name, _)| made.root.provider_source(name));
+        let missing = sources.filter(|source| !source.is_builtin()).filter_map(|source| plugins(&source).err());
+        let missing: Vec<Diagnostic> = missing.collect();
+        made.problems.extend(missing);
         let warnings = made.problems.clone();
         stop_at(made.problems, course)?;
         let tested = Tested {
@@ -309,7 +321,7 @@ impl FileRunner<'_> {
     async fn assert_state(&self, run: &TestRun, tested: &Tested, snapshot: Arc<Snapshot>, course: &mut Course) {
         let mut status = Status::Pass;
         if !run.asserts.is_empty() {
-            let outputs: BTreeMap<SmolStr, Value> = stored_outputs(&snapshot).into_iter().collect();
+            let outputs = marked_outputs(&snapshot);
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
             for assertion in &run.asserts {
                 let Some(session) = &session else { break };
@@ -346,6 +358,16 @@ async fn read(store: &Arc<ModelStore>) -> Result<Snapshot, Stop> {
 fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
     let outputs = snapshot.outputs.iter();
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
+}
+
+/// The same by name, where those that are sensitive say so.
+fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
+    let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
+    let marked = |(name, value): (SmolStr, Value)| {
+        let value = if is_sensitive(&name) { value.mark(&Marks::SENSITIVE) } else { value };
+        (name, value)
+    };
+    stored_outputs(snapshot).into_iter().map(marked).collect()
 }
 
 /// The objects that a plan makes.

@@ -197,18 +197,21 @@ pub fn values(
             None => globals.for_variable(variable),
         };
         match given {
-            Some(Ok(given)) => drop(values.given.insert(variable.name.clone(), given)),
-            Some(Err(found)) => problems.extend(found),
-            None if variable.default.is_some() => {}
-            None => {
-                let detail = format!(
-                    "The variable {:?} of the tested module has neither a value nor a default. Give it one in a variables \
-                     block of the run or the file, or with -var.",
-                    variable.name.as_str()
-                );
-                let problem = Diagnostic::error("No value for required variable", detail);
-                problems.push(problem.at(variable.range.clone()));
+            Some(Ok(given)) => {
+                values.given.insert(variable.name.clone(), given);
+                continue;
             }
+            Some(Err(found)) => problems.extend(found),
+            None => {}
+        }
+        if variable.default.is_none() {
+            let detail = format!(
+                "The variable {:?} of the tested module has neither a value nor a default. Give it one in a variables block \
+                 of the run or the file, or with -var.",
+                variable.name.as_str()
+            );
+            let problem = Diagnostic::error("No value for required variable", detail);
+            problems.push(problem.at(variable.range.clone()));
         }
     }
     if has_errors(&problems) {

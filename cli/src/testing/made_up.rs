@@ -90,6 +90,7 @@ impl Maker {
     }
 
     fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues, seed: Seed) -> Value {
+        let before = self.problems.len();
         let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
         let mut fields: Vec<(SmolStr, Value)> = Vec::new();
         for (name, attribute) in &schema.attributes {
@@ -100,7 +101,9 @@ impl Maker {
             let value = self.nested(name, nested, part(name), given.get(name), seed.at(name));
             fields.push((name.clone(), value));
         }
-        for name in given.keys() {
+        // What else is wrong is told once this is mended.
+        let unknown = given.keys().filter(|_| before == self.problems.len());
+        for name in unknown.collect::<Vec<_>>() {
             if !schema.attributes.contains_key(name) && !schema.blocks.contains_key(name) {
                 self.error(
                     format!("Invalid override for block field `{name}`"),

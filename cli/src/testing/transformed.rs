@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, ProviderName, TestFile, TestRun};
-use weft_evaluator::config::{CompiledModule, Output, ProviderBlock, Variable};
-use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resource, ResourceMode, quoted};
+use weft_evaluator::config::{CompiledModule, Output, ProviderBlock, ResourceBlock, Variable};
+use weft_evaluator::reference::{Reference, Subject};
+use weft_graph_format::address::{
+    ConfigResource, Module, ProviderConfig, ProviderSource, Resource, ResourceMode, quoted,
+};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::{Position, SourceRange};
@@ -16,6 +19,9 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::stand_ins::TestStandIns;
+
+/// What outputs of runs are named by.
+const RUN: &str = "run";
 
 /// The name of texts that no file holds.
 const MADE: &str = "<test>";
@@ -41,9 +47,10 @@ pub fn transformed(
     let mut stand_ins = TestStandIns::default();
     let mut problems = providers(&mut module, file, run, &mut stand_ins);
     for (name, value) in outputs {
-        let run = Resource { mode: ResourceMode::Managed, type_name: "run".into(), name: name.clone() };
+        let run = Resource { mode: ResourceMode::Managed, type_name: RUN.into(), name: name.clone() };
         module.outside.insert(run, value.clone());
     }
+    drop_early(&mut module, root);
     let (resources, said) = merged_resources(file, run);
     problems.extend(said);
     for one in resources {
@@ -116,6 +123,33 @@ fn providers(
         }
     }
     problems
+}
+
+/// Drops providers that read outputs of runs which are yet to come, where the tested modules do not use them.
+fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
+    let used: BTreeSet<ProviderSource> = root
+        .all()
+        .iter()
+        .flat_map(|module| {
+            let of = |block: &Arc<ResourceBlock>| module.provider_source(&block.provider_local_name());
+            module.resources.values().map(of).collect::<Vec<_>>()
+        })
+        .collect();
+    let early: Vec<ProviderName> = module
+        .providers
+        .iter()
+        .filter(|(name, block)| {
+            let reads = |reference: &Reference| match &reference.subject {
+                Subject::Resource(resource) => resource.type_name == RUN && !module.outside.contains_key(resource),
+                _ => false,
+            };
+            block.references.iter().any(reads) && !used.contains(&module.provider_source(&name.0))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in early {
+        module.providers.remove(&name);
+    }
 }
 
 /// The overrides that count in a run: its own, and those of the file for other targets.

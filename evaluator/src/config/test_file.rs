@@ -258,19 +258,28 @@ impl Compiling<'_> {
         *first = Some((block.range.clone(), body.attributes.iter().map(named).collect()));
     }
 
-    /// One block of its kind in a run; that there are several is reported.
-    fn only_block<'b>(&mut self, blocks: &'b [FoundBlock], block_type: &str) -> Option<&'b FoundBlock> {
-        let mut found = blocks.iter().filter(|block| block.block_type == block_type);
-        let first = found.next()?;
-        for second in found {
-            let (file, line) = (&first.range.file, first.range.start.line);
-            self.error(
-                &format!("Multiple \"{block_type}\" blocks"),
-                format!("A run block has one {block_type} block, and it is at {file}:{line} already."),
-                &second.range,
-            );
+    /// What the first sound block of its kind says; that others follow is reported.
+    fn only_block<T>(
+        &mut self,
+        blocks: &[FoundBlock],
+        block_type: &str,
+        read: fn(&mut Self, &FoundBlock) -> Option<T>,
+    ) -> Option<T> {
+        let mut first: Option<(T, SourceRange)> = None;
+        for block in blocks.iter().filter(|block| block.block_type == block_type) {
+            match &first {
+                None => first = read(self, block).map(|found| (found, block.range.clone())),
+                Some((_, range)) => {
+                    let (file, line) = (range.file.clone(), range.start.line);
+                    self.error(
+                        &format!("Multiple \"{block_type}\" blocks"),
+                        format!("A run block has one {block_type} block, and it is at {file}:{line} already."),
+                        &block.range,
+                    );
+                }
+            }
         }
-        Some(first)
+        first.map(|(found, _)| found)
     }
 }
 

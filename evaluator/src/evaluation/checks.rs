@@ -180,6 +180,7 @@ impl ModuleNode {
                             OPEN_ASSERTION,
                             "The condition depends on values that only apply can know: it is looked at then.",
                         )
+                        .checking(&address)
                         .at(at.clone()),
                     );
                     at_apply(condition, message);

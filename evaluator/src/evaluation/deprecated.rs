@@ -46,19 +46,32 @@ impl ModuleNode {
         if !value.deep().deprecated {
             return value;
         }
+        let (value, warnings) = self.deprecated_in(&value, place, user);
+        warnings.into_iter().for_each(|warning| self.evaluation.glue.report(warning));
+        value
+    }
+
+    /// The value without marks of what is deprecated, and a warning about each that was not told of this place before.
+    pub(super) fn deprecated_in(
+        &self,
+        value: &Value,
+        place: &dyn Fn() -> SourceRange,
+        user: &str,
+    ) -> (Value, Vec<Diagnostic>) {
         let (bare, mut marks) = value.unmark_with_paths();
+        let mut warnings = Vec::new();
         for (_, marks) in &mut marks {
             for notice in marks.deprecations() {
-                self.warn(notice, place(), user);
+                warnings.extend(self.warning(notice, place(), user));
             }
             *marks = marks.without_deprecations();
         }
-        bare.mark_paths(&marks)
+        (bare.mark_paths(&marks), warnings)
     }
 
-    fn warn(&self, notice: &Deprecation, at: SourceRange, user: &str) {
+    fn warning(&self, notice: &Deprecation, at: SourceRange, user: &str) -> Option<Diagnostic> {
         if !self.evaluation.told_deprecations.lock().insert((at.clone(), SmolStr::new(user), notice.clone())) {
-            return;
+            return None;
         }
         let remote = self.evaluation.remote_deprecations.lock().contains(&notice.source);
         let source = notice.source.replace(".output.", ".");
@@ -68,7 +81,7 @@ impl ModuleNode {
         )
         .code(if remote { REMOTE_MODULE } else { LOCAL_MODULE })
         .at(at);
-        self.evaluation.glue.report(if user.is_empty() { warning } else { warning.about(user) });
+        Some(if user.is_empty() { warning } else { warning.about(user) })
     }
 
     /// Warns where the caller gives a value to a deprecated variable.

@@ -67,7 +67,12 @@ pub(super) async fn check_condition(
 ) -> Vec<Diagnostic> {
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
     let mut unsound = Vec::new();
-    let mut checking = Checking::new(module, schemas, &mut unsound);
+    // It is about the module alone, and not about what comes from outside.
+    let mut alone = module.clone();
+    if !module.outside.is_empty() {
+        Arc::make_mut(&mut alone).outside.clear();
+    }
+    let mut checking = Checking::new(&alone, schemas, &mut unsound);
     checking.all(references, NOTHING);
     checking.conditions([condition]);
     checking.take(&[])

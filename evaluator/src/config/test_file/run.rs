@@ -56,9 +56,8 @@ impl Compiling<'_> {
                 _ => self.overriding_block(inner, &mut overrides),
             }
         }
-        let options = self.only_block(&content.blocks, "plan_options");
-        let options = options.map(|inner| self.test_options(inner)).unwrap_or_default();
-        let module = self.only_block(&content.blocks, "module").and_then(|inner| self.test_module(inner));
+        let options = self.only_block(&content.blocks, "plan_options", Compiling::test_options).unwrap_or_default();
+        let module = self.only_block(&content.blocks, "module", Compiling::test_module);
         let command = match content.get("command") {
             None => TestCommand::Apply,
             Some(given) => match self.keyword_bare("command", given, ["apply", "plan"]) {
@@ -98,7 +97,8 @@ impl Compiling<'_> {
         found
     }
 
-    fn test_options(&mut self, block: &FoundBlock) -> TestOptions {
+    fn test_options(&mut self, block: &FoundBlock) -> Option<TestOptions> {
+        let before = self.errors();
         let content = self.content(block, &OPTIONS);
         let mode = content.get("mode").and_then(|given| self.keyword_bare("mode", given, ["normal", "refresh-only"]));
         let options = TestOptions {
@@ -118,7 +118,7 @@ impl Compiling<'_> {
                 &at,
             );
         }
-        options
+        (self.errors() == before).then_some(options)
     }
 
     /// The static references of a list, with what was reported of others.

@@ -1,0 +1,4 @@
+run "made" {}
+run "update_fails" {
+  variables { fail = "update" }
+}

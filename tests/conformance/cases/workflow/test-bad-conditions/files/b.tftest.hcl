@@ -1,0 +1,7 @@
+run "null" {
+  command = plan
+  assert {
+    condition     = var.nothing
+    error_message = "null"
+  }
+}

@@ -1,0 +1,7 @@
+run "constant" {
+  command = plan
+  assert {
+    condition     = true
+    error_message = "constant"
+  }
+}

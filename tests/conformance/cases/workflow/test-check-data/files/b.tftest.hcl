@@ -1,0 +1,4 @@
+run "expected" {
+  variables { name = "zz" }
+  expect_failures = [check.found]
+}

@@ -1,0 +1,3 @@
+run "unexpected" {
+  variables { name = "zz" }
+}

@@ -1,0 +1,5 @@
+run "in_module" {
+  command = plan
+  variables { name = "long" }
+  expect_failures = [check.found]
+}

@@ -1,0 +1,7 @@
+variable "n" {}
+check "short" {
+  assert {
+    condition     = var.n < 3
+    error_message = "Long."
+  }
+}

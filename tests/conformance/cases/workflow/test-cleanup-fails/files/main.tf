@@ -1,0 +1,13 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+resource "lab_thing" "a" {
+  name    = "a"
+  fail_on = "delete"
+}
+resource "lab_thing" "b" { name = "b" }

@@ -1,0 +1,5 @@
+variable "n" {
+  type    = number
+  default = 1
+}
+output "n" { value = var.n }

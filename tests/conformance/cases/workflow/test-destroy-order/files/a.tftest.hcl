@@ -1,0 +1,4 @@
+run "made" {}
+run "replaced" {
+  variables { name = "b" }
+}

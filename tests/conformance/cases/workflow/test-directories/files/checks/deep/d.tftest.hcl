@@ -1,0 +1,3 @@
+run "d" {
+  command = plan
+}

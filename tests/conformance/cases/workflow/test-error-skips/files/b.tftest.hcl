@@ -1,0 +1,3 @@
+run "goes_on" {
+  command = plan
+}

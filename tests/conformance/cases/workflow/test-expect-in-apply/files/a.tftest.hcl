@@ -1,0 +1,4 @@
+run "variable" {
+  variables { n = 10 }
+  expect_failures = [var.n]
+}

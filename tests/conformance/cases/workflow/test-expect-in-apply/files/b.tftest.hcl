@@ -1,0 +1,4 @@
+run "precondition" {
+  variables { n = 5 }
+  expect_failures = [terraform_data.a]
+}

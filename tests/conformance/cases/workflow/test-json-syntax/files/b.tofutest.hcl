@@ -1,0 +1,6 @@
+run "shown" {
+  assert {
+    condition     = var.n == 1
+    error_message = "shown"
+  }
+}

@@ -1,0 +1,3 @@
+run "c" {
+  command = plan
+}

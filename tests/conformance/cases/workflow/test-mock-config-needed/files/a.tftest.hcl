@@ -1,0 +1,7 @@
+mock_provider "lab" {}
+run "mocked" {
+  assert {
+    condition     = output.up == "X"
+    error_message = output.up
+  }
+}

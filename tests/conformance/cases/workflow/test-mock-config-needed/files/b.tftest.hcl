@@ -1,0 +1,3 @@
+run "real" {
+  command = plan
+}

@@ -1,0 +1,6 @@
+run "a" {
+  module {
+    source = "./m"
+  }
+}
+run "b" {}

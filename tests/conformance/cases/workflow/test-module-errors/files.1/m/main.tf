@@ -1,0 +1,1 @@
+output "m" { value = var.none }

@@ -1,0 +1,3 @@
+run "made" {
+  command = plan
+}

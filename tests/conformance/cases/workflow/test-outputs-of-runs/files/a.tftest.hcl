@@ -1,0 +1,4 @@
+run "planned" { command = plan }
+run "uses" {
+  variables { n = run.planned.n }
+}

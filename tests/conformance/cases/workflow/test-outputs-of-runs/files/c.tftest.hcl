@@ -1,0 +1,3 @@
+run "uses" {
+  variables { n = run.nothing.n }
+}

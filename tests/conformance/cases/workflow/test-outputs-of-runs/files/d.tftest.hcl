@@ -1,0 +1,6 @@
+run "setup" {
+  module { source = "./setup" }
+}
+run "uses" {
+  variables { text = run.setup.missing }
+}

@@ -1,0 +1,1 @@
+output "s" { value = "made" }

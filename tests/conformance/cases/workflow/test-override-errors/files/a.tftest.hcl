@@ -1,0 +1,4 @@
+override_resource {
+  target = lab_thing.zz
+}
+run "x" { command = plan }

@@ -1,0 +1,9 @@
+run "x" {
+  command = plan
+  override_module {
+    target = module.m
+  }
+  override_module {
+    target = module.m
+  }
+}

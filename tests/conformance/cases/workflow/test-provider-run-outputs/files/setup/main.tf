@@ -1,0 +1,9 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+output "region" { value = "made" }

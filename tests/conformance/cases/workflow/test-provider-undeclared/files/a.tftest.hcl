@@ -1,0 +1,9 @@
+provider "lab" {
+  region = "test"
+}
+run "setup" {
+  module {
+    source = "./setup"
+  }
+}
+run "main" {}

@@ -1,0 +1,6 @@
+run "g" {
+  assert {
+    condition     = each.key == "x"
+    error_message = "m"
+  }
+}

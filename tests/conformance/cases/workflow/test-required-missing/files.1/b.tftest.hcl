@@ -1,0 +1,5 @@
+run "b" {
+  module {
+    source = "./m"
+  }
+}

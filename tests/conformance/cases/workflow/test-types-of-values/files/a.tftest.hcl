@@ -1,0 +1,6 @@
+run "list" {
+  variables {
+    strict = "s"
+    list = "text"
+  }
+}

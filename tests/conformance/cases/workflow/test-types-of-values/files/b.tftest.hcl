@@ -1,0 +1,5 @@
+run "null" {
+  variables {
+    strict = null
+  }
+}

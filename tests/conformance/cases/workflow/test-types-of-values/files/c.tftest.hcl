@@ -1,0 +1,9 @@
+run "both" {
+  command = plan
+  variables {
+    strict = "s"
+    a = 7
+    b = 2
+  }
+  expect_failures = [var.a, var.b]
+}

@@ -1,0 +1,5 @@
+run "function" {
+  variables {
+    strict = jsondecode("{")
+  }
+}

@@ -1,0 +1,3 @@
+b = "tfvars"
+c = "tfvars"
+d = "tfvars"

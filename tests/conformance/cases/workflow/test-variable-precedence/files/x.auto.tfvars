@@ -1,0 +1,2 @@
+c = "auto"
+d = "auto"
