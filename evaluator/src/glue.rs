@@ -291,6 +291,12 @@ pub trait Glue: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Whether state has all that there is, where this is for inspecting: a resource without objects has none, and is
+    /// not one that was never applied.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
     /// Opens an ephemeral resource, or plans to open it at apply.
     async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
         self.report(not_supported(Construct::Ephemeral, &desired.block.range));

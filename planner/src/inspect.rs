@@ -40,14 +40,21 @@ pub struct Inspected {
     pub snapshot: Arc<Snapshot>,
     /// Providers.
     pub providers: Arc<ProviderSet>,
+    /// The configuration was just applied: resources without objects have none.
+    pub settled: bool,
 }
 
 /// Begins an inspection: everything named is evaluated once, over what state has. The session is none when the
 /// configuration as a whole cannot be evaluated; what is wrong otherwise keeps no question from being asked.
 pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>) {
-    let Inspected { root, environment, given, snapshot, providers } = inspected;
-    let inspection =
-        Arc::new(Inspection { objects: by_resource(&snapshot), snapshot, providers, diagnostics: Mutex::default() });
+    let Inspected { root, environment, given, snapshot, providers, settled } = inspected;
+    let inspection = Arc::new(Inspection {
+        objects: by_resource(&snapshot),
+        snapshot,
+        providers,
+        settled,
+        diagnostics: Mutex::default(),
+    });
     let session = Session::begin(root, inspection.clone(), environment, given).ok();
     if let Some(session) = &session {
         // Why it failed is among the problems.
@@ -72,6 +79,7 @@ struct Inspection {
     objects: BTreeMap<AbsResource, Vec<ResourceInstance>>,
     snapshot: Arc<Snapshot>,
     providers: Arc<ProviderSet>,
+    settled: bool,
     diagnostics: Mutex<Vec<Diagnostic>>,
 }
 
@@ -110,6 +118,10 @@ impl Inspection {
 impl Glue for Inspection {
     fn purpose(&self) -> Purpose {
         Purpose::Inspect
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled
     }
 
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {

@@ -154,7 +154,7 @@ async fn asked(
         rehearse(PlanInputs { root, environment, given, snapshot, providers, options, watch: Watch::none() }).await
     } else {
         let environment = context.environment(workspace, String::new());
-        inspect(Inspected { root, environment, given, snapshot, providers: providers.clone() }).await
+        inspect(Inspected { root, environment, given, snapshot, providers: providers.clone(), settled: false }).await
     };
     if session.is_some() && has_errors(&problems) {
         problems.push(Diagnostic::warning(DOUBTFUL, ""));

@@ -30,7 +30,7 @@ use crate::apply::{Inputs, encoded, run_problem};
 use crate::context::{Context, holder, now, unix_ms};
 use crate::outline::run_plan;
 use crate::packages::{Installed, PlannedPackages, pool_options};
-use crate::plan::{Basis, PARALLELISM, Wishes, assemble, selection};
+use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration, selection};
 use crate::render::schemas::Schemas;
 use crate::variables;
 use crate::view::View;
@@ -164,7 +164,11 @@ impl Engine<'_> {
             sources: self.view.known_files(),
             view: self.view,
         };
-        let file = outcome.planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
+        let mut file = outcome.planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
+        if let Some(file) = file.as_mut().filter(|_| wishes.configuration) {
+            let text = configuration::text(&tested.root, &self.view.known_files(), &providers).await;
+            file.manifest.configuration = Some(text);
+        }
         TestPlan { file, inputs: live, problems, session, providers }
     }
 
@@ -265,6 +269,7 @@ impl Engine<'_> {
             given: tested.given.clone(),
             snapshot,
             providers: providers.clone(),
+            settled: true,
         };
         (inspect(inspected).await.0, providers)
     }

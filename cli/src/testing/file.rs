@@ -165,7 +165,7 @@ impl FileRunner<'_> {
             held.last = Some(last);
         }
         stop_at(held_against(&run.expected, later), course)?;
-        stop_at(values.own_problems.clone(), course)?;
+        stop_at(values.problems_for(&run.asserts), course)?;
         let snapshot = Arc::new(read(&store).await?);
         if self.verbose {
             let state = store.export().await.ok().flatten().unwrap_or_default();
@@ -284,12 +284,12 @@ impl FileRunner<'_> {
         Ok(Wishes {
             mode: if run.options.refresh_only { UiMode::RefreshOnly } else { UiMode::Normal },
             refresh: run.options.refresh,
-            importing: false,
             replace,
             selected: run.options.target.iter().map(|(text, _)| ("target", text.to_string())).collect(),
             parallelism: PARALLELISM,
             prior_state: self.verbose,
-            configuration: false,
+            configuration: self.verbose && run.command == TestCommand::Plan,
+            ..Wishes::default()
         })
     }
 
@@ -303,7 +303,7 @@ impl FileRunner<'_> {
         course: &mut Course,
     ) -> Result<(), Stop> {
         stop_at(held_against(&run.expected, problems), course)?;
-        stop_at(values.own_problems.clone(), course)?;
+        stop_at(values.problems_for(&run.asserts), course)?;
         if self.verbose {
             course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
         }

@@ -4,13 +4,13 @@
 //! tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test files see the
 //! first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{TestFile, TestRun};
-use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::config::{CompiledModule, Condition, Sources, Variable};
 use weft_evaluator::glue::{GivenVariable, GivenVariables};
 use weft_expressions::call_context::CallContext;
 use weft_expressions::constant::evaluate_constant;
@@ -22,7 +22,7 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Traversal, Tree};
+use weft_syntax::{Expression, StepKind, Traversal, Tree};
 
 use crate::options::Arguments;
 use crate::variables::{named_value, parsed, read_file, usual_files};
@@ -153,14 +153,27 @@ pub struct RunValues {
     pub given: GivenVariables,
     /// Those that only the test knows, for assertions: what is wrong with them is told when these are looked at.
     pub own: BTreeMap<SmolStr, GivenVariable>,
-    /// What is wrong with the latter.
-    pub own_problems: Vec<Diagnostic>,
+    /// What is wrong with the latter: told where an assertion names one of them.
+    own_problems: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
 impl RunValues {
     /// The names of the variables that only the test knows, and where they stand.
     pub fn own_names(&self) -> impl Iterator<Item = (SmolStr, SourceRange)> + '_ {
         self.own.iter().map(|(name, given)| (name.clone(), given.range.clone().unwrap_or_default()))
+    }
+
+    /// What is wrong with variables that only the test knows and that these assertions name.
+    pub fn problems_for(&self, assertions: &[Condition]) -> Vec<Diagnostic> {
+        let mut named = BTreeSet::new();
+        for expression in assertions.iter().flat_map(|one| [&one.condition, &one.error_message]) {
+            for traversal in weft_syntax::references(expression).into_iter().filter(|found| found.root.text == "var") {
+                if let Some(StepKind::Attribute(name)) = traversal.steps.first().map(|step| &step.kind) {
+                    named.insert(name.clone());
+                }
+            }
+        }
+        named.iter().filter_map(|name| self.own_problems.get(name)).flatten().cloned().collect()
     }
 
     /// All of them.
@@ -221,7 +234,7 @@ pub fn values(
     for (name, expression) in written.filter(|(name, _)| !module.variables.contains_key(*name)) {
         match scope.value(expression) {
             Ok(given) => drop(values.own.insert(name.clone(), given)),
-            Err(found) => values.own_problems.extend(found),
+            Err(found) => drop(values.own_problems.insert(name.clone(), found)),
         }
     }
     for (name, range) in globals.names() {

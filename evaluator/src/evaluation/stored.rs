@@ -24,7 +24,7 @@ impl ModuleNode {
                 let source = self.config.provider_source(&block.provider_local_name());
                 let resource = self.absolute(&block.resource);
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
-                in_shape_of(&block.repetition, objects)
+                in_shape_of(&block.repetition, objects, self.evaluation.glue.is_settled())
             }
         };
         Ok(Arc::new(Instances { whole }))
@@ -51,13 +51,15 @@ impl ModuleNode {
     }
 }
 
-/// Objects of a resource as references see them. Of a resource that state knows nothing of, nothing is known.
-fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>) -> Value {
+/// Objects of a resource as references see them. Of a resource that state knows nothing of, nothing is known, unless
+/// what state has is settled.
+fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>, settled: bool) -> Value {
     let unknown = || Value::unknown(Type::Dynamic);
-    if objects.is_empty() {
+    if objects.is_empty() && !settled {
         return unknown();
     }
     match repetition {
+        Repetition::Enabled(_) if objects.is_empty() => Value::null(Type::Dynamic),
         Repetition::Single | Repetition::Enabled(_) => {
             let only = objects.into_iter().find(|(key, _)| *key == InstanceKey::None);
             only.map_or_else(unknown, |(_, value)| value)
@@ -93,6 +95,7 @@ mod tests {
     #[test]
     fn shapes() {
         let unknown = Value::unknown(Type::Dynamic);
+        let in_shape_of = |repetition: &Repetition, objects| in_shape_of(repetition, objects, false);
         let one = || Value::string("one");
         assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
@@ -104,5 +107,8 @@ mod tests {
         let each = repetition(Repetition::ForEach);
         let object = in_shape_of(&each, vec![(InstanceKey::None, one()), (InstanceKey::String("k".into()), one())]);
         assert_eq!(object, Value::object([("k", one())]));
+        assert_eq!(in_shape_of(&count, vec![]), Value::unknown(Type::Dynamic));
+        assert_eq!(super::in_shape_of(&count, vec![], true), Value::tuple(vec![]));
+        assert_eq!(super::in_shape_of(&each, vec![], true), Value::empty_object());
     }
 }

@@ -9,7 +9,7 @@ run "plan" {
     error_message = "modules"
   }
   assert {
-    condition     = length([for t in lab_thing.k : t if t.id != null]) == 2
+    condition     = length([for t in lab_thing.k : t if t.name != null]) == 2
     error_message = "ids"
   }
 }

@@ -1,0 +1,4 @@
+run "variable" {
+  command = plan
+  variables { n = 4 }
+}

@@ -1,0 +1,3 @@
+run "postcondition" {
+  variables { n = 9 }
+}

@@ -1,0 +1,7 @@
+run "output" {
+  command = plan
+  variables { n = 10 }
+}
+run "check" {
+  variables { n = 13 }
+}

@@ -1,0 +1,4 @@
+run "local" {
+  command         = plan
+  expect_failures = [local.l]
+}

@@ -1,0 +1,4 @@
+run "nothing" {
+  command         = plan
+  expect_failures = [var.none, terraform_data.b, output.none]
+}

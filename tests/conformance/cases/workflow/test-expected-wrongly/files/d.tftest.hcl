@@ -1,0 +1,4 @@
+run "attribute" {
+  command         = plan
+  expect_failures = [terraform_data.a.input]
+}

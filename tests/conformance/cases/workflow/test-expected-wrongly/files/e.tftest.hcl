@@ -1,0 +1,4 @@
+run "each" {
+  command         = plan
+  expect_failures = [each.key, path.module]
+}

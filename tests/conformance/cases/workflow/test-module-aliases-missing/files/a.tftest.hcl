@@ -1,0 +1,4 @@
+provider "lab" {}
+run "not_given" {
+  module { source = "./m" }
+}

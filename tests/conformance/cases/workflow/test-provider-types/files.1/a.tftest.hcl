@@ -1,0 +1,6 @@
+provider "lab" {}
+run "unlisted" {
+  providers = {
+    oldlab = oldlab
+  }
+}

@@ -1,0 +1,7 @@
+provider "lab" {}
+provider "oldlab" {}
+run "mixed" {
+  providers = {
+    lab = oldlab
+  }
+}

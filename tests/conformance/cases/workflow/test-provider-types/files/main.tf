@@ -1,0 +1,11 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+    oldlab = {
+      source = "weft.test/lab/oldlab"
+    }
+  }
+}
+resource "lab_thing" "a" { name = "a" }

@@ -1,0 +1,2 @@
+run "real" {}
+run "skipped" {}

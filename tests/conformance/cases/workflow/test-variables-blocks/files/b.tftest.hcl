@@ -1,0 +1,6 @@
+run "four" {
+  command = plan
+  variables {
+    b = var.none
+  }
+}
