@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::source::SourceRange;
+use crate::value::PlainValue;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct Diagnostic {
     /// about none. Tests look for it; nothing is stored of it.
     #[serde(skip)]
     pub checked: SmolStr,
+    /// The two sides of an assertion that says that they are equal. Neither holds anything confidential.
+    #[serde(skip)]
+    pub compared: Option<Box<(PlainValue, PlainValue)>>,
 }
 
 impl Diagnostic {
@@ -66,6 +70,7 @@ impl Diagnostic {
             values: Vec::new(),
             function: SmolStr::default(),
             checked: SmolStr::default(),
+            compared: None,
         }
     }
 

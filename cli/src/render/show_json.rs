@@ -12,7 +12,7 @@ mod stored;
 mod tests;
 mod trees;
 
-pub use plan::{importing, plan};
+pub use plan::{compared, importing, plan};
 pub use stored::state;
 
 /// The version of OpenTofu whose documents these are.

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
+use weft_expressions::evaluate::Scope;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{PlainValue, Value};
+use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
 use super::conditions::{message_problem, message_text};
 use super::references::check_condition;
@@ -38,6 +40,16 @@ pub enum Verdict {
     Fails,
     /// It cannot be told, since something is wrong with it.
     Unsound,
+}
+
+/// The two sides of a comparison for equality, where both can be shown.
+fn compared(condition: &Expression, scope: &dyn Scope) -> Option<Box<(PlainValue, PlainValue)>> {
+    let ExprKind::Binary { operator: BinaryOperator::Equal, left, right, .. } = condition.kind() else { return None };
+    let side = |id| {
+        let (value, _) = weft_expressions::evaluate::evaluate(&condition.child(id), scope);
+        (!value.deep().marked).then(|| PlainValue::from(&value))
+    };
+    Some(Box::new((side(*left)?, side(*right)?)))
 }
 
 /// The output that a reference names.
@@ -123,7 +135,8 @@ impl Session {
             Ok(value) => match value.as_bool() {
                 Some(true) => return Ok(Asserted { verdict: Verdict::Holds, problems }),
                 Some(false) => {
-                    problems.push(unsound("Test assertion failed", message_text(&message)));
+                    let failed = unsound("Test assertion failed", message_text(&message));
+                    problems.push(Diagnostic { compared: compared(&assertion.condition, &scope), ..failed });
                     return Ok(Asserted { verdict: Verdict::Fails, problems });
                 }
                 None => {

@@ -15,7 +15,7 @@ use crate::number::Number;
 use crate::types::Type;
 
 /// A value as plain data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlainValue {
     /// See [`Kind::Null`].
     Null(Type),

@@ -19,7 +19,7 @@ pub struct Unknown {
 pub(super) const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
 
 /// Facts about an unknown value. The default says nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refinement {
     /// It will not be null.
     pub not_null: bool,

@@ -4,7 +4,9 @@ use unicode_width::UnicodeWidthStr;
 use weft_expressions::functions;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::explain;
+use weft_graph_format::value::Value;
 
+use super::super::difference::{Pair, Printing, Reasons, dynamic};
 use super::super::style::Style;
 use super::SourceLines;
 use super::snippet::Snippet;
@@ -82,6 +84,20 @@ fn place(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> Vec<
         }
     }
     lines.extend(values(problem, style));
+    lines.extend(difference(problem, style));
+    lines
+}
+
+/// How the two sides of an assertion differ.
+fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
+    let Some(sides) = &problem.compared else { return Vec::new() };
+    let (before, after) = (Value::from(sides.0.clone()), Value::from(sides.1.clone()));
+    let part = dynamic(Pair { before: Some(&before), after: Some(&after) }, &Reasons::default());
+    let bar = style.paint("90", "│");
+    let mut lines = vec![format!("    {}", style.paint("90", "├────────────────"))];
+    lines.push(format!("    {bar} {}", style.bold("Diff: ")));
+    let text = format!("    {}", Printing::change(style).part(&part, 0));
+    lines.extend(text.split('\n').map(|line| format!("    {bar} {line}")));
     lines
 }
 

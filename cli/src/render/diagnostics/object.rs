@@ -7,7 +7,9 @@ use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::explain;
 use weft_graph_format::source::{Position, SourceRange};
 use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
+use super::super::show_json::compared;
 use super::SourceLines;
 use super::snippet::Snippet;
 
@@ -50,6 +52,10 @@ pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
             }
             object.insert("snippet".into(), shown);
         }
+    }
+    if let Some(sides) = &problem.compared {
+        let (before, after) = (Value::from(sides.0.clone()), Value::from(sides.1.clone()));
+        object.insert("difference".into(), compared(&before, &after));
     }
     Json::Object(object)
 }
