@@ -102,6 +102,25 @@ impl Installed {
         Ok((Installed { packages, lock }, said))
     }
 
+    /// Those of the packages for these requirements that are there. Whoever needs another one is told then.
+    ///
+    /// # Errors
+    /// When the CLI configuration or the lock file cannot be read.
+    pub fn present(
+        context: &Context,
+        requirements: &Requirements,
+    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (config, _, mut said) = context.cli_config();
+        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
+        said.extend(problems);
+        if has_errors(&said) {
+            return Err(said);
+        }
+        let (packages, _) = packages::check(requirements, &lock, &context.data_directory, &config.dev_overrides, false);
+        said.extend(settle::override_warning(&config.dev_overrides));
+        Ok((Installed { packages, lock }, said))
+    }
+
     /// How planning starts them.
     pub fn plugins(&self) -> PluginSource {
         let packages = self.packages.clone();

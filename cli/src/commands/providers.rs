@@ -11,7 +11,8 @@ pub use schema::SCHEMA;
 use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_evaluator::config::test_file::TestFile;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::constraint::Constraints;
 use weft_providers::platform::Platform;
 
@@ -21,6 +22,7 @@ use crate::options::{Arguments, text};
 use crate::project::{Project, of_module, of_state};
 use crate::runtime::block_on;
 use crate::store::Place;
+use crate::testing::load::Tests;
 
 /// The command.
 pub const PROVIDERS: Command = Command {
@@ -29,7 +31,12 @@ pub const PROVIDERS: Command = Command {
     operands: "",
     about: "Show the providers that are needed",
     main: false,
-    flags: &[command::VIEW, command::VARIABLES, command::STORE, &[text("test-directory", "DIR", "")]],
+    flags: &[
+        command::VIEW,
+        command::VARIABLES,
+        command::STORE,
+        &[text("test-directory", "DIR", "Where test files are, beside those of this directory (tests).")],
+    ],
     mixed: false,
     on_mistake: OnMistake::Usage,
     events: false,
@@ -42,10 +49,20 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project =
         Project::load_whole(invocation).and_then(|project| project.present("The list of providers")).map_err(fail)?;
+    let (mut tests, mut said) = Tests::read(invocation);
+    if !has_errors(&said) {
+        said.extend(tests.load_installed(invocation));
+    }
+    if has_errors(&said) {
+        return Err(fail(said));
+    }
+    view.diagnostics(&said);
     let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
-    branch(&project.root, "", &mut text);
+    let mut nodes = module_nodes(&project.root);
+    nodes.extend(test_nodes(&project.root, &tests));
+    draw(&nodes, "", &mut text);
     let mut of_state: Vec<String> = of_state(&state).map(|source| format!("    provider[{source}]\n\n")).collect();
     of_state.sort();
     of_state.dedup();
@@ -59,22 +76,48 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn branch(module: &Arc<CompiledModule>, indent: &str, text: &mut String) {
+/// A node of the tree: what it is called, and what is below it.
+struct Node {
+    name: String,
+    below: Vec<Node>,
+}
+
+/// What a module and those that it calls require.
+fn module_nodes(module: &Arc<CompiledModule>) -> Vec<Node> {
     let (requirements, _) = of_module(module);
-    let last = requirements.len() + module.children.len();
-    let mut count = 0;
-    let mut stem = |text: &mut String, words: String| {
-        count += 1;
-        text.push_str(&format!("{indent}{} {words}\n", if count == last { "└──" } else { "├──" }));
-        count == last
-    };
-    for (source, constraints) in &requirements {
+    let providers = requirements.iter().map(|(source, constraints)| {
         let versions = if *constraints == Constraints::any() { String::new() } else { format!(" {constraints}") };
-        stem(text, format!("provider[{source}]{versions}"));
-    }
-    for (name, child) in &module.children {
-        let is_last = stem(text, format!("module.{name}"));
-        branch(child, &format!("{indent}{}", if is_last { "    " } else { "│   " }), text);
+        Node { name: format!("provider[{source}]{versions}"), below: Vec::new() }
+    });
+    let children =
+        module.children.iter().map(|(name, child)| Node { name: format!("module.{name}"), below: module_nodes(child) });
+    providers.chain(children).collect()
+}
+
+/// What test files require, and the modules that their runs test.
+fn test_nodes(root: &CompiledModule, tests: &Tests) -> Vec<Node> {
+    let file = |file: &Arc<TestFile>| {
+        let mut sources: Vec<String> =
+            file.providers.keys().map(|(name, _)| format!("provider[{}]", root.provider_source(name))).collect();
+        sources.sort();
+        sources.dedup();
+        let mut below: Vec<Node> = sources.into_iter().map(|name| Node { name, below: Vec::new() }).collect();
+        for (number, run) in file.runs.iter().enumerate() {
+            if let Some(module) = tests.modules.get(&(file.name.clone(), number)) {
+                below.push(Node { name: format!("run.{}", run.name), below: module_nodes(module) });
+            }
+        }
+        let stem = file.name.strip_suffix(".tftest.hcl").unwrap_or(&file.name);
+        Node { name: format!("test.{}", stem.replace('/', ".")), below }
+    };
+    tests.files.iter().map(file).collect()
+}
+
+fn draw(nodes: &[Node], indent: &str, text: &mut String) {
+    for (index, node) in nodes.iter().enumerate() {
+        let is_last = index + 1 == nodes.len();
+        text.push_str(&format!("{indent}{} {}\n", if is_last { "└──" } else { "├──" }, node.name));
+        draw(&node.below, &format!("{indent}{}", if is_last { "    " } else { "│   " }), text);
     }
 }
 

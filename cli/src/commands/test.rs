@@ -60,7 +60,7 @@ fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (project, tests) = loaded(invocation, &mut said).map_err(fail)?;
     let files = selected(&tests, arguments.values("filter"), &mut said);
     let requirements = tests.all_requirements(&project).map_err(fail)?;
-    let (installed, found) = Installed::find(&invocation.context, &requirements, false).map_err(fail)?;
+    let (installed, found) = Installed::present(&invocation.context, &requirements).map_err(fail)?;
     said.extend(found);
     let (packages, found) = PlannedPackages::new(&invocation.context, &[]);
     said.extend(found);

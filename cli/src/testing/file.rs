@@ -28,6 +28,7 @@ use super::status::Status;
 use super::transformed::{declare, transformed, with_settled_keys};
 use crate::apply::applied_a_part;
 use crate::plan::{PARALLELISM, Wishes};
+use crate::project::of_configuration;
 use crate::render::values::decoded;
 
 /// The state of the configuration itself; those of modules go by their source.
@@ -193,8 +194,9 @@ impl FileRunner<'_> {
         };
         let mut made = transformed(&root, &self.file, run, &outputs);
         let plugins = self.engine.installed.plugins();
-        let sources = made.root.providers.keys().map(|(name, _)| made.root.provider_source(name));
-        let missing = sources.filter(|source| !source.is_builtin()).filter_map(|source| plugins(&source).err());
+        let (required, _) = of_configuration(&made.root);
+        let sources = required.keys().filter(|source| !source.is_builtin());
+        let missing = sources.filter_map(|source| plugins(source).err());
         let missing: Vec<Diagnostic> = missing.collect();
         made.problems.extend(missing);
         let warnings = made.problems.clone();

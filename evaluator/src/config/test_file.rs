@@ -8,6 +8,8 @@ mod finding;
 mod mocks;
 mod overrides;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -122,34 +122,45 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
-        let at = assertion.condition.range();
-        let values = || weft_expressions::involved::values(&assertion.condition, &[], &scope);
-        let unsound = |summary: &str, detail: String| Diagnostic {
-            values: values(),
-            ..Diagnostic::error(summary, detail).at(at.clone())
-        };
-        let problem = match convert(&value, &Type::Bool) {
-            Ok(value) if value.is_null() => {
-                unsound("Invalid condition run", "The condition is null; it must be true or false.".to_owned())
-            }
-            Ok(value) => match value.as_bool() {
-                Some(true) => return Ok(Asserted { verdict: Verdict::Holds, problems }),
-                Some(false) => {
-                    let failed = unsound("Test assertion failed", message_text(&message));
-                    problems.push(Diagnostic { compared: compared(&assertion.condition, &scope), ..failed });
-                    return Ok(Asserted { verdict: Verdict::Fails, problems });
-                }
-                None => {
-                    let detail = "The condition depends on values that are known only after apply. Assert them in a run \
-                                  that applies, or give them with a mock or an override.";
-                    unsound("Unknown condition run", detail.to_owned())
-                }
-            },
-            Err(problem) => {
-                unsound("Invalid condition run", format!("The condition is unsuitable: {}.", problem.with_path()))
-            }
-        };
-        problems.push(problem);
-        Err(problems)
+        judged(assertion, &value, &message, &scope, problems)
     }
+}
+
+/// Whether a condition that was evaluated holds.
+fn judged(
+    assertion: &Condition,
+    value: &Value,
+    message: &Value,
+    scope: &dyn Scope,
+    mut problems: Vec<Diagnostic>,
+) -> Result<Asserted, Vec<Diagnostic>> {
+    let at = assertion.condition.range();
+    let values = || weft_expressions::involved::values(&assertion.condition, &[], scope);
+    let unsound = |summary: &str, detail: String| Diagnostic {
+        values: values(),
+        ..Diagnostic::error(summary, detail).at(at.clone())
+    };
+    let problem = match convert(value, &Type::Bool) {
+        Ok(value) if value.is_null() => {
+            unsound("Invalid condition run", "The condition is null; it must be true or false.".to_owned())
+        }
+        Ok(value) => match value.as_bool() {
+            Some(true) => return Ok(Asserted { verdict: Verdict::Holds, problems }),
+            Some(false) => {
+                let failed = unsound("Test assertion failed", message_text(message));
+                problems.push(Diagnostic { compared: compared(&assertion.condition, scope), ..failed });
+                return Ok(Asserted { verdict: Verdict::Fails, problems });
+            }
+            None => {
+                let detail = "The condition depends on values that are known only after apply. Assert them in a run \
+                              that applies, or give them with a mock or an override.";
+                unsound("Unknown condition run", detail.to_owned())
+            }
+        },
+        Err(problem) => {
+            unsound("Invalid condition run", format!("The condition is unsuitable: {}.", problem.with_path()))
+        }
+    };
+    problems.push(problem);
+    Err(problems)
 }
