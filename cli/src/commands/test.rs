@@ -14,11 +14,11 @@ use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
 use crate::testing::engine::Engine;
-use crate::testing::file::FileRunner;
 use crate::testing::given::Globals;
 use crate::testing::interrupts::{Interrupts, Wish};
 use crate::testing::load::Tests;
 use crate::testing::report::Report;
+use crate::testing::runs::FileRunner;
 use crate::testing::status::{Status, Tally};
 
 /// The command.

@@ -12,8 +12,9 @@ mod stored;
 mod tests;
 mod trees;
 
-pub use plan::{compared, importing, plan};
+pub use plan::{importing, plan};
 pub use stored::state;
+pub use trees::compared;
 
 /// The version of OpenTofu whose documents these are.
 const TOFU_VERSION: &str = "1.12.6";

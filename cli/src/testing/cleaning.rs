@@ -8,9 +8,9 @@ use weft_graph_format::plan_file::UiMode;
 use weft_state::{ModelStore, ResourceMode, RunStore, Snapshot};
 
 use super::engine::{Engine, Tested};
-use super::file::{FileRunner, MAIN};
 use super::interrupts::Wish;
 use super::report::{Interrupted, LeftOver, Report};
+use super::runs::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};
 
 /// Where the state of what is left goes. Where there are several, the others have numbers.

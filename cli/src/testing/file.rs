@@ -11,7 +11,6 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::Action;
-use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 use weft_graph_format::value::Value;
 use weft_state::tfstate::StateFile;
@@ -26,9 +25,7 @@ use super::load::Tests;
 use super::report::{Report, RunResult, Shown};
 use super::status::Status;
 use super::transformed::{declare, transformed, with_settled_keys};
-use crate::apply::applied_a_part;
 use crate::plan::{PARALLELISM, Wishes};
-use crate::project::of_configuration;
 use crate::render::values::decoded;
 
 /// The state of the configuration itself; those of modules go by their source.
@@ -155,18 +152,13 @@ impl FileRunner<'_> {
         let Some(file) = file else { return Err(Stop(Vec::new())) };
         self.making = creates(&file);
         later.extend(self.engine.apply(&tested, file, inputs, &store).await);
-        if self.engine.interrupts.wish() != Wish::Cancel {
-            self.making.clear();
-        }
-        if !run.options.target.is_empty() {
-            later.push(applied_a_part());
-        }
+        self.making.clear();
         let last = LastRun { number, name: run.name.clone(), tested: tested.clone(), warnings };
         if let Some(held) = self.states.get_mut(&key) {
             held.last = Some(last);
         }
         stop_at(held_against(&run.expected, later), course)?;
-        stop_at(values.problems_for(&run.asserts), course)?;
+        stop_at(values.own_problems.clone(), course)?;
         let snapshot = Arc::new(read(&store).await?);
         if self.verbose {
             let state = store.export().await.ok().flatten().unwrap_or_default();
@@ -192,13 +184,7 @@ impl FileRunner<'_> {
             true => self.with_settled_keys(root).await,
             false => root.clone(),
         };
-        let mut made = transformed(&root, &self.file, run, &outputs);
-        let plugins = self.engine.installed.plugins();
-        let (required, _) = of_configuration(&made.root);
-        let sources = required.keys().filter(|source| !source.is_builtin());
-        let missing = sources.filter_map(|source| plugins(source).err());
-        let missing: Vec<Diagnostic> = missing.collect();
-        made.problems.extend(missing);
+        let made = transformed(&root, &self.file, run, &outputs);
         let warnings = made.problems.clone();
         stop_at(made.problems, course)?;
         let tested = Tested {
@@ -286,12 +272,12 @@ impl FileRunner<'_> {
         Ok(Wishes {
             mode: if run.options.refresh_only { UiMode::RefreshOnly } else { UiMode::Normal },
             refresh: run.options.refresh,
+            importing: false,
             replace,
             selected: run.options.target.iter().map(|(text, _)| ("target", text.to_string())).collect(),
             parallelism: PARALLELISM,
             prior_state: self.verbose,
-            configuration: self.verbose && run.command == TestCommand::Plan,
-            ..Wishes::default()
+            configuration: false,
         })
     }
 
@@ -305,7 +291,7 @@ impl FileRunner<'_> {
         course: &mut Course,
     ) -> Result<(), Stop> {
         stop_at(held_against(&run.expected, problems), course)?;
-        stop_at(values.problems_for(&run.asserts), course)?;
+        stop_at(values.own_problems.clone(), course)?;
         if self.verbose {
             course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
         }
@@ -323,7 +309,7 @@ impl FileRunner<'_> {
     async fn assert_state(&self, run: &TestRun, tested: &Tested, snapshot: Arc<Snapshot>, course: &mut Course) {
         let mut status = Status::Pass;
         if !run.asserts.is_empty() {
-            let outputs = marked_outputs(&snapshot);
+            let outputs: BTreeMap<SmolStr, Value> = stored_outputs(&snapshot).into_iter().collect();
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
             for assertion in &run.asserts {
                 let Some(session) = &session else { break };
@@ -360,16 +346,6 @@ async fn read(store: &Arc<ModelStore>) -> Result<Snapshot, Stop> {
 fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
     let outputs = snapshot.outputs.iter();
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
-}
-
-/// The same by name, where those that are sensitive say so.
-fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
-    let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
-    let marked = |(name, value): (SmolStr, Value)| {
-        let value = if is_sensitive(&name) { value.mark(&Marks::SENSITIVE) } else { value };
-        (name, value)
-    };
-    stored_outputs(snapshot).into_iter().map(marked).collect()
 }
 
 /// The objects that a plan makes.

@@ -178,18 +178,6 @@ fn is_sensitive(output: &OutputChange) -> bool {
     output.sensitive_before || output.sensitive_after
 }
 
-/// How two values differ, as tests tell it of an assertion that does not hold.
-pub fn compared(before: &Value, after: &Value) -> Json {
-    let after_unknown = if after.is_wholly_known() { false.into() } else { unknown(after) };
-    json!({
-        "before": known(before),
-        "after": known(after),
-        "after_unknown": after_unknown,
-        "before_sensitive": sensitive(before),
-        "after_sensitive": sensitive(after),
-    })
-}
-
 fn output_change(output: &OutputChange) -> Json {
     let after_unknown = if output.after.is_wholly_known() { false.into() } else { unknown(&output.after) };
     let mut object = json!({

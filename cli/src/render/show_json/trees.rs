@@ -1,6 +1,6 @@
 //! Values as JSON: what they hold, which parts are unknown, which sensitive.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -45,6 +45,18 @@ pub fn unknown(value: &Value) -> Json {
 /// `true` where a value is sensitive, in the shape of the value.
 pub fn sensitive(value: &Value) -> Json {
     tree(value, &|part| part.marks().is_sensitive())
+}
+
+/// How two values differ, as tests tell it of an assertion that does not hold.
+pub fn compared(before: &Value, after: &Value) -> Json {
+    let after_unknown = if after.is_wholly_known() { false.into() } else { unknown(after) };
+    json!({
+        "before": known(before),
+        "after": known(after),
+        "after_unknown": after_unknown,
+        "before_sensitive": sensitive(before),
+        "after_sensitive": sensitive(after),
+    })
 }
 
 fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {

@@ -1,0 +1,379 @@
+//! The runs of one test file, in order, over states that are kept in memory until the end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
+use weft_evaluator::{Said, Verdict};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::changes::ChangeAction;
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
+use weft_graph_format::graph::Action;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::plan_file::{PlanFile, UiMode};
+use weft_graph_format::value::Value;
+use weft_state::tfstate::StateFile;
+use weft_state::{ModelStore, RevisionRule, RunStore, Snapshot};
+
+use super::cleaning::{self, LastRun};
+use super::engine::{Engine, TestPlan, Tested};
+use super::expected::{held_against, is_of_check, of_planning};
+use super::given::{Globals, RunValues, values};
+use super::interrupts::Wish;
+use super::load::Tests;
+use super::report::{Report, RunResult, Shown};
+use super::status::Status;
+use super::transformed::{declare, transformed, with_settled_keys};
+use crate::apply::applied_a_part;
+use crate::plan::{PARALLELISM, Wishes};
+use crate::project::of_configuration;
+use crate::render::values::decoded;
+
+/// The state of the configuration itself; those of modules go by their source.
+pub const MAIN: &str = "";
+
+/// A state that runs work on.
+pub struct Held {
+    /// Where it is.
+    pub store: Arc<ModelStore>,
+    /// The run that changed it last.
+    pub last: Option<LastRun>,
+}
+
+/// The runs of one file.
+pub struct FileRunner<'a> {
+    /// What plans and applies.
+    pub engine: &'a Engine<'a>,
+    /// The configuration.
+    pub root: Arc<CompiledModule>,
+    /// All tests.
+    pub tests: &'a Tests,
+    /// The file.
+    pub file: Arc<TestFile>,
+    /// Values for all tests.
+    pub globals: &'a Globals,
+    /// Plans and states are shown.
+    pub verbose: bool,
+    /// The states.
+    pub states: BTreeMap<String, Held>,
+    /// What the run that goes on is making.
+    pub making: Vec<String>,
+}
+
+/// What came of a run, while it goes on.
+#[derive(Default)]
+struct Course {
+    status: Option<Status>,
+    problems: Vec<Diagnostic>,
+    shown: Option<Shown>,
+}
+
+/// The run cannot go on: what is wrong.
+struct Stop(Vec<Diagnostic>);
+
+impl FileRunner<'_> {
+    /// Carries out all runs, and tells of them. Gives the status of the file and those of its runs.
+    pub async fn execute(&mut self, report: &Report<'_>) -> (Status, Vec<Status>) {
+        let file = self.file.clone();
+        let mut status = Status::Pass;
+        let mut results: Vec<RunResult> = Vec::new();
+        for (number, run) in file.runs.iter().enumerate() {
+            let wish = self.engine.interrupts.wish();
+            let mut result =
+                RunResult { name: run.name.to_string(), status: Status::Pending, problems: Vec::new(), shown: None };
+            if wish == Wish::GoOn && status != Status::Error {
+                let course = self.run(number, run).await;
+                result.status = course.status.unwrap_or(Status::Error);
+                (result.problems, result.shown) = (course.problems, course.shown);
+            } else if wish != Wish::Cancel {
+                result.status = Status::Skip;
+            }
+            status = status.with(result.status);
+            results.push(result);
+            if self.engine.interrupts.wish() == Wish::Cancel {
+                break;
+            }
+        }
+        let statuses = results.iter().map(|result| result.status).collect();
+        if self.engine.interrupts.wish() == Wish::Cancel {
+            let last = results.last().map(|result| result.name.clone()).unwrap_or_default();
+            cleaning::leave(self, report, &last).await;
+        } else {
+            report.file(&file.name, status, &results);
+            cleaning::clean(self, report).await;
+        }
+        (status, statuses)
+    }
+
+    async fn run(&mut self, number: usize, run: &Arc<TestRun>) -> Course {
+        let mut course = Course::default();
+        if let Err(Stop(problems)) = self.carry_out(number, run, &mut course).await {
+            course.problems.extend(problems);
+            course.status = Some(Status::Error);
+        }
+        if self.engine.interrupts.wish() == Wish::Cancel {
+            let detail = "The run was left before its end. The other messages tell what may be there still.";
+            course.problems.push(Diagnostic::error("Test interrupted", detail));
+            course.status = Some(Status::Error);
+        }
+        course
+    }
+
+    async fn carry_out(&mut self, number: usize, run: &Arc<TestRun>, course: &mut Course) -> Result<(), Stop> {
+        let said = self.file.overrides.duplicates();
+        stop_at(said, course)?;
+        stop_at(run.problems(), course)?;
+        let (tested, values, warnings) = self.prepare(number, run, course).await?;
+        let key = run.module.as_ref().map_or_else(|| MAIN.to_owned(), |module| module.source.to_string());
+        let store = self.store(&key);
+        let wishes = self.wishes(run)?;
+        let snapshot = Arc::new(read(&store).await?);
+        let mut plan = self.engine.plan(&tested, snapshot, &wishes).await;
+        let problems = std::mem::take(&mut plan.problems);
+        if run.command == TestCommand::Plan {
+            let outcome = self.look_at_plan(run, &values, &mut plan, problems, course).await;
+            plan.close().await;
+            return outcome;
+        }
+        let mut later = Vec::new();
+        let mut now = Vec::new();
+        for problem in of_planning(&run.expected, problems) {
+            let is_check = is_of_check(&problem) || problem.is_open_check();
+            match () {
+                () if !is_check => now.push(problem),
+                // Apply looks at these again, and says what it finds.
+                () if problem.code == READ_FOR_CHECK || problem.is_open_check() => {}
+                () => later.push(problem),
+            }
+        }
+        let schemas = plan.schemas();
+        let (file, inputs) = (plan.file.take(), std::mem::take(&mut plan.inputs));
+        plan.close().await;
+        stop_at(now, course)?;
+        let Some(file) = file else { return Err(Stop(Vec::new())) };
+        self.making = creates(&file);
+        later.extend(self.engine.apply(&tested, file, inputs, &store).await);
+        if self.engine.interrupts.wish() != Wish::Cancel {
+            self.making.clear();
+        }
+        if !run.options.target.is_empty() {
+            later.push(applied_a_part());
+        }
+        let last = LastRun { number, name: run.name.clone(), tested: tested.clone(), warnings };
+        if let Some(held) = self.states.get_mut(&key) {
+            held.last = Some(last);
+        }
+        stop_at(held_against(&run.expected, later), course)?;
+        stop_at(values.problems_for(&run.asserts), course)?;
+        let snapshot = Arc::new(read(&store).await?);
+        if self.verbose {
+            let state = store.export().await.ok().flatten().unwrap_or_default();
+            let state = StateFile::parse(&state, "test state").unwrap_or_default();
+            course.shown = Some(Shown::State(Box::new(state), schemas));
+        }
+        self.assert_state(run, &tested, snapshot, course).await;
+        Ok(())
+    }
+
+    /// What a run tests, and the values of its variables. Warnings about it are told again when cleaning up.
+    async fn prepare(
+        &self,
+        number: usize,
+        run: &TestRun,
+        course: &mut Course,
+    ) -> Result<(Tested, RunValues, Vec<Diagnostic>), Stop> {
+        let own = self.tests.modules.get(&(self.file.name.clone(), number));
+        let root = own.unwrap_or(&self.root);
+        let outputs = self.outputs().await?;
+        let values = values(root, &self.file, run, self.globals, &outputs).map_err(Stop)?;
+        let root = match own.is_none() && !(self.file.variables.is_empty() && run.variables.is_empty()) {
+            true => self.with_settled_keys(root).await,
+            false => root.clone(),
+        };
+        let mut made = transformed(&root, &self.file, run, &outputs);
+        let plugins = self.engine.installed.plugins();
+        let (required, _) = of_configuration(&made.root);
+        let sources = required.keys().filter(|source| !source.is_builtin());
+        let missing = sources.filter_map(|source| plugins(source).err());
+        let missing: Vec<Diagnostic> = missing.collect();
+        made.problems.extend(missing);
+        let warnings = made.problems.clone();
+        stop_at(made.problems, course)?;
+        let tested = Tested {
+            root: declare(&made.root, values.own_names()),
+            given: values.all(),
+            stand_ins: Arc::new(made.stand_ins),
+        };
+        Ok((tested, values, warnings))
+    }
+
+    /// The configuration with the keys of its providers as the values for all tests make them: as in OpenTofu, those of
+    /// a file or a run do not reach that far.
+    async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
+        let keyed: Vec<(ProviderName, String)> = root
+            .providers
+            .iter()
+            .filter_map(|(name, block)| Some((name.clone(), block.for_each.as_ref()?.text().to_owned())))
+            .collect();
+        if keyed.is_empty() {
+            return root.clone();
+        }
+        let given = self.globals.of_module(root);
+        let tested = Tested { root: root.clone(), given, stand_ins: Arc::default() };
+        let (session, providers) = self.engine.inspect(&tested, Arc::default()).await;
+        let mut keys: BTreeMap<ProviderName, Value> = BTreeMap::new();
+        if let Some(session) = &session {
+            for (name, text) in keyed {
+                if let Some(Said::Value(value)) = session.ask(&text).await.said
+                    && value.is_wholly_known()
+                {
+                    keys.insert(name, value);
+                }
+            }
+        }
+        drop(session);
+        providers.close().await;
+        with_settled_keys(root, &keys)
+    }
+
+    /// The outputs of the runs that changed a state last, by run.
+    async fn outputs(&self) -> Result<BTreeMap<SmolStr, Value>, Stop> {
+        let mut found = BTreeMap::new();
+        for held in self.states.values() {
+            let Some(last) = &held.last else { continue };
+            let values = stored_outputs(&read(&held.store).await?);
+            found.insert(last.name.clone(), Value::object(values));
+        }
+        Ok(found)
+    }
+
+    fn store(&mut self, key: &str) -> Arc<ModelStore> {
+        let seed = self.states.len() as u64 + 1;
+        let held = self
+            .states
+            .entry(key.to_owned())
+            .or_insert_with(|| Held { store: Arc::new(ModelStore::new(RevisionRule::Sequence, seed)), last: None });
+        held.store.clone()
+    }
+
+    fn wishes(&self, run: &TestRun) -> Result<Wishes, Stop> {
+        let mut problems = Vec::new();
+        let mut replace = Vec::new();
+        for (text, range) in &run.options.replace {
+            match text.parse::<ResourceInstance>() {
+                Ok(address) if address.resource.mode == ResourceMode::Managed => replace.push(address),
+                Ok(_) => problems.push(
+                    Diagnostic::error("Can only target managed resources for forced replacements.", text.as_str())
+                        .at(range.clone()),
+                ),
+                Err(_) => {
+                    let detail = "A resource instance is named by its type and its name: TYPE.NAME or TYPE.NAME[KEY].";
+                    problems.push(Diagnostic::error("Invalid address", detail).at(range.clone()));
+                }
+            }
+        }
+        for (text, range) in &run.options.target {
+            if weft_evaluator::selection::SelectedAddress::parse(text).is_none() {
+                let detail = "A target is a module, a resource, or an instance of one.";
+                problems.push(Diagnostic::error("Invalid address", detail).at(range.clone()));
+            }
+        }
+        if has_errors(&problems) {
+            return Err(Stop(problems));
+        }
+        Ok(Wishes {
+            mode: if run.options.refresh_only { UiMode::RefreshOnly } else { UiMode::Normal },
+            refresh: run.options.refresh,
+            replace,
+            selected: run.options.target.iter().map(|(text, _)| ("target", text.to_string())).collect(),
+            parallelism: PARALLELISM,
+            prior_state: self.verbose,
+            configuration: self.verbose && run.command == TestCommand::Plan,
+            ..Wishes::default()
+        })
+    }
+
+    /// Expectations and assertions of a run that plans only.
+    async fn look_at_plan(
+        &self,
+        run: &TestRun,
+        values: &RunValues,
+        plan: &mut TestPlan,
+        problems: Vec<Diagnostic>,
+        course: &mut Course,
+    ) -> Result<(), Stop> {
+        stop_at(held_against(&run.expected, problems), course)?;
+        stop_at(values.problems_for(&run.asserts), course)?;
+        if self.verbose {
+            course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
+        }
+        let mut status = Status::Pass;
+        for assertion in &run.asserts {
+            let Some(session) = &plan.session else { break };
+            let asserted = session.assert(assertion, None).await;
+            status = status.with(status_of(asserted.verdict));
+            course.problems.extend(asserted.problems);
+        }
+        course.status = Some(status);
+        Ok(())
+    }
+
+    async fn assert_state(&self, run: &TestRun, tested: &Tested, snapshot: Arc<Snapshot>, course: &mut Course) {
+        let mut status = Status::Pass;
+        if !run.asserts.is_empty() {
+            let outputs = marked_outputs(&snapshot);
+            let (session, providers) = self.engine.inspect(tested, snapshot).await;
+            for assertion in &run.asserts {
+                let Some(session) = &session else { break };
+                let asserted = session.assert(assertion, Some(&outputs)).await;
+                status = status.with(status_of(asserted.verdict));
+                course.problems.extend(asserted.problems);
+            }
+            drop(session);
+            providers.close().await;
+        }
+        course.status = Some(status);
+    }
+}
+
+fn status_of(verdict: Verdict) -> Status {
+    match verdict {
+        Verdict::Holds => Status::Pass,
+        Verdict::Fails => Status::Fail,
+        Verdict::Unsound => Status::Error,
+    }
+}
+
+/// Notes what there is to say, and stops at errors.
+fn stop_at(problems: Vec<Diagnostic>, course: &mut Course) -> Result<(), Stop> {
+    let failed = has_errors(&problems);
+    course.problems.extend(problems);
+    if failed { Err(Stop(Vec::new())) } else { Ok(()) }
+}
+
+async fn read(store: &Arc<ModelStore>) -> Result<Snapshot, Stop> {
+    store.snapshot().await.map_err(|error| Stop(vec![crate::store::problem(&error)]))
+}
+
+fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
+    let outputs = snapshot.outputs.iter();
+    outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
+}
+
+/// The same by name, where those that are sensitive say so.
+fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
+    let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
+    let marked = |(name, value): (SmolStr, Value)| {
+        let value = if is_sensitive(&name) { value.mark(&Marks::SENSITIVE) } else { value };
+        (name, value)
+    };
+    stored_outputs(snapshot).into_iter().map(marked).collect()
+}
+
+/// The objects that a plan makes.
+fn creates(plan: &PlanFile) -> Vec<String> {
+    let created = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Create));
+    created.map(|change| change.address.to_string()).collect()
+}

@@ -1,0 +1,5 @@
+run "d" {
+  module {
+    source = "./m"
+  }
+}

@@ -1,0 +1,1 @@
+output "m" { value = 1 }

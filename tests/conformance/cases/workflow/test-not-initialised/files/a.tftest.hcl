@@ -1,0 +1,4 @@
+run "a" {
+  command = plan
+}
+run "b" {}

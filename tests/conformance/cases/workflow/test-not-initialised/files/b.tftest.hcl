@@ -1,0 +1,2 @@
+mock_provider "lab" {}
+run "c" {}

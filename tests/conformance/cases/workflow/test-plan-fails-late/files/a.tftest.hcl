@@ -1,0 +1,5 @@
+run "made" {}
+run "fails" {
+  variables { n = 2 }
+}
+run "skipped" {}
