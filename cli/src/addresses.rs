@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_graph_format::address::quoted;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
 
@@ -10,6 +11,12 @@ pub const SELECTED: &str = "a module, a resource, or an instance of one";
 
 /// What commands take that work on one object.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
+
+/// A text as it stands between quotes.
+pub fn escaped(text: &str) -> String {
+    let quoted = quoted(text);
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&quoted).to_owned()
+}
 
 /// What is wrong with a text that is no address: the errors of its syntax, or else that it does not name what it must.
 ///

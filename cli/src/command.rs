@@ -116,21 +116,6 @@ impl Invocation<'_> {
         })?;
         Ok(false)
     }
-
-    /// Refuses options that OpenTofu has and Weft does not yet.
-    pub fn refuse_unsupported(&self, names: &[&str]) -> Result<(), Exit> {
-        let given: Vec<Diagnostic> = names
-            .iter()
-            .filter(|name| self.arguments.has(name))
-            .map(|name| {
-                Diagnostic::error(
-                    format!("Option -{name} not supported yet"),
-                    format!("This version of Weft does not know what to do with -{name}, so nothing was done."),
-                )
-            })
-            .collect();
-        if given.is_empty() { Ok(()) } else { Err(self.fail(&given)) }
-    }
 }
 
 impl Command {

@@ -16,6 +16,7 @@ mod completion;
 mod context;
 mod edits;
 mod exit;
+mod generate;
 mod invocation;
 mod logging;
 mod modules;

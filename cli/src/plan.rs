@@ -99,19 +99,24 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         },
         watch,
     };
+    let tell = |look: Look| {
+        if !wishes.quiet {
+            tell_look(basis.view, look);
+        }
+    };
     let planning = async {
         let planning = plan(inputs);
         tokio::pin!(planning);
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(look) = looks.recv() => tell_look(basis.view, look),
+                Some(look) = looks.recv() => tell(look),
                 outcome = &mut planning => break outcome,
             }
         };
         // What it told last, with its end.
         while let Ok(look) = looks.try_recv() {
-            tell_look(basis.view, look);
+            tell(look);
         }
         outcome
     };

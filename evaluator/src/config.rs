@@ -13,6 +13,7 @@ mod compile;
 mod content;
 mod encryption;
 mod experiments;
+mod generated;
 mod import;
 mod literal;
 mod load;
@@ -61,6 +62,7 @@ pub(crate) use content::unsupported_argument;
 pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
 pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
+pub use generated::{imports_without_block, with_resources};
 pub use import::{ImportBlock, ImportKey, ImportTarget};
 pub use load::{
     LoadError, Sources, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,

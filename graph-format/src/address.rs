@@ -12,6 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::value::is_printable;
+
 pub use parse::AddressError;
 
 /// The key of an instance.
@@ -290,9 +292,13 @@ pub fn quoted(text: &str) -> String {
                 out.push(c);
                 out.push(c);
             }
-            c if c.is_control() => {
+            c if !is_printable(c) => {
                 use fmt::Write;
-                let _ = write!(out, "\\u{:04x}", c as u32);
+                // Writing to a string cannot fail.
+                let _ = match u32::from(c) {
+                    code @ 0..0x1_0000 => write!(out, "\\u{code:04x}"),
+                    code => write!(out, "\\U{code:08x}"),
+                };
             }
             c => out.push(c),
         }

@@ -350,6 +350,13 @@ fn unknown_sections_are_skipped_if_they_may_be() {
 }
 
 #[test]
+fn generated_blocks_travel_with_the_plan() {
+    let mut plan = sample();
+    plan.manifest.generated = BTreeMap::from([("lab_thing.a".into(), "resource \"lab_thing\" \"a\" {\n}".into())]);
+    assert!(read(&bytes_of(&plan)).expect("a plan") == plan);
+}
+
+#[test]
 fn sections_cannot_be_left_out_doubled_or_claim_too_much() {
     let plan = sample();
     let parts = take_apart(&bytes_of(&plan));

@@ -11,6 +11,7 @@ use weft_state::{Digest, Snapshot};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
+use crate::generate::{self, Generated};
 use crate::options::{switch, text};
 use crate::packages::Installed;
 use crate::plan::{Basis, Made, Wishes, make};
@@ -45,7 +46,11 @@ pub const PLAN: Command = Command {
         &[
             text("out", "FILE", "Save the plan."),
             switch("detailed-exitcode", "Exit with 0 for no changes, 1 for errors, 2 for changes."),
-            text("generate-config-out", "FILE", ""),
+            text(
+                "generate-config-out",
+                "FILE",
+                "Write configuration for objects that import blocks name and that have none.",
+            ),
         ],
     ],
     mixed: false,
@@ -69,14 +74,12 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "To plan in another directory, use the global option -chdir.",
     )?;
     let wishes = Wishes::read(invocation, false)?;
-    invocation.refuse_unsupported(&["generate-config-out"])?;
-    let loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
-    let outcome = block_on(async {
-        let (snapshot, headers) = loaded.place.overview().await.map_err(|problem| vec![problem])?;
-        super::runs::tell_stalled(view, &headers, &snapshot);
-        loaded.plan(invocation, Arc::new(snapshot), &wishes).await
-    });
-    let made = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
+    let generating = arguments.value("generate-config-out").filter(|path| !path.is_empty());
+    if let Some(path) = generating {
+        generate::check(path, wishes.mode).map_err(|problem| invocation.fail(&[problem]))?;
+    }
+    let mut loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
+    let made = made(invocation, &mut loaded, &wishes, generating).map_err(|problems| invocation.fail(&problems))?;
     // The process ends with the command: giving a large plan back piece by piece would only take time.
     let made = std::mem::ManuallyDrop::new(made);
     if let (Some(path), Some(file)) = (arguments.value("out").filter(|path| !path.is_empty()), &made.file) {
@@ -95,6 +98,29 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.line(&render::next_steps(arguments.value("out"), invocation.context.automation, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
+}
+
+/// Makes the plan, with configuration that it writes itself where that is asked for.
+fn made(
+    invocation: &Invocation<'_>,
+    loaded: &mut Loaded,
+    wishes: &Wishes,
+    generating: Option<&str>,
+) -> Result<Made, Vec<Diagnostic>> {
+    let one = |problem: Diagnostic| vec![problem];
+    let overview = block_on(loaded.place.overview()).map_err(one)?;
+    let (snapshot, headers) = overview.map_err(one)?;
+    super::runs::tell_stalled(&invocation.view, &headers, &snapshot);
+    let snapshot = Arc::new(snapshot);
+    let generated = match generating {
+        Some(path) => Some((path, Generated::add(invocation, loaded, &snapshot, wishes, path)?)),
+        None => None,
+    };
+    let mut made = block_on(loaded.plan(invocation, snapshot, wishes)).map_err(one)??;
+    if let Some((path, generated)) = generated {
+        made.diagnostics.extend(generated.save(path, made.file.as_mut()));
+    }
+    Ok(made)
 }
 
 /// A configuration with everything that planning it needs, but for the state.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use selection::Selection;
-use weft_graph_format::address::{ProviderInstance, ResourceInstance, quoted};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
@@ -25,6 +25,7 @@ use weft_providers::packages::{Requirements, require};
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord, PathStep, Snapshot, StoreError};
 
+use crate::addresses::escaped;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
@@ -226,7 +227,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let address: ResourceInstance = text.parse().map_err(|_| {
         fail(Diagnostic::error(
-            format!("Error parsing instance address {}", quoted(text)),
+            format!("Error parsing instance address \"{}\"", escaped(text)),
             format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
         ))
     })?;

@@ -1,12 +1,12 @@
 //! What the user wants planned, as the options say it.
 
 use weft_evaluator::selection::{SelectedAddress, Selection};
-use weft_graph_format::address::{ResourceInstance, ResourceMode, quoted};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::{Position, SourceRange};
 
-use crate::addresses::{SELECTED, invalid_address};
+use crate::addresses::{SELECTED, escaped, invalid_address};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
@@ -29,6 +29,8 @@ pub struct Wishes {
     pub selected: Vec<(&'static str, String)>,
     /// Provider calls at a time.
     pub parallelism: usize,
+    /// Show nothing of what planning looks at.
+    pub quiet: bool,
     /// Put the state that the plan was made from into it: for whoever shows the plan later, and for commands that want
     /// nothing else. It is as large as the state.
     pub prior_state: bool,
@@ -113,6 +115,7 @@ impl Wishes {
             mode,
             refresh,
             importing: false,
+            quiet: false,
             replace,
             selected,
             parallelism,
@@ -123,7 +126,7 @@ impl Wishes {
 }
 
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let summary = || format!("Invalid force-replace address {}", quoted(text));
+    let summary = || format!("Invalid force-replace address \"{}\"", escaped(text));
     let address: ResourceInstance = text.parse().map_err(|_| {
         Diagnostic::error(
             summary(),
@@ -184,5 +187,5 @@ fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
     if module || text.parse::<ResourceInstance>().is_ok() {
         return Ok(());
     }
-    Err(Diagnostic::error(format!("Invalid {option} {}", quoted(text)), format!("It must name {SELECTED}.")))
+    Err(Diagnostic::error(format!("Invalid {option} \"{}\"", escaped(text)), format!("It must name {SELECTED}.")))
 }

@@ -54,7 +54,9 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
             "\nOpenTofu will perform the following actions:\n\n"
         });
         for change in &shown {
-            text.push_str(&resource::change(change, &plan.schemas, Told::Plan, style));
+            let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());
+            let told = if written { Told::Generated } else { Told::Plan };
+            text.push_str(&resource::change(change, &plan.schemas, told, style));
             text.push_str("\n\n");
         }
         let counts = Counts::of_plan(&plan.changes);

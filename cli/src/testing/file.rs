@@ -273,6 +273,7 @@ impl FileRunner<'_> {
             mode: if run.options.refresh_only { UiMode::RefreshOnly } else { UiMode::Normal },
             refresh: run.options.refresh,
             importing: false,
+            quiet: false,
             replace,
             selected: run.options.target.iter().map(|(text, _)| ("target", text.to_string())).collect(),
             parallelism: PARALLELISM,

@@ -64,17 +64,20 @@ impl Magic {
     }
 }
 
+/// The index of the section of kind [`SectionKind::Configuration`] that holds [`super::Manifest::generated`].
+pub(super) const GENERATED: u32 = 1;
+
 /// Kinds of sections. The numbers are on disk: they are given by hand and never used again for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum SectionKind {
     /// What the numbered sections hold.
     Contents = 1,
-    /// [`super::Manifest`] without its two large texts.
+    /// [`super::Manifest`] without its large texts.
     Manifest = 2,
     /// [`super::Manifest::prior_state`]
     PriorState = 3,
-    /// [`super::Manifest::configuration`]
+    /// [`super::Manifest::configuration`]; with the index [`GENERATED`] [`super::Manifest::generated`].
     Configuration = 4,
     /// [`crate::changes::Changes`]
     Changes = 5,

@@ -192,6 +192,9 @@ pub struct Manifest {
     /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
     /// the apply point at.
     pub places: BTreeMap<String, SourceRange>,
+    /// Blocks that were written for imported objects, by address.
+    #[serde(skip)]
+    pub generated: BTreeMap<String, String>,
     /// The state that was planned from, after refreshing: tfstate v4 as JSON text.
     #[serde(skip)]
     pub prior_state: Option<String>,
@@ -227,6 +230,7 @@ impl Default for Manifest {
             timestamp: String::new(),
             provider_metas: BTreeMap::new(),
             places: BTreeMap::new(),
+            generated: BTreeMap::new(),
             prior_state: None,
             configuration: None,
         }
@@ -262,6 +266,7 @@ impl Manifest {
             timestamp: self.timestamp.clone(),
             provider_metas: self.provider_metas.clone(),
             places: BTreeMap::new(),
+            generated: BTreeMap::new(),
             prior_state: None,
             configuration: None,
         }

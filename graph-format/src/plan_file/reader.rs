@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
+use super::container::{GENERATED, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
@@ -192,7 +192,7 @@ impl PlanReader {
         &self.contents.shards
     }
 
-    /// What the plan is about, its two large texts included.
+    /// What the plan is about, its large texts included.
     ///
     /// # Errors
     /// What is wrong with the sections.
@@ -200,10 +200,15 @@ impl PlanReader {
         let mut manifest = self.manifest_alone()?;
         manifest.prior_state = self.text(SectionKind::PriorState)?;
         manifest.configuration = self.text(SectionKind::Configuration)?;
+        if let Some(content) = self.content(SectionKind::Configuration, GENERATED)? {
+            let generated = record::decode(SectionKind::Configuration, &content);
+            manifest.generated = generated.map_err(PlanFileError::Damaged)?;
+        }
         Ok(manifest)
     }
 
-    /// What the plan is about, without [`Manifest::prior_state`] and [`Manifest::configuration`].
+    /// What the plan is about, without [`Manifest::prior_state`], [`Manifest::configuration`] and
+    /// [`Manifest::generated`].
     ///
     /// # Errors
     /// What is wrong with the section.

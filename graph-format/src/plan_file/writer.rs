@@ -1,5 +1,6 @@
 //! Writing a plan file.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{MOST_SECTIONS, Magic, Section, SectionKind, assemble};
+use super::container::{GENERATED, MOST_SECTIONS, Magic, Section, SectionKind, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
 use super::{Contents, Digest, PlanFile, SourceSnippets, record};
@@ -48,6 +49,11 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         if let Some(text) = text {
             parts.push(Box::new(move || Ok(Section { kind, index: 0, content: text.clone().into_bytes() })));
         }
+    }
+    let generated = &plan.manifest.generated;
+    if !generated.is_empty() {
+        let index = GENERATED as usize;
+        parts.push(Box::new(move || section::<BTreeMap<String, String>>(SectionKind::Configuration, index, generated)));
     }
     parts.push(Box::new(|| section::<Changes>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {

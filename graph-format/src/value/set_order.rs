@@ -141,7 +141,7 @@ fn write_quoted(s: &str, text: &mut String) {
 }
 
 /// Whether Go prints it as it is: no control, format or private character, and no space but the usual one.
-fn is_printable(c: char) -> bool {
+pub(crate) fn is_printable(c: char) -> bool {
     !(c.is_control()
         || (c.is_whitespace() && c != ' ')
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')

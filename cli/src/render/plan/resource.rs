@@ -18,6 +18,8 @@ use super::super::style::Style;
 pub enum Told {
     /// Something that will be done.
     Plan,
+    /// The same, with configuration that Weft writes for it.
+    Generated,
     /// Something that was found.
     Drift,
 }
@@ -100,6 +102,9 @@ fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
         lines.push("(left over from a partially-failed replacement of this instance)".to_owned());
     }
     lines.extend(why(change).map(|reason| format!("({reason})")));
+    if told == Told::Generated {
+        lines.push("(config will be generated)".to_owned());
+    }
     if let Some(previous) = moved {
         lines.push(format!("(moved from {previous})"));
     }

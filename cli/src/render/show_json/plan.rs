@@ -135,6 +135,9 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     if let Some(found) = &change.importing {
         inner.insert("importing".into(), importing(found));
     }
+    if let Some(text) = plan.manifest.generated.get(&change.address.to_string()) {
+        inner.insert("generated_config".into(), text.as_str().into());
+    }
     object.insert("change".into(), Json::Object(inner));
     if let Some(reason) = change.reason.word() {
         object.insert("action_reason".into(), reason.into());

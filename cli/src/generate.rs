@@ -1,0 +1,206 @@
+//! `-generate-config-out`: configuration for objects that are imported to resources without a block.
+//!
+//! Two plans are made. The first takes the objects over into blocks without arguments and does nothing else; what it
+//! finds becomes the text of the blocks. The second is that of the whole configuration with these blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_evaluator::config::{CompiledModule, ImportBlock, ProviderReference, imports_without_block, with_resources};
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::changes::Importing;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::{PlanFile, UiMode};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_state::Snapshot;
+use weft_state::tfstate::StateFile;
+
+use crate::command::Invocation;
+use crate::commands::plan::Loaded;
+use crate::commands::state::schemas_of;
+use crate::plan::Wishes;
+use crate::render::schemas::{schema_of_record, stored_value};
+use crate::runtime::block_on;
+
+mod resource_block;
+
+const HEADER: &str = "# __generated__ by OpenTofu\n\
+    # Please review these resources and move them into your main configuration files.\n";
+
+/// Blocks that were written, in the order of the `import` blocks, and what kept others from being written.
+#[derive(Debug, Default)]
+pub struct Generated {
+    blocks: Vec<(ResourceInstance, String)>,
+    problems: Vec<Diagnostic>,
+}
+
+/// Refuses an option that cannot be followed.
+///
+/// # Errors
+/// A plan that changes nothing or destroys, or a file that is there already.
+pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
+    if mode != UiMode::Normal {
+        let detail = "Only a plan that may change objects can write configuration for them: leave out -destroy and \
+            -refresh-only.";
+        return Err(Diagnostic::error("Invalid generate-config-out flag", detail));
+    }
+    if Path::new(path).exists() {
+        let detail =
+            format!("The file {path} exists, and it is not written over. Name another file, or move this one.");
+        return Err(Diagnostic::error("Target generated file already exists", detail));
+    }
+    Ok(())
+}
+
+impl Generated {
+    /// Writes the blocks that the configuration lacks, and adds them to it. An object that cannot be imported is a
+    /// problem of the plan; its `import` block is left out.
+    ///
+    /// # Errors
+    /// A resource whose block cannot be written.
+    pub fn add(
+        invocation: &Invocation<'_>,
+        loaded: &mut Loaded,
+        snapshot: &Arc<Snapshot>,
+        wishes: &Wishes,
+        path: &str,
+    ) -> Result<Generated, Vec<Diagnostic>> {
+        let root = loaded.project.root.clone();
+        let wanted: Vec<ImportBlock> = imports_without_block(&root)?.into_iter().cloned().collect();
+        if wanted.is_empty() {
+            return Ok(Generated::default());
+        }
+        let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
+        let schemas = schemas_of(invocation, &found);
+        let mut generated = Generated { blocks: Vec::new(), problems };
+        for block in &wanted {
+            let address = address_of(block);
+            let Some(record) = found.instances.get(&address.to_string()) else { continue };
+            let Some(schema) = schema_of_record(&schemas, record) else { continue };
+            let object = record.current.as_ref().and_then(|object| stored_value(object, Some(schema)));
+            let object = object.unwrap_or_else(|| Value::null(Type::Dynamic));
+            let provider = block.provider.as_ref().map(|provider| written(provider, invocation));
+            let text = resource_block::text(&address.resource, provider.as_deref(), &schema.block, &object);
+            generated.blocks.push((address, text));
+        }
+        let mut root = CompiledModule::clone(&root);
+        let written = |block: &ImportBlock| generated.blocks.iter().any(|(address, _)| *address == address_of(block));
+        let wanted: BTreeSet<_> = wanted.iter().map(|block| block.to.resource.clone()).collect();
+        root.imports.retain(|block| !wanted.contains(&block.to.resource) || written(block));
+        let text = generated.text(&BTreeMap::new());
+        loaded.project.root = with_text(invocation, &Arc::new(root), path, &text)?;
+        Ok(generated)
+    }
+
+    /// Writes the file, and notes the blocks in the plan. Gives what there is to say of it: a warning when there is
+    /// anything in the file, errors of objects that could not be imported.
+    pub fn save(self, path: &str, plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
+        let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
+        if let Some(plan) = plan {
+            plan.manifest.errored |= !self.problems.is_empty();
+            for change in &plan.changes.resources {
+                if let Some(Importing::Id(id)) = &change.importing {
+                    ids.insert(change.address.clone(), id.to_string());
+                }
+            }
+            let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
+            plan.manifest.generated = texts.collect();
+        }
+        let mut said = self.problems.clone();
+        if !self.blocks.is_empty() {
+            let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+            said.push(match file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
+                Ok(()) => Diagnostic::warning(
+                    "Config generation is experimental",
+                    "The form of what is generated may change in later versions. Review it before you keep it.",
+                ),
+                Err(error) => Diagnostic::error(
+                    "Failed to create target generated file",
+                    format!("The file {path} for the generated configuration cannot be written: {error}."),
+                ),
+            });
+        }
+        said
+    }
+
+    /// The whole file; `ids` has what the objects were imported by.
+    fn text(&self, ids: &BTreeMap<ResourceInstance, String>) -> String {
+        let mut text = HEADER.to_owned();
+        for (address, block) in &self.blocks {
+            let from = ids.get(address).map(|id| format!(" from {id:?}")).unwrap_or_default();
+            text.push_str(&format!("\n# __generated__ by OpenTofu{from}\n{block}\n"));
+        }
+        text
+    }
+}
+
+/// A state with the objects that the blocks name, and errors of those that could not be imported.
+fn imported(
+    invocation: &Invocation<'_>,
+    loaded: &mut Loaded,
+    snapshot: &Arc<Snapshot>,
+    wishes: &Wishes,
+    wanted: &[ImportBlock],
+) -> Result<(StateFile, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut text = String::new();
+    for block in wanted {
+        let empty = Value::null(Type::Dynamic);
+        let provider = block.provider.as_ref().map(|provider| written(provider, invocation));
+        let schema = Default::default();
+        text.push_str(&resource_block::text(&block.to.resource, provider.as_deref(), &schema, &empty));
+        text.push('\n');
+    }
+    let mut root = CompiledModule::clone(&loaded.project.root);
+    root.imports = wanted.to_vec();
+    loaded.project.root = with_text(invocation, &Arc::new(root), "<imported objects>", &text)?;
+    let wishes = Wishes {
+        mode: UiMode::RefreshOnly,
+        importing: true,
+        prior_state: true,
+        configuration: false,
+        quiet: true,
+        selected: wanted.iter().map(|block| ("target", address_of(block).to_string())).collect(),
+        parallelism: wishes.parallelism,
+        ..Wishes::default()
+    };
+    let made = block_on(loaded.plan(invocation, snapshot.clone(), &wishes)).map_err(|problem| vec![problem])??;
+    let problems = made.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    let state = made.file.and_then(|file| file.manifest.prior_state);
+    let found =
+        state.map_or(Ok(StateFile::default()), |text| StateFile::parse(text.as_bytes(), "the imported objects"));
+    let found = found.map_err(|error| {
+        vec![Diagnostic::error("Failed to read the imported objects", format!("{error}. This is a bug in Weft."))]
+    })?;
+    Ok((found, problems))
+}
+
+fn with_text(
+    invocation: &Invocation<'_>,
+    root: &Arc<CompiledModule>,
+    name: &str,
+    text: &str,
+) -> Result<Arc<CompiledModule>, Vec<Diagnostic>> {
+    let (tree, mut problems) = weft_syntax::parse_file(name, text.into());
+    invocation.view.know(&[(name.into(), tree.clone())].into_iter().collect());
+    let (root, said) = with_resources(root, &tree);
+    problems.extend(said);
+    if has_errors(&problems) { Err(problems) } else { Ok(root) }
+}
+
+fn address_of(block: &ImportBlock) -> ResourceInstance {
+    ResourceInstance { module: ModuleInstance::root(), resource: block.to.resource.clone(), key: InstanceKey::None }
+}
+
+/// A reference to a provider as it stands in the configuration.
+fn written(provider: &ProviderReference, invocation: &Invocation<'_>) -> String {
+    let files = invocation.view.known_files();
+    let SourceRange { file, start, end } = &provider.range;
+    let tree = files.get(file);
+    let found = tree.and_then(|tree| tree.source().text().get(start.byte as usize..end.byte as usize));
+    let alias = || provider.alias.as_ref().map(|alias| format!(".{alias}")).unwrap_or_default();
+    found.map_or_else(|| format!("{}{}", provider.local_name, alias()), str::to_owned)
+}

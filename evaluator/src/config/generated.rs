@@ -1,0 +1,63 @@
+//! Resource blocks that a command writes for objects that it takes over.
+
+use std::sync::Arc;
+
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_syntax::Tree;
+
+use super::compile::compile_module;
+use super::{CompiledModule, ImportBlock, ImportKey};
+
+/// The `import` blocks whose resources have no block yet, in their order: those that configuration can be written for.
+///
+/// # Errors
+/// A resource in a module, or one that must be repeated: nobody can say how its block would look.
+pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>, Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let mut problems = Vec::new();
+    for block in &root.imports {
+        if block.to.resource.mode != ResourceMode::Managed || has_block(root, block) {
+            continue;
+        }
+        let refuse = |summary: &str, why: &str| {
+            let address = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
+            let detail = format!(
+                "There is no block for {address}, and Weft cannot write it: {why}. Write the block, then import the object."
+            );
+            Diagnostic::error(summary, detail).at(block.range.clone())
+        };
+        let single =
+            matches!(&block.to.key, ImportKey::Constant(key) if *key == InstanceKey::None) && block.for_each.is_none();
+        if !block.to.module.is_empty() {
+            let summary = "Cannot generate configuration for resource inside sub-module";
+            problems.push(refuse(summary, "it belongs to a module that the root module calls"));
+        } else if !single {
+            let summary = "Configuration generation for count and for_each resources not supported";
+            problems.push(refuse(summary, "its address has a key, so the resource is repeated"));
+        } else {
+            found.push(block);
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// Whether the configuration has the block that an import leads to.
+fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
+    let mut module = root;
+    for (step, _) in &block.to.module {
+        let Some(child) = module.children.get(&step.name) else { return false };
+        module = child;
+    }
+    module.resources.contains_key(&block.to.resource)
+}
+
+/// The root module with the resources of one more file, and what is wrong with that file.
+pub fn with_resources(root: &Arc<CompiledModule>, file: &Arc<Tree>) -> (Arc<CompiledModule>, Vec<Diagnostic>) {
+    let mut problems = Vec::new();
+    let (added, together) = compile_module(Module::root(), &root.dir, std::slice::from_ref(file), &[], &mut problems);
+    problems.extend(together);
+    let mut whole = CompiledModule::clone(root);
+    whole.resources.extend(added.resources);
+    (Arc::new(whole), problems)
+}
