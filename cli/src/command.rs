@@ -61,7 +61,12 @@ pub struct Invocation<'a> {
 impl Invocation<'_> {
     /// Says what is wrong with the arguments.
     pub fn mistake(&self, problem: &Diagnostic) -> Exit {
-        self.view.diagnostics(std::slice::from_ref(problem));
+        self.mistakes(std::slice::from_ref(problem))
+    }
+
+    /// Says what is wrong with several of the arguments.
+    pub fn mistakes(&self, problems: &[Diagnostic]) -> Exit {
+        self.view.diagnostics(problems);
         if !self.view.is_json() {
             match self.command.on_mistake {
                 OnMistake::Usage => self.view.line(&self.command.help()),
@@ -145,7 +150,7 @@ impl Command {
             let name = match flag.takes {
                 Takes::Switch => format!("-{}", flag.name),
                 Takes::Text(placeholder) => format!("-{}={placeholder}", flag.name),
-                Takes::Number => format!("-{}=N", flag.name),
+                Takes::Number | Takes::Integer => format!("-{}=N", flag.name),
                 Takes::Time => format!("-{}=TIME", flag.name),
             };
             let _ = writeln!(help, "  {name:<26}{}", flag.about);
@@ -206,7 +211,7 @@ pub const COORDINATOR: &[Flag] =
     &[text("coordinator", "ADDR", "Let the coordinator at HOST:PORT carry it out (WEFT_COORDINATOR).")];
 /// How much at once.
 pub const PARALLELISM: &[Flag] =
-    &[Flag { name: "parallelism", takes: Takes::Number, about: "How many operations at a time (10)." }];
+    &[Flag { name: "parallelism", takes: Takes::Integer, about: "How many operations at a time (10)." }];
 /// What is planned.
 pub const PLANNING: &[Flag] = &[
     switch("refresh", "Look at real objects first (the default)."),

@@ -27,6 +27,8 @@ pub enum Takes {
     Text(&'static str),
     /// A whole number from zero up.
     Number,
+    /// A whole number. Whoever reads it refuses one below zero.
+    Integer,
     /// A time such as `10s` or `1m30s`.
     Time,
 }
@@ -150,6 +152,7 @@ impl Arguments {
                 Takes::Switch => truth(&value).is_some(),
                 Takes::Text(_) => true,
                 Takes::Number => value.parse::<u32>().is_ok(),
+                Takes::Integer => value.parse::<i64>().is_ok(),
                 Takes::Time => go_duration(&value).is_some(),
             };
             if !sound {

@@ -37,7 +37,7 @@ use crate::signals::Attention;
 use crate::variables;
 use crate::view::View;
 
-pub use wishes::{PARALLELISM, Wishes, selection};
+pub use wishes::{PARALLELISM, Wishes, negative_parallelism, selection};
 
 /// How long reads may go on once planning was asked to end.
 const STOP_WITHIN: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{refusal, writes};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::plan::{PARALLELISM, Wishes, prior_state};
+use crate::plan::{PARALLELISM, Wishes, negative_parallelism, prior_state};
 use crate::runtime::block_on;
 use crate::store::{self, Access};
 
@@ -58,6 +58,9 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation
             .mistake(&Diagnostic::error("Invalid number of arguments", "The import command expects two arguments")));
     };
+    if let Some(problem) = negative_parallelism(arguments) {
+        return Err(invocation.mistake(&problem));
+    }
     let address = parse(address).map_err(|problems| invocation.fail(&problems))?;
     if let Some(directory) = arguments.value("config")
         && let Err(error) = std::env::set_current_dir(directory)

@@ -20,7 +20,6 @@ use crate::options::{switch, text};
 use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
-use crate::store::Place;
 use crate::testing::load::Tests;
 
 /// The command.
@@ -101,8 +100,7 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let snapshot = if arguments.switch("backend", true) {
         tell(invocation, "\nInitializing the backend...");
-        backend::settle(invocation, &project.root)?;
-        let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+        let place = backend::settle(invocation, &project.root)?;
         let read = block_on(place.snapshot()).and_then(|read| read);
         Some(read.map_err(|problem| invocation.fail(&[problem]))?)
     } else {

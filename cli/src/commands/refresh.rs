@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::plan_file::UiMode;
 use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer, Snapshot};
 
@@ -33,6 +34,7 @@ pub const REFRESH: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
+        command::PLANNING,
         command::SELECTION,
         command::PARALLELISM,
     ],
@@ -50,8 +52,17 @@ fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Too many command line arguments",
         "To refresh in another directory, use the global option -chdir.",
     )?;
-    let wishes = Wishes { prior_state: true, ..Wishes::read(invocation, false)? };
-    let loaded = Loaded::load(invocation, "Refresh", false)?;
+    // Options about what to plan are taken as in OpenTofu, and say nothing here: all that is done is to look.
+    let read = Wishes::read(invocation, false)?;
+    let wishes = Wishes {
+        prior_state: true,
+        mode: UiMode::Normal,
+        refresh: true,
+        replace: Vec::new(),
+        configuration: false,
+        ..read
+    };
+    let loaded = Loaded::load(invocation, "Refresh", true)?;
     let outcome = block_on(refreshed(invocation, &loaded, &wishes));
     let (snapshot, said) =
         outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;

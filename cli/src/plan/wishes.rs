@@ -4,7 +4,7 @@ use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
-use weft_graph_format::source::{Position, SourceRange};
+use weft_graph_format::source::Position;
 
 use crate::addresses::{SELECTED, escaped, invalid_address};
 use crate::command::Invocation;
@@ -42,67 +42,29 @@ impl Wishes {
     /// From the options of `plan`, `apply` and `destroy`; what does not go together is refused.
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
-        match Wishes::of(arguments, destroy) {
-            Ok(wishes) => Ok(wishes),
-            Err(problem) => Err(invocation.mistake(&problem)),
-        }
+        Wishes::of(arguments, destroy).map_err(|problems| invocation.mistakes(&problems))
     }
 
-    fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Diagnostic> {
+    /// All problems count, each on its own.
+    fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Vec<Diagnostic>> {
         let given = |name: &str| arguments.switch(name, false);
         let refresh_only = given("refresh-only");
         let refresh = arguments.switch("refresh", true);
-        if destroy && arguments.has("destroy") {
-            return Err(Diagnostic::error(
-                "Invalid mode option",
-                "The -destroy option is not valid for \"weft destroy\", which always destroys.",
-            ));
-        }
-        if destroy && refresh_only {
-            return Err(Diagnostic::error(
-                "Invalid mode option",
-                "The -refresh-only option is not valid for \"weft destroy\", which always destroys.",
-            ));
-        }
         let destroying = destroy || given("destroy");
-        if destroying && refresh_only {
-            return Err(Diagnostic::error(
-                "Incompatible plan mode options",
-                "The options -destroy and -refresh-only exclude each other.",
-            ));
-        }
-        if refresh_only && !refresh {
-            return Err(Diagnostic::error(
-                "Incompatible refresh options",
-                "With -refresh-only and -refresh=false there would be nothing to do.",
-            ));
-        }
+        let (selected, mut problems) = selected(arguments);
+        problems.extend(mode_problem(arguments, destroy));
         let mut replace = Vec::new();
         for text in arguments.values("replace") {
-            replace.push(replaced(text)?);
-        }
-        let targets = arguments.has("target") || arguments.has("target-file");
-        if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
-            return Err(Diagnostic::error(
-                "Invalid combination of arguments",
-                "The options -target and -exclude exclude each other.",
-            ));
-        }
-        let mut selected = Vec::new();
-        for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
-            for text in arguments.values(name) {
-                check_target(name, text)?;
-                selected.push((name, text.to_owned()));
+            match replaced(text) {
+                Ok(address) => replace.push(address),
+                Err(problem) => problems.push(problem),
             }
-            for path in arguments.values(list) {
-                for (text, at) in listed(path)? {
-                    if check_target(name, &text).is_err() {
-                        let mut problems = invalid_address(&text, Some((path, at)), SELECTED);
-                        return Err(problems.swap_remove(0));
-                    }
-                    selected.push((name, text));
-                }
-            }
+        }
+        if problems.is_empty() {
+            problems.extend(negative_parallelism(arguments));
+        }
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let parallelism = arguments.count("parallelism");
         let mode = match (destroying, refresh_only) {
@@ -123,6 +85,76 @@ impl Wishes {
             configuration: kept,
         })
     }
+}
+
+/// What is wrong with the options that say what a plan is for.
+fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
+    let refresh_only = arguments.switch("refresh-only", false);
+    if destroy && (arguments.has("destroy") || refresh_only) {
+        let option = if arguments.has("destroy") { "destroy" } else { "refresh-only" };
+        return Some(Diagnostic::error(
+            "Invalid mode option",
+            format!("The -{option} option is not valid for \"weft destroy\", which always destroys."),
+        ));
+    }
+    if arguments.switch("destroy", false) && refresh_only {
+        return Some(Diagnostic::error(
+            "Incompatible plan mode options",
+            "The options -destroy and -refresh-only exclude each other.",
+        ));
+    }
+    (refresh_only && !arguments.switch("refresh", true)).then(|| {
+        Diagnostic::error(
+            "Incompatible refresh options",
+            "With -refresh-only and -refresh=false there would be nothing to do.",
+        )
+    })
+}
+
+/// An error for a number of operations at a time below zero.
+pub fn negative_parallelism(arguments: &Arguments) -> Option<Diagnostic> {
+    let number: i64 = arguments.value("parallelism")?.parse().ok()?;
+    (number < 0).then(|| {
+        let detail = format!("A number of operations at a time is not below zero, as {number} is.");
+        Diagnostic::error("Invalid parallelism value", detail)
+    })
+}
+
+/// Options that name a part of the configuration, and the addresses behind them.
+type Selected = Vec<(&'static str, String)>;
+
+/// The addresses of `-target` and `-exclude` and of lists of them, and what is wrong with them.
+fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
+    let (mut selected, mut problems) = (Vec::new(), Vec::new());
+    let targets = arguments.has("target") || arguments.has("target-file");
+    if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
+        problems.push(Diagnostic::error(
+            "Invalid combination of arguments",
+            "The options -target and -exclude exclude each other.",
+        ));
+        return (selected, problems);
+    }
+    for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
+        for text in arguments.values(name) {
+            match check_target(name, text) {
+                Ok(()) => selected.push((name, text.to_owned())),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        for path in arguments.values(list) {
+            let lines = listed(path).unwrap_or_else(|problem| {
+                problems.push(problem);
+                Vec::new()
+            });
+            for (text, at) in lines {
+                match check_target(name, &text) {
+                    Ok(()) => selected.push((name, text)),
+                    Err(_) => problems.extend(invalid_address(&text, Some((path, at)), SELECTED)),
+                }
+            }
+        }
+    }
+    (selected, problems)
 }
 
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
@@ -157,11 +189,6 @@ fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let mut addresses = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         let start = Position { line: number, ..Position::START };
-        if line.is_empty() {
-            let at = SourceRange { file: path.into(), start, end: start };
-            let detail = "Each line of the list holds an address, or a remark that begins with #.";
-            return Err(Diagnostic::error("Variable name required", detail).at(at));
-        }
         if !line.starts_with('#') {
             addresses.push((line.to_owned(), start));
         }

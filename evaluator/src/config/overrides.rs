@@ -76,14 +76,19 @@ impl Compiling<'_> {
         rest
     }
 
-    /// Reads a block for what is wrong with it alone.
+    /// Reads a block that overrides nothing for what is wrong with it alone; what it lacks may stand below it.
     fn overriding_nothing(&mut self, block: &FoundBlock) {
+        self.overriding = true;
+        self.aside(block);
+        self.overriding = false;
+    }
+
+    /// Reads a block for what is wrong with it alone.
+    fn aside(&mut self, block: &FoundBlock) {
         let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
         let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
         let together = std::mem::take(&mut self.together);
-        self.overriding = true;
         self.block(block);
-        self.overriding = false;
         (self.module, self.together) = (kept, together);
     }
 
@@ -105,16 +110,22 @@ impl Compiling<'_> {
                     self.requirements = None;
                     self.block(block);
                 }
-                other => self.clash(
-                    // OpenTofu's summaries are not all alike.
-                    &match other {
-                        "check" => "Can't override check blocks".to_owned(),
-                        "removed" => "Cannot override 'Removed' blocks".to_owned(),
-                        other => format!("Cannot override '{other}' blocks"),
-                    },
-                    format!("Blocks of type {other:?} cannot stand in override files."),
-                    &block.range,
-                ),
+                other => {
+                    // What is wrong with the others is said where they count.
+                    if matches!(other, "moved" | "removed" | "import") {
+                        self.aside(block);
+                    }
+                    self.clash(
+                        // OpenTofu's summaries are not all alike.
+                        &match other {
+                            "check" => "Can't override check blocks".to_owned(),
+                            "removed" => "Cannot override 'Removed' blocks".to_owned(),
+                            other => format!("Cannot override '{other}' blocks"),
+                        },
+                        format!("Blocks of type {other:?} cannot stand in override files."),
+                        &block.range,
+                    );
+                }
             }
         }
     }

@@ -309,11 +309,14 @@ impl<'a> Checking<'a> {
     }
 
     pub(super) fn one(&mut self, reference: &Reference, allowed: Allowed) {
-        let problem = undeclared(self.module, reference)
-            .or_else(|| out_of_place(reference, allowed))
-            .or_else(|| self.wrongly_keyed(reference))
-            .or_else(|| self.no_attribute(reference));
-        self.note(reference, problem);
+        let problem = undeclared(self.module, reference).or_else(|| out_of_place(reference, allowed));
+        if problem.is_some() {
+            return self.note(reference, problem);
+        }
+        // Whether a key belongs there and whether there is such an attribute are two questions.
+        for problem in [self.wrongly_keyed(reference), self.no_attribute(reference)] {
+            self.note(reference, problem);
+        }
     }
 
     fn note(&mut self, reference: &Reference, problem: Option<Diagnostic>) {
@@ -541,7 +544,10 @@ fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnost
         }
         Subject::Module(name, Some(output)) => {
             let child = module.children.get(name)?;
-            if child.outputs.contains_key(output) {
+            // Without a key in brackets the name may be that of an instance.
+            let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
+            let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
+            if by_name || child.outputs.contains_key(output) {
                 return None;
             }
             let hint = did_you_mean(output, child.outputs.keys().map(|n| n.as_str()));

@@ -56,14 +56,16 @@ impl Planning {
         let Accepted { config, marks: config_marks, plain } = self.accepted(desired, &in_use.provider).await?;
         // Nothing depends on when a data source goes, so state names no dependencies of it.
         let record = StateRecord { schema_version: schema.version, ..StateRecord::default() };
-        // In a plan to destroy everything is read as if nothing changed, before anything is decided.
-        let pending = !self.options.destroy && self.has_pending(desired);
+        let pending = self.has_pending(desired);
         // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
         let known = config.is_wholly_known();
         if !known || pending {
             let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
             if self.options.destroy || self.options.refresh_only {
                 // Nothing is read at the apply of a plan to destroy or to look; only providers could have wanted it.
+                if self.options.destroy {
+                    self.forget_data(desired);
+                }
                 return Ok(Value::unknown(schema.block.implied_type()));
             }
             let planned = all_unknown(&schema.block, &plain);
@@ -205,7 +207,13 @@ impl Planning {
 
     /// Whether something that the block names directly is going to change; where it has conditions, anything that it
     /// depends on.
+    ///
+    /// In a plan to destroy everything is read before anything goes: only what would have to be made is waited for.
     pub(super) fn has_pending(&self, desired: &DesiredInstance) -> bool {
+        if self.options.destroy {
+            let altered = self.altered.lock();
+            return desired.direct.iter().any(|resource| altered.contains_key(resource));
+        }
         let pending = self.pending.lock();
         if desired.direct.iter().any(|resource| pending.contains_key(resource)) {
             return true;

@@ -39,8 +39,7 @@ impl Planning {
             let value = weft_expressions::symbolic::replace_formulas(&value, &result);
             value.add_origin(Some(&Origin::after(operation)))
         };
-        // In a plan to destroy everything is read as if nothing changed, before anything is decided.
-        let pending = !self.options.destroy && self.has_pending(desired);
+        let pending = self.has_pending(desired);
         if !config.is_wholly_known() || pending {
             return Ok(finish(&all_unknown(&schema.block, &plain)));
         }

@@ -209,6 +209,10 @@ impl Planning {
         let prior = self.prior_of(&desired, &in_use.provider).await?;
         let unknown = || Value::unknown(desired.schema.block.implied_type());
         self.plan_deposed(&desired, prior.as_ref()).await?;
+        if prior.as_ref().is_none_or(|prior| prior.tainted || prior.value.is_null()) {
+            // Were it not to go it would be made, and what reads of it would wait for that.
+            self.altered.lock().entry(desired.address.all()).or_default();
+        }
         let Some(prior) = prior else { return Ok(unknown()) };
         let operation = self
             .plan_delete(

@@ -100,7 +100,11 @@ pub(crate) fn carry_out_moves(root: &Arc<CompiledModule>, snapshot: &Arc<Snapsho
         problems.extend(declared_still(&statements, &configured(root)));
         return Err(problems);
     }
-    let order = in_order(&statements).map_err(|problem| vec![problem])?;
+    // Where a mistake explains the circle, the mistake is reported.
+    let order = in_order(&statements).map_err(|circle| {
+        let mistakes = declared_still(&statements, &configured(root));
+        if mistakes.is_empty() { vec![circle] } else { mistakes }
+    })?;
     let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
     let addresses = managed.filter_map(|(text, _)| text.parse::<ResourceInstance>().ok());
     let Moves { moved, blocked } = carry_out(&order, addresses, &configured(root));

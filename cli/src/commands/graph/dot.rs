@@ -51,7 +51,8 @@ pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "\t\t{line}");
     }
-    text.push_str("\t}\n}\n");
+    // As in OpenTofu, an empty line behind it.
+    text.push_str("\t}\n}\n\n");
     text
 }
 
@@ -70,7 +71,7 @@ mod tests {
             \t\t\"[root] a.b (expand)\" [label = \"a.b\", shape = \"box\"]\n\
             \t\t\"[root] provider[\\\"h/n/t\\\"]\" [label = \"provider[\\\"h/n/t\\\"]\", shape = \"diamond\"]\n\
             \t\t\"[root] a.b (expand)\" -> \"[root] provider[\\\"h/n/t\\\"]\"\n\
-            \t\t\"[root] root\" -> \"[root] a.b (expand)\"\n\t}\n}\n";
+            \t\t\"[root] root\" -> \"[root] a.b (expand)\"\n\t}\n}\n\n";
         assert_eq!(text(&drawing, false), expected);
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::Snapshot;
@@ -17,14 +18,34 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, Place};
 
-/// Brings what is remembered of the backend's settings up to date; problems are told.
-pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<(), Exit> {
+/// Brings what is remembered of the backend's settings up to date, and says where the state of this workspace is;
+/// problems are told.
+pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Place, Exit> {
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let Invocation { arguments, context, .. } = invocation;
+    if let Settled::Left = settings(invocation, root)? {
+        // The next command asks for an init that takes the state along, as in OpenTofu.
+        let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
+        return local(invocation, &LocalBackend::default(), &workspace);
+    }
+    Place::find(context, arguments, Some(root)).map_err(fail)
+}
+
+/// What became of remembered settings.
+enum Settled {
+    /// They are those of the configuration.
+    UpToDate,
+    /// They are of a block that is gone, and stay.
+    Left,
+}
+
+fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
     if let Some(block) = root.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments)) {
         let kind = block.kind.as_str();
         tell(invocation, &format!("\nState is kept in the store that was named. The backend \"{kind}\" is not used."));
-        return Ok(());
+        return Ok(Settled::UpToDate);
     }
     let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
     if arguments.has("backend-config") && !written.configured {
@@ -41,13 +62,17 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     let now = now.map_err(|problems| invocation.fail(&problems))?;
     let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
     // Only settings that are remembered are left behind: state that was kept without any is never lost.
-    if arguments.switch("reconfigure", false) && (known.settings.configured || !written.configured) {
-        return now.remember(&written, &context.data_directory).map_err(one);
+    if arguments.switch("reconfigure", false) && known.settings.configured {
+        if !written.configured {
+            return Ok(Settled::Left);
+        }
+        now.remember(&written, &context.data_directory).map_err(one)?;
+        return Ok(Settled::UpToDate);
     }
     // What earlier -backend-config options said holds until the block changes or others are given.
     let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
     if known.settings == now || as_before && written.is_part_of(&known) {
-        return Ok(());
+        return Ok(Settled::UpToDate);
     }
     let before = known.settings;
     let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
@@ -61,13 +86,13 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     move_states(invocation, &before, &now)?;
     now.remember(&written, &context.data_directory).map_err(one)?;
     tell(invocation, "\nSuccessfully configured the backend \"local\"! Weft will use it from now on.");
-    Ok(())
+    Ok(Settled::UpToDate)
 }
 
 /// Copies the states of all workspaces to where the new settings put them.
 fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBackend) -> Result<(), Exit> {
     let mut found = Vec::new();
-    for workspace in before.workspaces() {
+    for workspace in before.workspaces().into_iter().map(SmolStr::from) {
         if before.state_file(&workspace) == now.state_file(&workspace) {
             continue;
         }
@@ -88,15 +113,15 @@ fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBa
     Ok(())
 }
 
-fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &str) -> Result<Snapshot, Exit> {
+fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<Snapshot, Exit> {
     let place = local(invocation, backend, workspace)?;
     block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))
 }
 
-fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &str) -> Result<Place, Exit> {
+fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<Place, Exit> {
     let sealing = invocation.context.sealing(&invocation.arguments, None);
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
-    Ok(Place::local(backend, &workspace.into(), &invocation.arguments, sealing))
+    Ok(Place::local(backend, workspace, &invocation.arguments, sealing))
 }
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
@@ -121,7 +146,7 @@ fn copy(
     invocation: &Invocation<'_>,
     before: &LocalBackend,
     now: &LocalBackend,
-    workspace: &str,
+    workspace: &SmolStr,
     file: StateFile,
 ) -> Result<(), Exit> {
     let forced = invocation.arguments.switch("force-copy", false);

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::Snapshot;
-use weft_state::tfstate::StateFile;
+use weft_state::tfstate::{FormatDigit, StateFile, find_format_digit};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
@@ -52,6 +52,12 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let pushed = StateFile::parse(&bytes, path)
         .map_err(|error| fail(&format!("Failed to read source state \"{path}\""), format!("{error}.")))?;
+    // Such a file belongs to a run that is not over, and is of no use anywhere else.
+    if find_format_digit(&bytes, path).is_ok_and(FormatDigit::is_guarded) {
+        let detail =
+            format!("{path} belongs to a run that is not over, or has a format version that Weft does not read.");
+        return Err(fail(&format!("Failed to read source state \"{path}\""), detail));
+    }
     let force = invocation.arguments.switch("force", false);
     let place = Place::for_edit(invocation, "state-push", false)?;
     change(invocation, &place, |snapshot| {
