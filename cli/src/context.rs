@@ -69,6 +69,14 @@ impl Context {
     /// # Errors
     /// When its name cannot be one.
     pub fn workspace(&self) -> Result<SmolStr, Diagnostic> {
+        Ok(self.chosen_workspace()?.unwrap_or(SmolStr::new_static(DEFAULT_WORKSPACE)))
+    }
+
+    /// The workspace that somebody selected here; none where nobody ever did.
+    ///
+    /// # Errors
+    /// When its name cannot be one.
+    pub fn chosen_workspace(&self) -> Result<Option<SmolStr>, Diagnostic> {
         let name = match environment("TF_WORKSPACE") {
             Some(name) => name,
             None => std::fs::read_to_string(self.data_directory.join("environment"))
@@ -76,7 +84,7 @@ impl Context {
                 .unwrap_or_default(),
         };
         if name.is_empty() {
-            return Ok(SmolStr::new_static(DEFAULT_WORKSPACE));
+            return Ok(None);
         }
         if !is_workspace_name(&name) {
             return Err(Diagnostic::error(
@@ -84,7 +92,7 @@ impl Context {
                 format!("{name:?} cannot be the name of a workspace: it must stay the same when it is part of a URL."),
             ));
         }
-        Ok(name.into())
+        Ok(Some(name.into()))
     }
 
     /// The evaluator's side of it.

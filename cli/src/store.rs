@@ -121,7 +121,10 @@ impl Place {
         if let Some(path) = arguments.text("state") {
             return Ok(embedded(PathBuf::from(path), arguments, sealing));
         }
+        let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
+            // Of a workspace that was selected since, the plan is no plan: its state says so.
+            Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => Place::find(context, arguments, None),
             Some(path) => Ok(embedded(PathBuf::from(path), arguments, sealing)),
             None if backend.is_empty() => Place::find(context, arguments, None),
             None => Err(vec![Diagnostic::error(

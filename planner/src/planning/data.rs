@@ -267,9 +267,9 @@ impl Planning {
             self.forget_data(desired);
         } else if !stored.is_some_and(|stored| is_stored(stored, &object, desired)) {
             let record = PendingRecord::new(address, Some(object), desired.provider.clone());
-            if desired.block.check.is_none() {
+            if desired.block.check.is_none() || self.options.refresh_only {
                 self.records.lock().push(record);
-            } else if !self.options.refresh_only {
+            } else {
                 // Apply reads it again, if it comes to that.
                 return Some(Origin::after(self.draft_record(record)));
             }

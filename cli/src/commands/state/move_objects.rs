@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance, ResourceMode,
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, Resource, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceRecord, instance_address};
 
-use super::selection::{Selection, holds};
+use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
@@ -78,7 +78,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             let mut file = file_of(snapshot);
             let moves = plan(&from, &to, &file, &file)?;
             let taken = take(&mut file, &moves);
-            put(&mut file, taken, &moves);
+            put(&mut file, taken, &from);
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
@@ -92,7 +92,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
                 let mut file = file_of(snapshot);
                 let moves = plan(&from, &to, &seen, &file)?;
                 let taken = take(&mut seen.clone(), &moves);
-                put(&mut file, taken, &moves);
+                put(&mut file, taken, &from);
                 Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
             })?;
             change(invocation, &source, |snapshot| {
@@ -130,7 +130,11 @@ fn plan(
     target: &StateFile,
 ) -> Result<Vec<Move>, Vec<Diagnostic>> {
     let invalid_target = |what: String| vec![Diagnostic::error("Invalid target address", what)];
-    let found = from.of(source);
+    let mut found = from.of(source);
+    if let Selection::Module(module) = from {
+        // One instance is meant: without a key, that of a call that is not repeated.
+        found.retain(|address| address.module.0.starts_with(&module.0));
+    }
     if found.is_empty() {
         return Err(vec![Diagnostic::error(
             "Invalid source address",
@@ -233,8 +237,8 @@ fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, Instance
     instances.filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?))).collect()
 }
 
-/// Puts records in at their new addresses, and lets whatever depends on an old one find its dependencies anew.
-fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, moves: &[Move]) {
+/// Puts records in at their new addresses, and lets whatever depends on what was moved find its dependencies anew.
+fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &Selection) {
     for (address, mut record) in records {
         record.module = address.module.to_string();
         record.resource_type = address.resource.type_name.to_string();
@@ -248,10 +252,10 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, m
             instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
         file.instances.insert(record.address.clone(), record);
     }
-    let affected = |dependency: &ConfigResource| moves.iter().any(|moved| touches(&moved.from, dependency));
     for record in file.instances.values_mut() {
         for object in record.current.iter_mut() {
-            let stale = |text: &String| text.parse::<ConfigResource>().is_ok_and(|dependency| affected(&dependency));
+            let stale =
+                |text: &String| text.parse::<ConfigResource>().is_ok_and(|dependency| touches(from, &dependency));
             if object.dependencies.iter().any(stale) {
                 object.dependencies.clear();
             }
@@ -259,25 +263,22 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, m
     }
 }
 
-/// Whether what moves is, or is inside, or holds a resource that something depends on.
+/// Whether what moves is, or holds, a resource that something depends on. Dependencies have no keys, so they say nothing of
+/// one instance of a module.
 fn touches(selection: &Selection, dependency: &ConfigResource) -> bool {
-    let names = |module: &ModuleInstance| Module(module.0.iter().map(|step| step.name.clone()).collect());
+    let of = |module: &ModuleInstance, resource: &Resource| {
+        dependency.module == unkeyed(module) && dependency.resource == *resource
+    };
     match selection {
         Selection::Module(module) => {
-            let as_instance = |module: &Module| {
-                let step = |name: &smol_str::SmolStr| weft_graph_format::address::ModuleStep {
-                    name: name.clone(),
-                    key: InstanceKey::None,
-                };
-                ModuleInstance(module.0.iter().map(step).collect())
-            };
-            holds(&as_instance(&names(module)), &as_instance(&dependency.module))
+            module.0.iter().all(|step| step.key == InstanceKey::None)
+                && dependency.module.0.starts_with(&unkeyed(module).0)
         }
-        Selection::Resource(resource) => {
-            names(&resource.module) == dependency.module && resource.resource == dependency.resource
-        }
-        Selection::Instance(instance) => {
-            names(&instance.module) == dependency.module && instance.resource == dependency.resource
-        }
+        Selection::Resource(resource) => of(&resource.module, &resource.resource),
+        Selection::Instance(instance) => of(&instance.module, &instance.resource),
     }
+}
+
+fn unkeyed(module: &ModuleInstance) -> Module {
+    Module(module.0.iter().map(|step| step.name.clone()).collect())
 }
