@@ -77,6 +77,7 @@ pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;
 pub use removed::RemovedBlock;
 pub use required_version::LANGUAGE_VERSION;
+pub use requirements::read_source as provider_source;
 pub use resource::Connection;
 pub use static_drawing::draw;
 pub(crate) use static_graph::{StaticGraph, components};

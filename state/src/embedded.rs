@@ -39,7 +39,7 @@ use crate::step::{
     StoreStep, Writes,
 };
 use crate::store::{RunStore, StoreError};
-use crate::tfstate::WRITER_VERSION;
+use crate::tfstate::{WRITER_VERSION, as_version_4};
 use folder::RunFolders;
 use journal::Chain;
 use live::Live;
@@ -150,7 +150,7 @@ impl EmbeddedStore {
         let canonical = lock::canonical(options.written())?;
         let folders = options.folders(&canonical);
         let incarnation = Incarnation(random_u128()?);
-        let content = pending::settle(&handle, handle.read()?)?;
+        let content = current_form(pending::settle(&handle, handle.read()?)?, handle.path())?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;
         let unsaved = (!content.is_empty()).then(|| content.clone());
         let mut seed = None;
@@ -223,6 +223,11 @@ impl EmbeddedStore {
             Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
         }
     }
+}
+
+/// The content of a state file as version 4, whatever earlier version it has.
+fn current_form(content: Vec<u8>, path: &Path) -> Result<Vec<u8>, StoreError> {
+    Ok(as_version_4(&content, &path.display().to_string())?.unwrap_or(content))
 }
 
 /// 128 random bits.
@@ -300,6 +305,7 @@ impl RunStore for EmbeddedStore {
             if file.is_empty() && file.serial == 0 {
                 return Ok(None);
             }
+            let content = current_form(content, core.options.written())?;
             core.folders.seals.plain(&content, core.options.written()).map(Some)
         })
         .await

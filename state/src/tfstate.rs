@@ -6,6 +6,7 @@
 //! version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
+mod earlier;
 mod owner;
 mod read;
 mod write;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
+pub use earlier::as_version_4;
 
 use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
 
@@ -34,7 +36,7 @@ pub enum StateFileError {
     },
     /// A format version that is not 4.
     #[error(
-        "{place} has state format version {version}; Weft reads version 4. {way_out}",
+        "{place} has state format version {version}; Weft reads versions 2 to 4. {way_out}",
         way_out = if *.version < 4 {
             "Run `tofu refresh` or `terraform refresh` of version 0.12 to 1.5 on it once: that rewrites it as version 4"
         } else {
@@ -114,12 +116,19 @@ impl StateFile {
     }
 
     /// The content of a file; `place` names it in errors. Also reads a file that a run of Weft has guarded (format
-    /// digit 9). JSON inside records is brought to its canonical spelling.
+    /// digit 9), and files of versions 2 and 3. JSON inside records is brought to its canonical spelling.
     ///
     /// # Errors
     /// See [`StateFileError`]. An empty file is not a state: the caller looks for that first.
     pub fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
-        read::parse(text, place)
+        let read = read::parse(text, place);
+        match read {
+            Err(StateFileError::Version { .. }) => match as_version_4(text, place)? {
+                Some(lifted) => read::parse(&lifted, place),
+                None => read,
+            },
+            read => read,
+        }
     }
 
     /// The bytes that OpenTofu would write.

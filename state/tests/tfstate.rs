@@ -79,7 +79,7 @@ fn the_format_digit_is_found_wherever_it_stands() {
 fn what_cannot_be_read_says_why() {
     let cases = [
         ("{}", "has no `version`"),
-        ("{\"version\": 3, \"serial\": 1}", "state format version 3"),
+        ("{\"version\": 1, \"serial\": 1}", "state format version 1"),
         ("{\"version\": 5}", "newer tool"),
         ("{\"serial\":1,\"lineage\":\"x\",\"meta\":{},\"encrypted_data\":\"AA\"}", "encrypted"),
         ("not json", "invalid JSON"),

@@ -287,7 +287,10 @@ fn is_host(text: &str) -> bool {
 }
 
 /// A source address, or summary and detail of what is wrong with it.
-fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
+///
+/// # Errors
+/// What a person reads about it.
+pub fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
     const WHOLE: &str = "Invalid provider source string";
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::current_form;
 use super::lock::{StateHandle, digit_of};
 use super::recovery::{self, LastTerm};
 use super::sealed::Seals;
@@ -92,7 +93,12 @@ impl Live {
             self.handle.write(&bytes)?;
             self.file_digest = recovery::state_digest(&bytes);
         } else {
-            let found = digit_of(&content, self.handle.path())?;
+            // One of an earlier version is written anew: only version 4 has a digit that others heed.
+            let current = current_form(content.clone(), self.handle.path())?;
+            if current != content {
+                self.handle.write(&current)?;
+            }
+            let found = digit_of(&current, self.handle.path())?;
             self.handle.set_digit(found, GUARDED_FORMAT)?;
         }
         self.guarded = true;

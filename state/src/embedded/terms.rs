@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::current_form;
 use super::folder::{self, RunFolders, SummaryFile};
 use super::journal::{self, Group};
 use super::live::{Live, Term};
@@ -426,6 +427,7 @@ impl Core {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), false),
             Err(error) => return Err(failed(format!("reading {}", source.display()))(error)),
         };
+        let content = current_form(content, source)?;
         let mut loaded = recovery::load(&self.folders, &content, source, self.incarnation)?;
         for run in loaded.ledger.runs.values_mut() {
             if run.status == RunStatus::Running {

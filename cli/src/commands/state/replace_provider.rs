@@ -1,5 +1,6 @@
 //! `weft state replace-provider`: objects get another provider, in the state only.
 
+use weft_evaluator::config::provider_source;
 use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::InstanceRecord;
@@ -47,12 +48,8 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
     };
     let source = |role: &str, text: &str| {
-        text.parse::<ProviderSource>().map_err(|error| {
-            Diagnostic::error(
-                format!("Invalid \"{role}\" provider \"{text}\""),
-                format!("It must have the form HOST/NAMESPACE/TYPE, NAMESPACE/TYPE or TYPE: {error}."),
-            )
-        })
+        provider_source(text)
+            .map_err(|(_, detail)| Diagnostic::error(format!("Invalid \"{role}\" provider \"{text}\""), detail))
     };
     let (from, to) = match (source("from", from), source("to", to)) {
         (Ok(from), Ok(to)) => (from, to),

@@ -1,0 +1,230 @@
+//! State files of versions 2 and 3, as version 4: what Terraform before 0.12 wrote.
+//!
+//! Both keep flat maps of texts for attributes, which providers upgrade when they read them. Facts: OpenTofu 1.12,
+//! `internal/states/statefile/version3_upgrade.go`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+use super::{StateFileError, find_format_digit, read};
+
+/// The first version that can be read.
+const FIRST: u64 = 2;
+
+#[derive(Deserialize)]
+struct Earlier {
+    #[serde(default)]
+    terraform_version: String,
+    #[serde(default)]
+    serial: u64,
+    #[serde(default)]
+    lineage: String,
+    #[serde(default)]
+    modules: Option<Vec<EarlierModule>>,
+}
+
+#[derive(Deserialize)]
+struct EarlierModule {
+    path: Vec<String>,
+    #[serde(default)]
+    outputs: Option<BTreeMap<String, EarlierOutput>>,
+    #[serde(default)]
+    resources: Option<BTreeMap<String, EarlierResource>>,
+}
+
+#[derive(Deserialize)]
+struct EarlierOutput {
+    #[serde(default)]
+    sensitive: bool,
+    #[serde(default)]
+    value: Json,
+}
+
+#[derive(Deserialize)]
+struct EarlierResource {
+    #[serde(default)]
+    provider: String,
+    #[serde(default)]
+    primary: Option<EarlierObject>,
+    #[serde(default)]
+    deposed: Option<Vec<EarlierObject>>,
+}
+
+#[derive(Deserialize)]
+struct EarlierObject {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    attributes: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    meta: Option<Map<String, Json>>,
+    #[serde(default)]
+    tainted: bool,
+}
+
+/// The version 4 text of a state of an earlier version; none when it is of no earlier version that can be read.
+///
+/// # Errors
+/// When it is of one and makes no sense.
+pub fn as_version_4(text: &[u8], place: &str) -> Result<Option<Vec<u8>>, StateFileError> {
+    match find_format_digit(text, place) {
+        Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => {}
+        _ => return Ok(None),
+    }
+    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
+    let earlier: Earlier = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+    let document = lifted(earlier).map_err(malformed)?;
+    read::parse(document.to_string().as_bytes(), place).map(|file| Some(file.to_bytes()))
+}
+
+fn lifted(earlier: Earlier) -> Result<Json, String> {
+    let (mut outputs, mut resources) = (Map::new(), Vec::new());
+    for module in earlier.modules.unwrap_or_default() {
+        let path = match module.path.split_first() {
+            Some((root, rest)) if root == "root" && rest.iter().all(|name| is_identifier(name)) => rest,
+            _ => return Err(format!("it has a module with the path {:?}", module.path)),
+        };
+        let address: Vec<String> = path.iter().map(|name| format!("module.{name}")).collect();
+        let address = address.join(".");
+        for (name, resource) in module.resources.unwrap_or_default() {
+            resources.push(lifted_resource(&address, &name, resource)?);
+        }
+        if path.is_empty() {
+            for (name, output) in module.outputs.unwrap_or_default() {
+                let kind = implied_type(&output.value);
+                outputs.insert(name, json!({"value": output.value, "type": kind, "sensitive": output.sensitive}));
+            }
+        }
+    }
+    Ok(json!({
+        "version": 4,
+        "terraform_version": earlier.terraform_version,
+        "serial": earlier.serial,
+        "lineage": earlier.lineage,
+        "outputs": outputs,
+        "resources": resources,
+    }))
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// An entry of its own for each instance: those of one resource need not stand together.
+fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Result<Json, String> {
+    let parts: Vec<&str> = name.split('.').collect();
+    let (mode, rest) = match parts.as_slice() {
+        ["data", rest @ ..] if rest.len() >= 2 => ("data", rest),
+        rest => ("managed", rest),
+    };
+    let (kind, own, index) = match rest {
+        [kind, own] => (*kind, *own, None),
+        [kind, own, index] => {
+            (*kind, *own, Some(index.parse::<u32>().map_err(|_| format!("it has a resource {name:?}"))?))
+        }
+        _ => return Err(format!("it has a resource {name:?}")),
+    };
+    let prefix = if module.is_empty() { String::new() } else { format!("{module}.") };
+    let provider = match resource.provider.as_str() {
+        "" => owner(&prefix, kind.split('_').next().unwrap_or(kind)),
+        given => match given.split_once("provider.") {
+            Some((prefix, given)) => owner(prefix, given),
+            None => owner(&prefix, given),
+        },
+    };
+    let deposed = resource.deposed.unwrap_or_default();
+    let deposed = (1..).zip(deposed).map(|(number, object)| (Some(format!("{number:08x}")), object));
+    let objects = resource.primary.map(|object| (None, object)).into_iter().chain(deposed);
+    let instances: Vec<Json> = objects.map(|(deposed, object)| lifted_object(index, deposed, object)).collect();
+    Ok(json!({"module": module, "mode": mode, "type": kind, "name": own, "provider": provider, "instances": instances}))
+}
+
+/// A provider configuration from its name and alias: nobody knew of namespaces then.
+fn owner(prefix: &str, text: &str) -> String {
+    let (name, alias) = text.split_once('.').unwrap_or((text, ""));
+    let source = match name {
+        "terraform" => "terraform.io/builtin/terraform".to_owned(),
+        name => format!("registry.opentofu.org/-/{name}"),
+    };
+    let alias = if alias.is_empty() { String::new() } else { format!(".{alias}") };
+    format!("{prefix}provider[\"{source}\"]{alias}")
+}
+
+fn lifted_object(index: Option<u32>, deposed: Option<String>, object: EarlierObject) -> Json {
+    let mut meta = object.meta.unwrap_or_default();
+    let version = meta.get("schema_version").and_then(|version| match version {
+        Json::String(text) => text.parse::<u64>().ok(),
+        other => other.as_u64(),
+    });
+    if version.is_some() {
+        meta.remove("schema_version");
+    }
+    let mut attributes = object.attributes.unwrap_or_default();
+    if !object.id.is_empty() && attributes.get("id").is_none_or(String::is_empty) {
+        attributes.insert("id".to_owned(), object.id);
+    }
+    let private = (!meta.is_empty()).then(|| data_encoding::BASE64.encode(Json::Object(meta).to_string().as_bytes()));
+    json!({
+        "index_key": index,
+        "deposed": deposed,
+        "status": object.tainted.then_some("tainted"),
+        "schema_version": version.unwrap_or_default(),
+        "attributes_flat": attributes,
+        "private": private,
+    })
+}
+
+/// The type of a value as its JSON shows it; a list or a map where all parts are of one type.
+fn implied_type(value: &Json) -> Json {
+    match value {
+        Json::Null => json!("dynamic"),
+        Json::Bool(_) => json!("bool"),
+        Json::Number(_) => json!("number"),
+        Json::String(_) => json!("string"),
+        Json::Array(items) => {
+            let types: Vec<Json> = items.iter().map(implied_type).collect();
+            match one_of_all(types.iter()) {
+                Some(kind) => json!(["list", kind]),
+                None => json!(["tuple", types]),
+            }
+        }
+        Json::Object(fields) => {
+            let types: Map<String, Json> = fields.iter().map(|(name, v)| (name.clone(), implied_type(v))).collect();
+            match one_of_all(types.values()) {
+                Some(kind) => json!(["map", kind]),
+                None => json!(["object", types]),
+            }
+        }
+    }
+}
+
+fn one_of_all<'a>(mut types: impl Iterator<Item = &'a Json>) -> Option<Json> {
+    let first = types.next()?;
+    types.all(|kind| kind == first).then(|| first.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::StateFile;
+
+    #[test]
+    fn flat_states_are_lifted() {
+        let text = r#"{"version": 3, "terraform_version": "0.11.14", "serial": 7, "lineage": "a", "modules": [
+            {"path": ["root"], "outputs": {"o": {"sensitive": false, "type": "list", "value": ["x"]}}, "resources": {
+              "lab_thing.t.1": {"type": "lab_thing", "provider": "provider.lab",
+                "primary": {"id": "i", "attributes": {"size": "2"}, "meta": {"schema_version": "1", "x": 1}, "tainted": true}}}},
+            {"path": ["root", "m"], "resources": {"data.lab_region.r": {"primary": {"id": "r"}}}}]}"#;
+        let file = StateFile::parse(text.as_bytes(), "old").expect("a state");
+        assert_eq!((file.serial, file.lineage.as_str()), (7, "a"));
+        assert_eq!(file.outputs["o"].value_type.as_str(), r#"["list","string"]"#);
+        let names: Vec<&str> = file.instances.keys().map(String::as_str).collect();
+        assert_eq!(names, ["lab_thing.t[1]", "module.m.data.lab_region.r"]);
+        let object = file.instances["lab_thing.t[1]"].current.as_ref().expect("an object");
+        assert_eq!(object.schema_version, 1);
+        let empty = StateFile::parse(br#"{"version": 2, "serial": 1, "resources": []}"#, "old").expect("a state");
+        assert!(empty.instances.is_empty());
+        assert!(StateFile::parse(br#"{"version": 3, "modules": [{"path": ["x"]}]}"#, "old").is_err());
+    }
+}
