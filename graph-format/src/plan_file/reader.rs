@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{GENERATED, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
+use super::container::{ENTRY_BYTES, Entry, GENERATED, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
