@@ -2,8 +2,9 @@
 //!
 //! For an attribute that is not in the configuration, a test may give a value where a provider could have computed one.
 //! What nobody gives and a provider would compute is made up: texts of 4 to 15 letters and digits, the number 0, false,
-//! empty collections. The same type, path and configuration always give the same object, so that a plan and its apply
-//! agree, and so that two resources of one type get equal texts (reference: `mock_provider` in OpenTofu 1.12).
+//! empty collections. The same type and configuration always give the same object, so that a plan and its apply agree,
+//! and so that two resources of one type get equal texts; they are those that OpenTofu makes up
+//! (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;
@@ -14,8 +15,10 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_providers::ProviderDiagnostic;
 
+use super::drawn::Drawing;
+
 /// Fewest and most characters of a made-up text.
-const TEXT_LENGTH: (u64, u64) = (4, 15);
+const TEXT_LENGTH: (u32, u32) = (4, 15);
 /// What made-up texts are made of.
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
 
@@ -26,47 +29,23 @@ pub fn object(
     config: &Value,
     given: &GivenValues,
 ) -> (Value, Vec<ProviderDiagnostic>) {
-    let mut maker = Maker { problems: Vec::new() };
-    let value = maker.block(schema, config, given, Seed::of(type_name));
+    let mut maker = Maker { drawing: Drawing::of(type_name), problems: Vec::new() };
+    let value = maker.block(schema, config, given);
     (value, maker.problems)
 }
 
-/// What a made-up text is drawn from: the place that it is for.
-#[derive(Clone, Copy)]
-struct Seed(u64);
-
-impl Seed {
-    fn of(text: &str) -> Seed {
-        Seed(0xcbf2_9ce4_8422_2325).at(text)
-    }
-
-    /// FNV-1a, 64 bits.
-    fn at(self, step: &str) -> Seed {
-        let bytes = step.bytes().chain([0]);
-        Seed(bytes.fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)))
-    }
-
-    /// The next number of a splitmix64 sequence.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn text(mut self) -> String {
-        let (least, most) = TEXT_LENGTH;
-        let length = least + self.next() % (most - least + 1);
-        let character = |number: u64| CHARACTERS[usize::try_from(number % 62).unwrap_or_default()];
-        (0..length).map(|_| char::from(character(self.next()))).collect()
-    }
+/// A made-up text.
+fn text(drawing: &mut Drawing) -> String {
+    let (least, most) = TEXT_LENGTH;
+    let length = least + drawing.below(most - least + 1);
+    let character = |number: u32| CHARACTERS[usize::try_from(number).unwrap_or_default() % CHARACTERS.len()];
+    (0..length).map(|_| char::from(character(drawing.below(CHARACTERS.len() as u32)))).collect()
 }
 
 /// A made-up value of a type.
-fn made_up(ty: &Type, seed: Seed) -> Value {
+fn made_up(ty: &Type, drawing: &mut Drawing) -> Value {
     match ty {
-        Type::String => Value::string(seed.text()),
+        Type::String => Value::string(text(drawing)),
         Type::Number => Value::int(0),
         Type::Bool => Value::bool(false),
         Type::List(element) => Value::list((**element).clone(), Vec::new()),
@@ -74,13 +53,14 @@ fn made_up(ty: &Type, seed: Seed) -> Value {
         Type::Map(element) => Value::map((**element).clone(), Default::default()),
         Type::Tuple(_) => Value::tuple(Vec::new()),
         Type::Object(object) => {
-            Value::object(object.attributes.iter().map(|(name, ty)| (name.clone(), made_up(ty, seed.at(name)))))
+            Value::object(object.attributes.iter().map(|(name, ty)| (name.clone(), made_up(ty, drawing))))
         }
         _ => Value::null(ty.clone()),
     }
 }
 
 struct Maker {
+    drawing: Drawing,
     problems: Vec<ProviderDiagnostic>,
 }
 
@@ -89,16 +69,16 @@ impl Maker {
         self.problems.push(ProviderDiagnostic::error(summary, detail));
     }
 
-    fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues, seed: Seed) -> Value {
+    fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues) -> Value {
         let before = self.problems.len();
         let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
         let mut fields: Vec<(SmolStr, Value)> = Vec::new();
         for (name, attribute) in &schema.attributes {
-            let value = self.attribute(name, attribute, part(name), given.get(name), seed.at(name));
+            let value = self.attribute(name, attribute, part(name), given.get(name));
             fields.push((name.clone(), value));
         }
         for (name, nested) in &schema.blocks {
-            let value = self.nested(name, nested, part(name), given.get(name), seed.at(name));
+            let value = self.nested(name, nested, part(name), given.get(name));
             fields.push((name.clone(), value));
         }
         // What else is wrong is told once this is mended.
@@ -114,14 +94,7 @@ impl Maker {
         Value::object(fields)
     }
 
-    fn attribute(
-        &mut self,
-        name: &str,
-        attribute: &Attribute,
-        config: Option<Value>,
-        given: Option<&Value>,
-        seed: Seed,
-    ) -> Value {
+    fn attribute(&mut self, name: &str, attribute: &Attribute, config: Option<Value>, given: Option<&Value>) -> Value {
         // Null is the same as not given. What only the provider decides is never taken from the configuration.
         let decides = attribute.computed && !attribute.optional;
         let config = config.filter(|value| !value.is_null() && !decides);
@@ -147,7 +120,7 @@ impl Maker {
                 Value::null(attribute.ty.clone())
             }
             (None, Some(given)) => given,
-            (None, None) if attribute.computed => made_up(&attribute.ty, seed),
+            (None, None) if attribute.computed => made_up(&attribute.ty, &mut self.drawing),
             (None, None) => Value::null(attribute.ty.clone()),
         }
     }
@@ -177,14 +150,7 @@ impl Maker {
     }
 
     /// A nested block: as many as the configuration has.
-    fn nested(
-        &mut self,
-        name: &str,
-        nested: &NestedBlock,
-        config: Option<Value>,
-        given: Option<&Value>,
-        seed: Seed,
-    ) -> Value {
+    fn nested(&mut self, name: &str, nested: &NestedBlock, config: Option<Value>, given: Option<&Value>) -> Value {
         let config = config.unwrap_or_else(|| Value::null(Type::Dynamic));
         let summary = || format!("Invalid override for block field `{name}`");
         if given.is_some_and(|given| !matches!(given.open().1, Kind::Object(_))) {
@@ -206,7 +172,7 @@ impl Maker {
         }
         let given = given.and_then(Value::as_fields).map(|fields| fields.to_map()).unwrap_or_default();
         let ty = nested.block.implied_type();
-        let mut one = |config: &Value| self.block(&nested.block, config, &given, seed);
+        let mut one = |config: &Value| self.block(&nested.block, config, &given);
         match config.open().1 {
             Kind::List(items) => Value::list(ty, items.items().iter().map(&mut one).collect()),
             Kind::Tuple(items) => Value::tuple(items.items().iter().map(&mut one).collect()),
@@ -287,6 +253,10 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
         let id = part(&first, "id");
+        // As recorded of OpenTofu 1.12.6: the first text of such a resource.
+        let mut drawing = Drawing::of("lab_thing");
+        let recorded = ["nMFIdL4dM", "0RVXjI", "DPWIrm593nO2x", "YxR4AmaR1RThDm"];
+        assert_eq!(recorded.map(|_| text(&mut drawing)), recorded);
         assert!((4..=15).contains(&id.as_str().unwrap().len()), "{id:?}");
         assert!(id.same_content(&part(&second, "id")));
         let (other, _) = object("u", &schema(), &config(vec![]), &given(vec![]));

@@ -93,7 +93,7 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
-        let Ok(mut scope) = root.scope(&others, &Repeated::default()).await else {
+        let Ok(mut scope) = root.scope_of(&others, &Repeated::default(), true).await else {
             let missing = "Something that this condition names could not be evaluated: see the problems above.";
             problems.push(Diagnostic::error("No value", missing).at(assertion.condition.range()));
             return Err(problems);
@@ -104,7 +104,8 @@ impl Session {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
                 None => match root.output(name).await {
                     Ok(value) => value,
-                    Err(Failed) => Value::unknown(Type::Dynamic),
+                    // A plan has none whose precondition fails.
+                    Err(Failed) => Value::null(Type::Dynamic),
                 },
             };
             scope.insert(reference.subject.clone(), value);

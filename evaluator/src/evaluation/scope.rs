@@ -228,6 +228,17 @@ impl ModuleNode {
         references: &[Reference],
         repeated: &Repeated,
     ) -> Result<ReadyScope, Failed> {
+        // Whoever asks wants to see what there is, whatever failed.
+        self.scope_of(references, repeated, self.evaluation.is_inspection()).await
+    }
+
+    /// The same; where it is `lenient`, what failed is unknown.
+    pub(super) async fn scope_of(
+        self: &Arc<Self>,
+        references: &[Reference],
+        repeated: &Repeated,
+        lenient: bool,
+    ) -> Result<ReadyScope, Failed> {
         if let Some(unsound) = self.evaluation.unsound.get().filter(|unsound| !unsound.is_empty())
             && references.iter().any(|reference| unsound.contains(&reference.range))
         {
@@ -267,8 +278,7 @@ impl ModuleNode {
                 Ok(value) => {
                     values.insert(subject.clone(), value);
                 }
-                // Whoever asks wants to see what there is all the same.
-                Err(Failed) if self.evaluation.is_inspection() => {
+                Err(Failed) if lenient => {
                     values.insert(subject.clone(), Value::unknown(Type::Dynamic));
                 }
                 Err(Failed) => failed = true,
@@ -279,7 +289,7 @@ impl ModuleNode {
                 Ok(value) => {
                     values.insert(Subject::Module(name, None), value);
                 }
-                Err(Failed) if self.evaluation.is_inspection() => {
+                Err(Failed) if lenient => {
                     values.insert(Subject::Module(name, None), Value::unknown(Type::Dynamic));
                 }
                 Err(Failed) => failed = true,
@@ -291,7 +301,7 @@ impl ModuleNode {
                 Ok(value) => {
                     provider_values.insert(named, value);
                 }
-                Err(Failed) if self.evaluation.is_inspection() => {
+                Err(Failed) if lenient => {
                     provider_values.insert(named, Value::unknown(Type::Dynamic));
                 }
                 Err(Failed) => failed = true,

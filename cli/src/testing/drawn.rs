@@ -1,0 +1,152 @@
+//! Numbers that are drawn as OpenTofu draws them, so that made-up texts are the same: those of Go's `math/rand` with a
+//! seed from the name of the resource type.
+//!
+//! The generator adds: each number is the sum, modulo 2^64, of those 607 and 273 places before it (D. Knuth, The Art of
+//! Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator, mixed with
+//! 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They are not
+//! written down here but computed, once: a step is linear, so many steps are a power of a polynomial.
+
+use std::sync::LazyLock;
+
+/// How far back the first summand lies.
+const LONG: usize = 607;
+/// How far back the second one lies.
+const SHORT: usize = 273;
+/// How many steps lie before the fixed numbers.
+const STEPS: u64 = 7_800_000_000_000;
+/// The modulus of the congruential generator.
+const MODULUS: u64 = (1 << 31) - 1;
+/// Its factor.
+const FACTOR: u64 = 48_271;
+/// How many of its numbers are passed over.
+const PASSED_OVER: usize = 20;
+/// What stands for the seed 0, which would give nothing else.
+const FOR_ZERO: u64 = 89_482_311;
+
+/// The last 607 numbers, each in its place: the number of step `k` is in the place `LAST_PLACE - k`, around.
+type Numbers = [u64; LONG];
+
+/// The place of the first number that is drawn.
+const FIRST_PLACE: usize = LONG - SHORT - 1;
+
+/// Numbers from a congruential generator, three of which make one.
+fn beginning(seed: u64, shifts: [u32; 2]) -> Numbers {
+    let mut last = seed;
+    let mut next = || {
+        last = last * FACTOR % MODULUS;
+        last
+    };
+    for _ in 0..PASSED_OVER {
+        next();
+    }
+    std::array::from_fn(|_| (next() << shifts[0]) ^ (next() << shifts[1]) ^ next())
+}
+
+/// A product of two powers of `x`, where `x^607 = x^334 + 1`.
+fn product(one: &Numbers, other: &Numbers) -> Numbers {
+    let mut long = [0_u64; 2 * LONG - 1];
+    for (at, factor) in one.iter().enumerate().filter(|(_, factor)| **factor != 0) {
+        for (sum, part) in long[at..].iter_mut().zip(other) {
+            *sum = sum.wrapping_add(factor.wrapping_mul(*part));
+        }
+    }
+    for high in (LONG..long.len()).rev() {
+        let part = long[high];
+        for low in [high - LONG, high - SHORT] {
+            long[low] = long[low].wrapping_add(part);
+        }
+    }
+    std::array::from_fn(|at| long[at])
+}
+
+/// The fixed numbers.
+static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
+    let placed = beginning(1, [20, 10]);
+    let place = |step: usize| (FIRST_PLACE + 2 * LONG - step % LONG) % LONG;
+    // In the order of steps, the 607 before the first one and as many again.
+    let mut numbers: Vec<u64> = (0..LONG).map(|step| placed[place(step)]).collect();
+    for at in LONG..2 * LONG {
+        numbers.push(numbers[at - LONG].wrapping_add(numbers[at - SHORT]));
+    }
+    let mut power: Numbers = [0; LONG];
+    power[0] = 1;
+    let mut step: Numbers = [0; LONG];
+    step[1] = 1;
+    for bit in (0..u64::BITS - STEPS.leading_zeros()).rev() {
+        power = product(&power, &power);
+        if STEPS >> bit & 1 == 1 {
+            power = product(&step, &power);
+        }
+    }
+    let mut fixed = Box::new([0; LONG]);
+    let behind = usize::try_from(STEPS % LONG as u64).unwrap_or_default();
+    for from in 0..LONG {
+        let parts = power.iter().zip(&numbers[from..]);
+        let number = parts.fold(0_u64, |sum, (factor, number)| sum.wrapping_add(factor.wrapping_mul(*number)));
+        fixed[place(behind + from)] = number;
+    }
+    fixed
+});
+
+/// A drawing of numbers.
+pub struct Drawing {
+    numbers: Box<Numbers>,
+    place: usize,
+}
+
+impl Drawing {
+    /// One that begins with this seed.
+    pub fn new(seed: u32) -> Drawing {
+        let seed = match u64::from(seed) % MODULUS {
+            0 => FOR_ZERO,
+            seed => seed,
+        };
+        let own = beginning(seed, [40, 20]);
+        let numbers = Box::new(std::array::from_fn(|at| own[at] ^ FIXED[at]));
+        Drawing { numbers, place: FIRST_PLACE }
+    }
+
+    /// One for a text: its seed is the FNV-1 hash of 32 bits.
+    pub fn of(text: &str) -> Drawing {
+        let hash = |hash: u32, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte);
+        Drawing::new(text.bytes().fold(0x811c_9dc5, hash))
+    }
+
+    fn next(&mut self) -> u64 {
+        let sum = self.numbers[self.place].wrapping_add(self.numbers[(self.place + SHORT) % LONG]);
+        self.numbers[self.place] = sum;
+        self.place = self.place.checked_sub(1).unwrap_or(LONG - 1);
+        sum
+    }
+
+    /// A number below `end`, each as likely as the others.
+    pub fn below(&mut self, end: u32) -> u32 {
+        const LARGEST: u32 = i32::MAX as u32;
+        let end = end.clamp(1, LARGEST);
+        // Of 31 bits; what would make some numbers likelier is drawn again.
+        let most = LARGEST - (LARGEST % end + 1) % end;
+        loop {
+            let drawn = u32::try_from(self.next() >> 32 & u64::from(LARGEST)).unwrap_or_default();
+            if drawn <= most {
+                return drawn % end;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As recorded of OpenTofu 1.12.6 for resources of these types.
+    #[test]
+    fn numbers_are_those_of_go() {
+        assert_eq!(FIXED[0], 14_264_951_931_575_795_690);
+        assert_eq!(FIXED[LONG - 1], 4_152_330_101_494_654_406);
+        let mut drawing = Drawing::of("lab_thing");
+        let first: Vec<u32> = (0..4).map(|_| drawing.below(12)).collect();
+        let mut again = Drawing::of("lab_thing");
+        assert_eq!(first, (0..4).map(|_| again.below(12)).collect::<Vec<_>>());
+        assert!((0..1_000).all(|_| drawing.below(62) < 62));
+    }
+}

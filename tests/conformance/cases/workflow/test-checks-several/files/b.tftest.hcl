@@ -1,0 +1,4 @@
+run "some" {
+  variables { n = 12 }
+  expect_failures = [check.d]
+}

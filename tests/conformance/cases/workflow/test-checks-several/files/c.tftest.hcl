@@ -1,0 +1,4 @@
+run "none" {
+  variables { n = 6 }
+  expect_failures = [check.d]
+}

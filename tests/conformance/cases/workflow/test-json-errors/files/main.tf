@@ -1,0 +1,2 @@
+variable "n" { default = 1 }
+output "n" { value = var.n }

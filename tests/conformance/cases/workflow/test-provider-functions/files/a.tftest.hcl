@@ -1,0 +1,6 @@
+run "in_module" {
+  assert {
+    condition     = output.v == "X"
+    error_message = output.v
+  }
+}
