@@ -44,6 +44,17 @@ impl LocalBackend {
     /// # Errors
     /// What is wrong with the block.
     pub fn of(root: &CompiledModule) -> Result<LocalBackend, Vec<Diagnostic>> {
+        if let Some(cloud) = &root.cloud {
+            return Err(vec![
+                Diagnostic::error(
+                    "Cloud block not supported",
+                    "This version of Weft cannot keep state in HCP Terraform or a similar service. Remove the block: \
+                     state is in a file then, or in Redis with -store. To bring the state along, use \"state pull\" of \
+                     the former tool and \"weft state push\".",
+                )
+                .at(cloud.clone()),
+            ]);
+        }
         let Some(written) = &root.backend else { return Ok(LocalBackend::default()) };
         if written.kind != "local" {
             return Err(vec![

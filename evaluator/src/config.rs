@@ -121,6 +121,8 @@ pub struct CompiledModule {
     pub required_versions: Vec<RequiredVersion>,
     /// The `backend` block, of the root module only.
     pub backend: Option<Arc<BackendBlock>>,
+    /// Header of the `cloud` block, of the root module only.
+    pub cloud: Option<SourceRange>,
     /// `provider_meta` blocks by the local name of their provider.
     pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
     /// The `encryption` block, of the root module only.

@@ -133,6 +133,32 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         problems: Vec::new(),
     };
     compiling.module.backend = Some(Arc::new(found));
+    refuse_both(compiling);
+}
+
+/// A `cloud` block of the root module.
+pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    if let Some(first) = &compiling.module.cloud {
+        let detail =
+            format!("A module may have only one cloud block; the first is at {}:{}.", first.file, first.start.line);
+        compiling.error("Duplicate cloud configurations", detail, &block.range);
+        return;
+    }
+    compiling.module.cloud = Some(block.range.clone());
+    refuse_both(compiling);
+}
+
+/// State has one place.
+fn refuse_both(compiling: &mut Compiling<'_>) {
+    let CompiledModule { backend, cloud, .. } = &compiling.module;
+    if let (Some(backend), Some(cloud)) = (backend, cloud) {
+        let detail = format!(
+            "A cloud block, such as that at {}:{}, says where state is, and so does a backend block. Keep one of them.",
+            cloud.file, cloud.start.line
+        );
+        let at = backend.range.clone();
+        compiling.error("Both a backend and a cloud configuration are present", detail, &at);
+    }
 }
 
 /// A `provider_meta` block.

@@ -94,20 +94,21 @@ impl Compiling<'_> {
         let found = words
             .into_iter()
             .find(|word| expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word));
-        match (&found, quoted) {
-            (None, _) => self.error(
+        if let Some(text) = quoted.filter(|text| weft_syntax::is_identifier(text)) {
+            self.diagnostics.push(
+                Diagnostic::warning(
+                    "Quoted keywords are deprecated",
+                    format!("Write the keyword {text} without quotes here."),
+                )
+                .at(expression.range()),
+            );
+        }
+        if found.is_none() {
+            self.error(
                 &format!("Invalid \"{name}\" keyword"),
                 format!("The argument {name:?} is one of these words: {} or {}.", words[0], words[1]),
                 &expression.range(),
-            ),
-            (Some(word), Some(_)) => self.diagnostics.push(
-                Diagnostic::warning(
-                    "Quoted keywords are deprecated",
-                    format!("Write the keyword {word} without quotes here."),
-                )
-                .at(expression.range()),
-            ),
-            (Some(_), None) => {}
+            );
         }
         found
     }

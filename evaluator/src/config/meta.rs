@@ -314,14 +314,14 @@ impl Compiling<'_> {
         let content = self.content(block, &LIFECYCLE);
         let mut lifecycle = Lifecycle::default();
         if mode != ResourceMode::Managed {
-            let what = if mode == ResourceMode::Data { "data" } else { "ephemeral" };
             for (name, found) in content.attributes.iter().filter(|(name, _)| *name != "enabled") {
-                let at = found.name_range.clone();
-                self.error(
-                    &format!("Invalid {what} resource lifecycle argument"),
-                    format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only."),
-                    &at,
-                );
+                let (summary, at) = match mode {
+                    ResourceMode::Data => ("Invalid data resource lifecycle argument", &found.name_range),
+                    _ => ("Invalid lifecycle configuration for ephemeral resource", &block.range),
+                };
+                let detail =
+                    format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only.");
+                self.error(summary, detail, at);
             }
         }
         lifecycle.create_before_destroy = self.literal_bool(content.get("create_before_destroy"));

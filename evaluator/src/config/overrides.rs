@@ -105,6 +105,7 @@ impl Compiling<'_> {
                     }
                     if body.blocks.iter().any(|inner| matches!(inner.block_type.text.as_str(), "backend" | "cloud")) {
                         self.module.backend = None;
+                        self.module.cloud = None;
                     }
                     // Each entry is replaced for itself.
                     self.requirements = None;

@@ -94,7 +94,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     let valid =
         compiling.identifier(&block.labels[0], words.type_name) & compiling.identifier(&block.labels[1], words.name);
     let managed = mode == ResourceMode::Managed;
-    let content = compiling.content(block, if managed { &RESOURCE } else { &WITHOUT_PROVISIONERS });
+    let content = compiling.content(block, if mode == ResourceMode::Data { &WITHOUT_PROVISIONERS } else { &RESOURCE });
     if nested != Nested::No {
         for name in ["count", "for_each"] {
             if let Some(found) = content.attributes.get(name) {
@@ -223,6 +223,11 @@ fn inner_blocks(
                     (read.lifecycle, read.enabled) = compiling.lifecycle(inner, resource);
                 }
             },
+            kind @ ("connection" | "provisioner") if resource.mode == ResourceMode::Ephemeral => compiling.error(
+                "Invalid configuration block for ephemeral resource",
+                format!("A block of type {kind:?} is for managed resources (\"resource\" blocks) only."),
+                &inner.range,
+            ),
             "connection" => match &first_connection {
                 Some(first) => compiling.error(
                     "Duplicate connection block",

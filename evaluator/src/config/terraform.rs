@@ -4,7 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
-use super::backend::{backend, provider_meta};
+use super::backend::{backend, cloud, provider_meta};
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::encryption::encryption;
@@ -56,13 +56,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
                 )
                 .at(inner.range.clone()),
             ),
-            "cloud" => compiling.error(
-                "Cloud block not supported",
-                "State in HCP Terraform or something like it is out of reach for this version of Weft. Take the block \
-                 out: state is in a file then, or in Redis (option -store). \"state pull\" of the former tool gives the \
-                 state, \"weft state push\" takes it.",
-                &inner.range,
-            ),
+            "cloud" => cloud(compiling, inner),
             other => compiling.error(
                 "Block not supported yet",
                 format!("A {other:?} block is part of the language, but this version of Weft does not know it yet."),

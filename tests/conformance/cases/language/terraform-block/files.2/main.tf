@@ -1,0 +1,5 @@
+terraform {
+  backend "nope" {
+    x = 1
+  }
+}
