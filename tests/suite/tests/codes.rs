@@ -17,6 +17,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Backend configuration block has changed",
     "Could not resolve provider *: *",
     "Could not retrieve the list of available versions for provider *: *",
+    "Diff: ",
     "Error while installing * v*: *",
     "Error, decoded message length too large",
     "Executing: [*]",
