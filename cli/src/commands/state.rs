@@ -232,19 +232,18 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         ))
     })?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
+    let state = state.ok_or_else(|| fail(none_found()))?;
     // `weft show` shows the deposed objects, this command only the current one.
-    let record = state.as_ref().and_then(|state| state.instances.get(&address.to_string()));
-    let record = record.filter(|record| record.current.is_some());
-    let record = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() });
-    let (Some(state), Some(record)) = (&state, &record) else {
+    let record = state.instances.get(&address.to_string()).filter(|record| record.current.is_some());
+    let Some(record) = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() }) else {
         return Err(fail(Diagnostic::error(
             "No instance found for the given address",
             "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",
         )));
     };
     Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
-    let schemas = schemas_of(invocation, state);
-    fitting(&schemas, std::iter::once(record)).map_err(fail)?;
+    let schemas = schemas_of(invocation, &state);
+    fitting(&schemas, std::iter::once(&record)).map_err(fail)?;
     if view.takes_events() {
         let instances = [(address.to_string(), record.clone())].into_iter().collect();
         let alone = StateFile { instances, terraform_version: state.terraform_version.clone(), ..StateFile::default() };
@@ -253,7 +252,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if !view.is_json() {
         // As in OpenTofu, in colour wherever it goes.
         let style = Style { colour: !view.escape("0").is_empty(), ..*view.style() };
-        let text = render::instance(record, &schemas, &style);
+        let text = render::instance(&record, &schemas, &style);
         view.document(&format!("{}\n", text.trim_end_matches('\n')));
     }
     Ok(Exit::DONE)
