@@ -61,9 +61,13 @@ impl Project {
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
     }
 
-    fn told(mut self, invocation: &Invocation<'_>, mut problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
-        problems.extend(invocation.context.settle_sealing(&self.root)?);
-        invocation.view.diagnostics(&problems);
+    fn told(mut self, invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
+        let mut said = invocation.context.settle_sealing(&self.root)?;
+        // As in OpenTofu, who applies was told by the plan.
+        if matches!(invocation.command.words, ["apply"] | ["destroy"] | ["graph"]) {
+            said.clear();
+        }
+        invocation.view.diagnostics(&[problems.as_slice(), said.as_slice()].concat());
         self.warnings = problems;
         Ok(self)
     }

@@ -64,7 +64,10 @@ impl ModuleNode {
             } else {
                 value
             };
-            let value = node.evaluation.glue.named(&node.name_of(&format!("var.{key}")), value.mark(&variable.marks()));
+            let value = node
+                .evaluation
+                .glue
+                .named(&node.name_of(&format!("var.{key}")), node.declared(&value, &variable.marks()));
             let checked = node.validate_variable(&variable, &value).await?;
             Ok(value.add_origin(checked.as_ref()))
         })
@@ -320,7 +323,7 @@ impl ModuleNode {
             );
         }
         let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
-        let value = if output.ephemeral { value.mark(&Marks::EPHEMERAL) } else { value };
+        let value = if output.ephemeral { self.declared(&value, &Marks::EPHEMERAL) } else { value };
         if is_root {
             let reported = RootOutput {
                 name: output.name.clone(),
@@ -414,6 +417,16 @@ impl ModuleNode {
             self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(Origin::union(checks)) }
+    }
+
+    /// A value with the marks that a declaration gives it.
+    ///
+    /// What is ephemeral by declaration alone is written in the configuration or stored elsewhere, so a plan may hold it:
+    /// a formula yields it, in place of a constant that must not be stored.
+    fn declared(&self, value: &Value, marks: &Marks) -> Value {
+        let yielded = marks.is_ephemeral() && !value.deep().ephemeral && !self.evaluation.is_validation();
+        let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };
+        value.mark(marks)
     }
 
     /// The argument of the call that gives a value to the variable; without one, the variable's own block.
