@@ -19,7 +19,7 @@ use weft_syntax::Tree;
 use crate::options::Arguments;
 use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
-use crate::render::style::Style;
+use crate::render::style::{Style, wrap};
 
 /// What `-deprecation` may say.
 const DEPRECATION: [&str; 6] = ["module:all", "module:local", "module:none", "all", "local", "none"];
@@ -182,6 +182,26 @@ impl View {
         if !self.json {
             self.above(|| write_line(&mut std::io::stdout().lock(), text));
         }
+    }
+
+    /// A warning among the output of a command, where OpenTofu has it: in a box and in colour wherever it goes, without
+    /// both with `-no-color`. An event where those are wanted.
+    pub fn warning_in_output(&self, summary: String, detail: &str) {
+        /// Columns of text in a box, and outside.
+        const WIDTHS: (usize, usize) = (75, 77);
+        if self.json {
+            return self.diagnostics(&[Diagnostic::warning(summary, detail)]);
+        }
+        if self.plain {
+            return self.line(&format!("\nWarning: {summary}\n\n{}\n", wrap(detail, WIDTHS.1)));
+        }
+        let (reset, bold, yellow) = (self.escape("0"), self.escape("1"), self.escape("33"));
+        let bar = format!("{yellow}│{reset} {reset}");
+        let lines = wrap(detail, WIDTHS.0).replace('\n', &format!("\n{bar}"));
+        self.line(&format!(
+            "{yellow}╷{reset}{reset}\n{bar}{bold}{yellow}Warning: {reset}{reset}{bold}{summary}{reset}\n{bar}\n\
+             {bar}{reset}{lines}\n{yellow}╵{reset}{reset}\n"
+        ));
     }
 
     /// Whether lines can stand at the bottom of the terminal while others pass above them.

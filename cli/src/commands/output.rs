@@ -10,6 +10,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::render::values;
+use crate::view::View;
 
 /// The command.
 pub const OUTPUT: Command = Command {
@@ -61,7 +62,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             return Ok(Exit::DONE);
         }
         if outputs.is_empty() {
-            view.line(&none_found());
+            none_found(view);
         } else {
             let reveal = arguments.switch("show-sensitive", false);
             let lines: Vec<String> =
@@ -71,7 +72,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Ok(Exit::DONE);
     };
     if outputs.is_empty() && !json {
-        view.line(&none_found());
+        none_found(view);
         return Ok(Exit::DONE);
     }
     let Some(found) = outputs.get(name) else {
@@ -92,12 +93,12 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 /// OpenTofu's words: scripts look for them.
-fn none_found() -> String {
-    "\nWarning: No outputs found\n\nThe state file either has no outputs defined, or all the defined outputs are\nempty. \
-     Please define an output in your configuration with the `output`\nkeyword and run `tofu refresh` for it to become \
-     available. If you are using\ninterpolation, please verify the interpolated value is not empty. You can use\nthe `tofu \
-     console` command to assist.\n"
-        .to_owned()
+fn none_found(view: &View) {
+    let detail = "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output \
+                  in your configuration with the `output` keyword and run `tofu refresh` for it to become available. If \
+                  you are using interpolation, please verify the interpolated value is not empty. You can use the `tofu \
+                  console` command to assist.";
+    view.warning_in_output("No outputs found".to_owned(), detail);
 }
 
 fn parse(raw: &weft_state::RawJson) -> Json {

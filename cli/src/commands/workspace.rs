@@ -13,7 +13,6 @@ use crate::options::{switch, text};
 use crate::render::events;
 use crate::sealing::read_state;
 use crate::store::Place;
-use crate::view::View;
 
 /// The command.
 pub const LIST: Command = Command {
@@ -294,30 +293,13 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {
-        was_not_empty(view, name);
+        // OpenTofu's words: scripts look for them.
+        let detail = "The resources managed by the deleted workspace may still exist, but are no longer manageable by OpenTofu \
+                      since the state has been deleted.";
+        view.warning_in_output(format!("\"{name}\" was non-empty"), detail);
+        if !view.is_json() {
+            view.document("\n");
+        }
     }
     Ok(Exit::DONE)
-}
-
-/// Warns that a deleted workspace had objects, on the standard output as OpenTofu does.
-fn was_not_empty(view: &View, name: &str) {
-    let summary = format!("\"{name}\" was non-empty");
-    // Cut to the width of OpenTofu's boxes.
-    const LINES: [&str; 2] = [
-        "The resources managed by the deleted workspace may still exist, but are no",
-        "longer manageable by OpenTofu since the state has been deleted.",
-    ];
-    if view.is_json() {
-        return view.diagnostics(&[Diagnostic::warning(summary, LINES.join(" "))]);
-    }
-    let (reset, bold, yellow) = (view.escape("0"), view.escape("1"), view.escape("33"));
-    if reset.is_empty() {
-        return view.line(&format!("\nWarning: {summary}\n\n{}\n\n", LINES.join("\n")));
-    }
-    let bar = format!("{yellow}│{reset} {reset}");
-    let lines = LINES.join(&format!("\n{bar}"));
-    view.line(&format!(
-        "{yellow}╷{reset}{reset}\n{bar}{bold}{yellow}Warning: {reset}{reset}{bold}{summary}{reset}\n{bar}\n\
-         {bar}{reset}{lines}\n{yellow}╵{reset}{reset}\n\n"
-    ));
 }

@@ -147,8 +147,10 @@ fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Rea
     }
     let before = Pair { before: pair.before, after: None }.present();
     let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
-    let before = before.before.map(|_| Box::new(inner(before, &Reasons::default())));
-    Part { effect, forces: reasons.here(), shape: Shape::Unknown { before }, notice: None }
+    let forces = reasons.here();
+    // As in OpenTofu, it stands behind both.
+    let before = before.before.map(|_| Box::new(Part { forces, ..inner(before, &Reasons::default()) }));
+    Part { effect, forces, shape: Shape::Unknown { before }, notice: None }
 }
 
 /// Two values of a type; [`Type::Dynamic`] where each says itself what it is.
