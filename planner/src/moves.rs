@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use smol_str::SmolStr;
 use weft_evaluator::config::{MovedBlock, RelativeAddress};
 use weft_graph_format::address::{
     ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance,
@@ -101,6 +102,18 @@ impl Statement {
         (end.module_from(&self.base), end.resource.as_ref().map(|(resource, _)| resource.clone()))
     }
 
+    /// An end of it as a pattern of addresses.
+    fn pattern<'a>(&'a self, end: &'a RelativeAddress) -> Pattern<'a> {
+        let by_instance = self.by_instance();
+        let inner = end.module.0.iter().map(|step| (&step.name, Some(&step.key)));
+        let mut modules: Vec<_> = self.base.0.iter().map(|name| (name, None)).chain(inner).collect();
+        let resource = end.resource.as_ref().map(|(resource, key)| (resource, by_instance.then_some(key)));
+        if let (None, false, Some(last)) = (&resource, by_instance, modules.last_mut()) {
+            last.1 = None;
+        }
+        Pattern { modules, resource }
+    }
+
     /// Whether it only gives a module another key.
     fn is_reindex(&self) -> bool {
         let names = |end: &RelativeAddress| end.module.0.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
@@ -110,16 +123,13 @@ impl Statement {
     /// Whether it must be carried out before another: it leads to where that one begins, or is about something inside
     /// what that one moves, or moves what that one is about something inside of.
     fn precedes(&self, other: &Statement) -> bool {
-        let (own_from, own_to) = (self.end(&self.from), self.end(&self.to));
-        let (from, to) = (other.end(&other.from), other.end(&other.to));
-        let one_key = last_key(&self.to) == last_key(&other.from) || !self.by_instance() || !other.by_instance();
-        if own_to == from && one_key {
+        let (own_from, own_to) = (self.pattern(&self.from), self.pattern(&self.to));
+        let (from, to) = (other.pattern(&other.from), other.pattern(&other.to));
+        if own_to.chains_to(&from) {
             return true;
         }
-        let nested = is_within(&from, &own_to)
-            || is_within(&to, &own_to)
-            || is_within(&own_from, &from)
-            || is_within(&own_to, &from);
+        let nested =
+            from.is_within(&own_to) || to.is_within(&own_to) || own_from.is_within(&from) || own_to.is_within(&from);
         // Inside a module that only gets another key, both ends are within both ends: the outer one goes first.
         nested && !(other.is_reindex() && other.base.0.len() < self.base.0.len())
     }
@@ -145,9 +155,38 @@ impl Statement {
     }
 }
 
-/// Whether an address of configuration lies inside a module.
-fn is_within(inner: &(Module, Option<Resource>), outer: &(Module, Option<Resource>)) -> bool {
-    outer.1.is_none() && inner.0.0.starts_with(&outer.0.0) && (inner.1.is_some() || inner.0.0.len() > outer.0.0.len())
+/// What an end of a statement can stand for. A key of `None` stands for every key.
+struct Pattern<'a> {
+    /// The modules from the root.
+    modules: Vec<(&'a SmolStr, Option<&'a InstanceKey>)>,
+    /// The resource, where the end is none of a module.
+    resource: Option<(&'a Resource, Option<&'a InstanceKey>)>,
+}
+
+impl Pattern<'_> {
+    /// Whether an address may fit both: what is shorter is compared with the beginning of the other.
+    fn meets(&self, other: &Pattern<'_>) -> bool {
+        let one_key = |a: Option<&InstanceKey>, b: Option<&InstanceKey>| a.is_none() || b.is_none() || a == b;
+        self.modules.iter().zip(&other.modules).all(|((name, key), (other, at))| name == other && one_key(*key, *at))
+    }
+
+    /// Whether what is moved to this end is at the other one then.
+    fn chains_to(&self, other: &Pattern<'_>) -> bool {
+        self.modules.len() == other.modules.len() && self.meets(other) && self.resource == other.resource
+    }
+
+    /// Whether this is something inside of what the other stands for.
+    fn is_within(&self, other: &Pattern<'_>) -> bool {
+        let (own, outer) = (self.modules.len(), other.modules.len());
+        let inside = match (&self.resource, &other.resource) {
+            (None, None) => own > outer,
+            (Some(_), None) => own >= outer,
+            // One instance of a resource that is moved as a whole.
+            (Some((resource, Some(_))), Some((whole, None))) => own == outer && resource == whole,
+            _ => false,
+        };
+        inside && self.meets(other)
+    }
 }
 
 fn last_key(end: &RelativeAddress) -> InstanceKey {
@@ -389,6 +428,18 @@ mod tests {
                 vec!["module.m[0].a.x -> module.m[\"k\"].a.y[0]"],
             ),
             (vec![("", "module.m.a.x", "a.x")], vec!["module.m.a.x"], vec!["module.m.a.x -> a.x"]),
+            // A module gets a key, another object moves into the instance, and the module has moves of its own.
+            (
+                vec![("", "module.m", "module.m[\"k\"]"), ("", "a.t", "module.m[\"k\"].a.t"), ("m", "a.x", "a.y")],
+                vec!["module.m.a.x", "a.t"],
+                vec!["a.t -> module.m[\"k\"].a.t", "module.m.a.x -> module.m[\"k\"].a.y"],
+            ),
+            // One instance goes its own way before the others follow the resource.
+            (
+                vec![("", "a.x", "a.y"), ("", "a.x[0]", "a.z")],
+                vec!["a.x[0]", "a.x[1]"],
+                vec!["a.x[1] -> a.y[1]", "a.x[0] -> a.z"],
+            ),
         ] {
             let list: Vec<_> = statements.iter().map(|(base, from, to)| statement(base, from, to)).collect();
             assert_eq!(moved(&list, &state, Repeated::Otherwise), want, "{statements:?} over {state:?}");
