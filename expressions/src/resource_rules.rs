@@ -11,8 +11,8 @@ mod ignore;
 mod opened;
 mod plan_valid;
 mod proposed;
+mod schema_marks;
 mod schema_path;
-mod sensitive;
 mod sets;
 mod stored;
 
@@ -26,8 +26,8 @@ pub use ignore::{ignore_changes, prior_for_ignoring_all};
 pub use opened::opened_problem;
 pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};
+pub use schema_marks::{deprecated_paths, sensitive_paths};
 pub use schema_path::attribute_at;
-pub use sensitive::sensitive_paths;
 pub use stored::{all_unknown, settle_unknowns, without_write_only};
 
 /// A value that breaks a rule.

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::resource_rules::deprecated_paths;
+use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::{Deprecation, Marks};
+use weft_graph_format::path::Path;
+use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
@@ -29,6 +33,24 @@ impl ModuleNode {
             self.evaluation.remote_deprecations.lock().insert(source.clone());
         }
         Some(Marks::deprecated(Deprecation { source, message: SmolStr::from(message.as_str()) }))
+    }
+
+    /// The value of an instance with marks on what its schema calls deprecated.
+    pub(super) fn with_deprecations(&self, resource: &Resource, schema: &Block, value: &Value) -> Value {
+        let found = deprecated_paths(value, schema);
+        if found.is_empty() {
+            return value.clone();
+        }
+        let remote = self.is_remote();
+        let mark = |(path, message): (Path, &str)| {
+            let source = SmolStr::from(self.name_of(&format!("{resource}{path}")));
+            if remote {
+                self.evaluation.remote_deprecations.lock().insert(source.clone());
+            }
+            (path, Marks::deprecated(Deprecation { source, message: SmolStr::from(message) }))
+        };
+        let marks: Vec<(Path, Marks)> = found.into_iter().map(mark).collect();
+        value.mark_paths(&marks)
     }
 
     /// Warns about everything deprecated in a value that is used, and gives it without these marks. `place` is where

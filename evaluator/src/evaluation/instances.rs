@@ -27,6 +27,8 @@ pub(super) const MOST_INSTANCES: u64 = 10_000_000;
 pub(crate) struct Instances {
     /// What a reference to the resource yields.
     pub(crate) whole: Value,
+    /// What it yields in validation, where something is known of it: only what its schema says.
+    pub(crate) in_validation: Option<Value>,
 }
 
 /// What repetition came to.
@@ -87,8 +89,12 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     let Some(expression) = repetition.expression() else {
         return Ok(single(ExpansionKind::Single, Repeated::default()));
     };
-    let value = node.evaluate(expression, &Repeated::default()).await?;
     let validating = node.evaluation.is_validation();
+    // Planning warns of what is deprecated here.
+    let value = match validating {
+        true => node.evaluated(expression, &Repeated::default()).await?,
+        false => node.evaluate(expression, &Repeated::default()).await?,
+    };
     if validating && !value.is_wholly_known() {
         let problem =
             confidential(&value, repetition, expression).or_else(|| misplaced(&value, repetition, expression));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
-use weft_expressions::resource_rules::attribute_at;
+use weft_expressions::resource_rules::{attribute_at, deprecated_paths, sensitive_paths};
 use weft_graph_format::address::{InstanceKey, Resource, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -13,7 +13,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::plan_file::CheckedKind;
-use weft_graph_format::schema::Schema;
+use weft_graph_format::schema::{Block, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -27,10 +27,25 @@ use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, Repeated, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, Failed, Trigger};
+use crate::glue::{DesiredInstance, ExpansionKind, Failed, Trigger};
 use crate::reference::Subject;
 
 type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
+
+/// What validation knows of an object that is there once: where its schema calls anything sensitive or deprecated, the
+/// attributes, of which each is unknown for itself: what has the wrong type is found by the schema, before. `None` where
+/// the schema says nothing of the kind.
+fn in_validation(schema: &Block) -> Option<Value> {
+    let Type::Object(object) = schema.implied_type() else { return None };
+    let parts = object.attributes.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
+    let apart = Value::object(parts);
+    let sensitive = sensitive_paths(&apart, schema);
+    if sensitive.is_empty() && deprecated_paths(&apart, schema).is_empty() {
+        return None;
+    }
+    let marks: Vec<_> = sensitive.into_iter().map(|path| (path, Marks::SENSITIVE)).collect();
+    Some(apart.mark_paths(&marks))
+}
 
 impl ModuleNode {
     /// All instances of a resource, planned.
@@ -61,9 +76,15 @@ impl ModuleNode {
             let common = Arc::new(Common { block, schema: schema.clone(), waits, direct });
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
-            let values = node.all_instances(common, instances).await?;
+            let mut values = node.clone().all_instances(common, instances).await?;
+            for (_, value) in &mut values {
+                *value = node.with_deprecations(&key, &schema.block, value);
+            }
+            let once = node.evaluation.is_validation() && kind == ExpansionKind::Single;
+            let known = if once { in_validation(&schema.block) } else { None };
+            let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
             let whole = assemble(kind, values, || glue.gap(&schema, kind));
-            Ok(Arc::new(Instances { whole }))
+            Ok(Arc::new(Instances { whole, in_validation }))
         })
     }
 

@@ -353,8 +353,12 @@ impl ModuleNode {
                 let marks = if resource.mode == ResourceMode::Ephemeral { Marks::EPHEMERAL } else { Marks::default() };
                 async move {
                     let instances: Arc<Instances> = instances.await?;
-                    // Validation knows nothing of objects, not even their types.
-                    Ok(if validating { Value::unknown(Type::Dynamic).mark(&marks) } else { instances.whole.clone() })
+                    Ok(match (validating, &instances.in_validation) {
+                        (false, _) => instances.whole.clone(),
+                        (true, Some(known)) => known.mark(&marks),
+                        // Validation knows nothing else of objects, not even their types.
+                        (true, None) => Value::unknown(Type::Dynamic).mark(&marks),
+                    })
                 }
                 .boxed()
             }
@@ -362,8 +366,18 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates one expression with everything that it names.
+    /// Evaluates one expression with everything that it names, and warns of what is deprecated in it.
     pub(crate) async fn evaluate(
+        self: &Arc<Self>,
+        expression: &Expression,
+        repeated: &Repeated,
+    ) -> Result<Value, Failed> {
+        let value = self.evaluated(expression, repeated).await?;
+        Ok(self.tell_deprecated(value, &|| expression.range()))
+    }
+
+    /// Evaluates one expression with everything that it names.
+    pub(crate) async fn evaluated(
         self: &Arc<Self>,
         expression: &Expression,
         repeated: &Repeated,
@@ -377,7 +391,7 @@ impl ModuleNode {
         let (value, problems) = weft_expressions::evaluate::evaluate(expression, &scope);
         let failed = problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
-        if failed { Err(Failed) } else { Ok(self.tell_deprecated(value, &|| expression.range())) }
+        if failed { Err(Failed) } else { Ok(value) }
     }
 
     /// Reports all and fails.

@@ -27,7 +27,7 @@ impl ModuleNode {
                 in_shape_of(&block.repetition, objects, self.evaluation.glue.is_settled())
             }
         };
-        Ok(Arc::new(Instances { whole }))
+        Ok(Arc::new(Instances { whole, in_validation: None }))
     }
 
     /// Evaluates the variables, locals and outputs of this module and below.
