@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_evaluator::config::{CompiledModule, ImportBlock, ProviderReference, imports_without_block, with_resources};
+use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance};
 use weft_graph_format::changes::Importing;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -22,7 +23,7 @@ use weft_state::tfstate::StateFile;
 use crate::command::Invocation;
 use crate::commands::plan::Loaded;
 use crate::commands::state::schemas_of;
-use crate::plan::Wishes;
+use crate::plan::{Wishes, selection};
 use crate::render::schemas::{schema_of_record, stored_value};
 use crate::runtime::block_on;
 
@@ -69,8 +70,14 @@ impl Generated {
         wishes: &Wishes,
         path: &str,
     ) -> Result<Generated, Vec<Diagnostic>> {
-        let root = loaded.project.root.clone();
-        let wanted: Vec<ImportBlock> = imports_without_block(&root)?.into_iter().cloned().collect();
+        let mut root = CompiledModule::clone(&loaded.project.root);
+        let without: Vec<ImportBlock> = imports_without_block(&root)?.into_iter().cloned().collect();
+        let (wanted, others): (Vec<_>, Vec<_>) =
+            without.into_iter().partition(|block| is_selected(&selection(&wishes.selected), &address_of(block)));
+        // Nothing is imported to what the options leave out.
+        root.imports.retain(|block| !others.iter().any(|other| other.to.resource == block.to.resource));
+        let root = Arc::new(root);
+        loaded.project.root = root.clone();
         if wanted.is_empty() {
             return Ok(Generated::default());
         }
@@ -98,17 +105,12 @@ impl Generated {
 
     /// Writes the file, and notes the blocks in the plan. Gives what there is to say of it: a warning when there is
     /// anything in the file, errors of objects that could not be imported.
-    pub fn save(self, path: &str, plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
+    pub fn save(self, path: &str, mut plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
-        if let Some(plan) = plan {
-            plan.manifest.errored |= !self.problems.is_empty();
-            for change in &plan.changes.resources {
-                if let Some(Importing::Id(id)) = &change.importing {
-                    ids.insert(change.address.clone(), id.to_string());
-                }
+        for change in plan.iter().flat_map(|plan| &plan.changes.resources) {
+            if let Some(Importing::Id(id)) = &change.importing {
+                ids.insert(change.address.clone(), id.to_string());
             }
-            let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
-            plan.manifest.generated = texts.collect();
         }
         let mut said = self.problems.clone();
         if !self.blocks.is_empty() {
@@ -123,6 +125,12 @@ impl Generated {
                     format!("The file {path} for the generated configuration cannot be written: {error}."),
                 ),
             });
+        }
+        if let Some(plan) = plan.as_mut() {
+            // A plan whose configuration is nowhere would make objects that the next plan destroys.
+            plan.manifest.errored |= has_errors(&said);
+            let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
+            plan.manifest.generated = texts.collect();
         }
         said
     }
@@ -189,6 +197,15 @@ fn with_text(
     let (root, said) = with_resources(root, &tree);
     problems.extend(said);
     if has_errors(&problems) { Err(problems) } else { Ok(root) }
+}
+
+fn is_selected(selection: &Selection, address: &ResourceInstance) -> bool {
+    let covered = |selected: &[SelectedAddress]| selected.iter().any(|one| one.covers(address));
+    match selection {
+        Selection::All => true,
+        Selection::Only(targets) => covered(targets),
+        Selection::AllBut(excluded) => !covered(excluded),
+    }
 }
 
 fn address_of(block: &ImportBlock) -> ResourceInstance {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use weft_evaluator::config::test_file::TestFile;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -131,6 +132,7 @@ impl Suite<'_> {
             installed,
             packages,
             interrupts: Interrupts::begin(move |wish| tell(wish, json)),
+            kept: AtomicUsize::new(0),
         };
         let mut worst = Status::Pass;
         let mut statuses: Vec<Status> = Vec::new();

@@ -1,6 +1,7 @@
 //! After the runs of a file: everything that they made is destroyed, and what cannot be is written to a state file.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -13,7 +14,7 @@ use super::report::{Interrupted, LeftOver, Report};
 use super::runs::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};
 
-/// Where the state of what is left goes. Where there are several, the others have numbers.
+/// Where the state of what is left goes. Where a test leaves several states, the others have numbers.
 const ERRORED: &str = "errored_test";
 
 /// The run that changed a state last, with what cleaning up needs of it.
@@ -34,7 +35,6 @@ pub async fn clean(runner: &FileRunner<'_>, report: &Report<'_>) {
     let mut states: Vec<(&LastRun, &Arc<ModelStore>)> =
         runner.states.values().filter_map(|held| Some((held.last.as_ref()?, &held.store))).collect();
     states.sort_by_key(|(last, _)| std::cmp::Reverse(last.number));
-    let mut written = 0;
     for (last, store) in states {
         if runner.engine.interrupts.wish() == Wish::Cancel {
             leave(runner, report, &last.name).await;
@@ -45,11 +45,10 @@ pub async fn clean(runner: &FileRunner<'_>, report: &Report<'_>) {
         let left = left_over(store).await;
         let mut path = None;
         if !left.is_empty() {
-            match keep(store, written).await {
+            match keep(store, runner.engine).await {
                 Ok(kept) => path = Some(kept),
                 Err(problem) => problems.push(problem),
             }
-            written += 1;
         }
         report.cleaned(&runner.file.name, &last.name, &problems, &left, path.as_deref());
     }
@@ -90,9 +89,9 @@ fn objects(snapshot: &Snapshot) -> Vec<LeftOver> {
     left
 }
 
-/// Writes a state to a file; `number` are written already. An earlier file of the name is set aside.
-async fn keep(store: &Arc<ModelStore>, number: usize) -> Result<String, Diagnostic> {
-    let path = match number {
+/// Writes a state to a file that no other state of this test has. A file of the name from earlier tests is set aside.
+async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Diagnostic> {
+    let path = match engine.kept.fetch_add(1, Ordering::Relaxed) {
         0 => format!("{ERRORED}.tfstate"),
         number => format!("{ERRORED}.{number}.tfstate"),
     };
@@ -101,11 +100,24 @@ async fn keep(store: &Arc<ModelStore>, number: usize) -> Result<String, Diagnost
         Diagnostic::error("Failed to persist state", detail)
     };
     let bytes = store.export().await.map_err(|error| failed(&error))?.unwrap_or_default();
-    if std::path::Path::new(&path).exists() {
-        std::fs::rename(&path, format!("{path}.backup")).map_err(|error| failed(&error))?;
-    }
+    set_aside(&path).map_err(|error| failed(&error))?;
     write(&path, &bytes).map_err(|error| failed(&error))?;
     Ok(path)
+}
+
+/// Renames a file to a name that is free: what is left of several tests is kept.
+fn set_aside(path: &str) -> std::io::Result<()> {
+    let taken = |path: &str| std::fs::symlink_metadata(path).is_ok();
+    if !taken(path) {
+        return Ok(());
+    }
+    let mut aside = format!("{path}.backup");
+    let mut number = 0_usize;
+    while taken(&aside) {
+        number += 1;
+        aside = format!("{path}.{number}.backup");
+    }
+    std::fs::rename(path, aside)
 }
 
 /// A state holds secrets: it is for its owner.
@@ -125,7 +137,7 @@ pub async fn leave(runner: &FileRunner<'_>, report: &Report<'_>, run: &str) {
         if left.is_empty() {
             continue;
         }
-        written.extend(keep(&held.store, written.len()).await);
+        written.extend(keep(&held.store, runner.engine).await);
         match source.as_str() {
             MAIN => found.state = left,
             source => {

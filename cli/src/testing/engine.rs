@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use smol_str::SmolStr;
 use tokio::sync::mpsc;
@@ -58,6 +59,8 @@ pub struct Engine<'a> {
     pub packages: Arc<PlannedPackages>,
     /// What the user wants to end.
     pub interrupts: Interrupts,
+    /// How many states were written to files because something is left.
+    pub kept: AtomicUsize,
 }
 
 /// What is tested: a configuration with values for its variables and what stands in for its providers.
