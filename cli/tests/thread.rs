@@ -176,7 +176,7 @@ fn mistakes_are_named() {
         (&["plan", "-refresh-only", "-destroy"], "Incompatible"),
         (&["plan", "-var=nothing=1"], "Value for undeclared variable"),
         (&["plan", "-lock-timeout=soon"], "parse error"),
-        (&["plan", "-parallelism=-3"], "invalid value \"-3\" for flag -parallelism"),
+        (&["plan", "-parallelism=-3"], "Invalid parallelism value"),
         (&["apply", "main.tf"], "Failed to load \"main.tf\" as a plan file"),
         (&["apply", "-json"], "Plan file or auto-approve required"),
         (&["apply", "-detach", "-auto-approve"], "Coordinator not named"),

@@ -115,7 +115,7 @@ fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
 pub fn negative_parallelism(arguments: &Arguments) -> Option<Diagnostic> {
     let number: i64 = arguments.value("parallelism")?.parse().ok()?;
     (number < 0).then(|| {
-        let detail = format!("A number of operations at a time is not below zero, as {number} is.");
+        let detail = format!("The greatest number of operations at a time cannot be negative: {number}.");
         Diagnostic::error("Invalid parallelism value", detail)
     })
 }
