@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smol_str::SmolStr;
+use tokio::sync::mpsc::UnboundedReceiver;
 use weft_evaluator::config::{CompiledModule, Sources, Variable};
 use weft_evaluator::glue::GivenVariables;
 use weft_executor::EphemeralStep;
@@ -99,9 +100,35 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         },
         watch,
     };
+    let outcome = watched(inputs, &mut looks, &providers, basis.view, wishes.quiet).await;
+    let configuration = match wishes.configuration {
+        true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
+        false => None,
+    };
+    providers.close().await;
+    let PlanOutcome { planned, mut diagnostics } = outcome;
+    let errored = has_errors(&diagnostics);
+    let (inputs, problems) = ephemeral_inputs(&basis.root, planned.as_ref());
+    diagnostics.extend(problems);
+    let file = planned.map(|planned| {
+        let mut file = assemble(basis, wishes, planned, errored, timestamp);
+        file.manifest.configuration = configuration;
+        file
+    });
+    Made { file, diagnostics, inputs }
+}
+
+/// Plans, shows what is looked at meanwhile unless `quiet`, and stops when a signal says so.
+async fn watched(
+    inputs: PlanInputs,
+    looks: &mut UnboundedReceiver<Look>,
+    providers: &ProviderSet,
+    view: &View,
+    quiet: bool,
+) -> PlanOutcome {
     let tell = |look: Look| {
-        if !wishes.quiet {
-            tell_look(basis.view, look);
+        if !quiet {
+            tell_look(view, look);
         }
     };
     let planning = async {
@@ -114,7 +141,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
                 outcome = &mut planning => break outcome,
             }
         };
-        // What it told last, with its end.
+        // The last looks arrive together with the outcome.
         while let Ok(look) = looks.try_recv() {
             tell(look);
         }
@@ -122,41 +149,32 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     };
     tokio::pin!(planning);
     let mut attention = Attention::begin(1);
-    let outcome = tokio::select! {
+    tokio::select! {
         outcome = &mut planning => outcome,
         () = attention.next() => {
-            basis.view.aside("Interrupted. Planning stops as soon as the current reads have ended. Interrupt again to exit at once.");
+            view.aside("Interrupted. Planning stops as soon as the current reads have ended. Interrupt again to exit at once.");
             let stopped = async {
                 providers.stop().await;
                 planning.await
             };
             interrupted(tokio::time::timeout(STOP_WITHIN, stopped).await.unwrap_or_default())
         }
-    };
-    drop(attention);
-    let configuration = match wishes.configuration {
-        true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
-        false => None,
-    };
-    providers.close().await;
-    let PlanOutcome { planned, diagnostics } = outcome;
-    let errored = has_errors(&diagnostics);
+    }
+}
+
+/// The values of ephemeral variables, encoded. The plan does not have them; whoever applies gives them again.
+fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs, Vec<Diagnostic>) {
     let mut inputs = Inputs::new();
-    let mut diagnostics = diagnostics;
-    let live =
-        variables::ephemeral(&basis.root).filter_map(|(name, _)| Some((name, planned.as_ref()?.variables.get(name)?)));
-    for (name, value) in live {
+    let mut problems = Vec::new();
+    let Some(planned) = planned else { return (inputs, problems) };
+    for (name, _) in variables::ephemeral(root) {
+        let Some(value) = planned.variables.get(name) else { continue };
         match encoded(name, value) {
             Ok(bytes) => drop(inputs.insert(name.to_string(), bytes)),
-            Err(problems) => diagnostics.extend(problems),
+            Err(found) => problems.extend(found),
         }
     }
-    let file = planned.map(|planned| {
-        let mut file = assemble(basis, wishes, planned, errored, timestamp);
-        file.manifest.configuration = configuration;
-        file
-    });
-    Made { file, diagnostics, inputs }
+    (inputs, problems)
 }
 
 /// Shows what planning looks at.
@@ -238,27 +256,6 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
     if wishes.prior_state {
         add_stored(&mut schemas, &all_schemas, &snapshot);
     }
-    let ephemeral: BTreeMap<SmolStr, EphemeralVariable> = variables::ephemeral(&basis.root)
-        .map(|(name, variable)| {
-            let kept = EphemeralVariable {
-                ty: variable.ty.clone(),
-                defaults: variable.defaults.clone(),
-                default: default_of(variable).as_ref().map(PlainValue::from),
-                nullable: variable.nullable,
-                sensitive: variable.sensitive,
-            };
-            (name.clone(), kept)
-        })
-        .collect();
-    // As given, before conversion: what a later command line is compared with, and what `show -json` has. A plan that is
-    // about a part of the configuration may not have looked at all of them.
-    let stored = basis.root.variables.iter().filter(|(name, _)| !ephemeral.contains_key(*name));
-    let stored = stored.filter_map(|(name, variable)| {
-        let given = basis.given.get(name).map(|given| given.value.clone());
-        let value = given.or_else(|| variables.get(name).cloned()).or_else(|| default_of(variable))?;
-        let value = if variable.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
-        Some((name.clone(), PlainValue::from(&value)))
-    });
     let outputs = (wishes.mode != UiMode::RefreshOnly || wishes.importing).then_some(&changes.outputs);
     let chosen = |option: &str| -> Vec<String> {
         let texts = wishes.selected.iter().filter(|(name, _)| *name == option);
@@ -274,12 +271,12 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         complete: !errored,
         applyable: applyable && !errored,
         providers: basis.packages.of_plan(&used),
-        variables: stored.collect(),
-        ephemeral_variables: ephemeral,
+        variables: kept_variables(&basis, &variables),
+        ephemeral_variables: ephemeral_variables(&basis.root),
         replacements: wishes.replace.iter().map(ToString::to_string).collect(),
         targets: chosen("target"),
         excludes: chosen("exclude"),
-        backend: basis.backend,
+        backend: basis.backend.clone(),
         claims,
         checks,
         check_needs,
@@ -293,8 +290,42 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
             .flatten(),
         ..Manifest::default()
     };
+    let sources = kept_lines(&basis, &graph, &manifest);
+    PlanFile { manifest, changes, schemas, sources, graph }
+}
+
+/// The values of variables as given, before conversion: what a later command line is compared with, and what
+/// `show -json` has. A plan of a part of the configuration may not have evaluated all of them.
+fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BTreeMap<SmolStr, PlainValue> {
+    let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
+    let kept = kept.filter_map(|(name, variable)| {
+        let given = basis.given.get(name).map(|given| given.value.clone());
+        let value = given.or_else(|| evaluated.get(name).cloned()).or_else(|| default_of(variable))?;
+        let value = if variable.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
+        Some((name.clone(), PlainValue::from(&value)))
+    });
+    kept.collect()
+}
+
+/// What whoever applies must know of ephemeral variables to take their values.
+fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVariable> {
+    let kept = variables::ephemeral(root).map(|(name, variable)| {
+        let kept = EphemeralVariable {
+            ty: variable.ty.clone(),
+            defaults: variable.defaults.clone(),
+            default: default_of(variable).as_ref().map(PlainValue::from),
+            nullable: variable.nullable,
+            sensitive: variable.sensitive,
+        };
+        (name.clone(), kept)
+    });
+    kept.collect()
+}
+
+/// The source lines that problems at apply may name.
+fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) -> SourceSnippets {
     let mut sources =
-        SourceSnippets::of_graph(&graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
+        SourceSnippets::of_graph(graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
     let told = manifest.warnings.iter().filter_map(|warning| warning.subject.as_ref());
     for place in manifest.places.values().chain(told) {
         let number = place.start.line;
@@ -305,7 +336,7 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
             lines.insert(number, line.trim_end_matches(['\r', '\n']).to_owned());
         }
     }
-    PlanFile { manifest, changes, schemas, sources, graph }
+    sources
 }
 
 /// The default of a variable, converted to its type.
