@@ -329,7 +329,8 @@ def main():
                 outcome = problem
         return path.stem, outcome, time.monotonic() - start, stage.path if stage.keep else None
 
-    passed = failed = skipped = 0
+    passed = skipped = 0
+    failed = []
     with ThreadPoolExecutor(o.jobs) as pool:
         for name, outcome, seconds, kept in pool.map(attempt, cases):
             if outcome is None:
@@ -339,12 +340,14 @@ def main():
                 skipped += 1
                 print(f"SKIPPED {name}: {outcome}", flush=True)
             else:
-                failed += 1
+                failed.append(name)
                 words = str(outcome) if isinstance(outcome, Broken) else f"{type(outcome).__name__}: {outcome}"
                 print(f"FAIL {name}: " + words.replace("\n", "\n    "), flush=True)
                 if kept:
                     print(f"    kept: {kept}", flush=True)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    print(f"{passed} passed, {len(failed)} failed" + (f", {skipped} skipped" if skipped else ""))
+    if failed:
+        print("failed cases: " + " ".join(failed))
     sys.exit(1 if failed else 0)
 
 

@@ -4,6 +4,7 @@ Every process is started here, is known by its object, and ends with the `Stage`
 """
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -34,10 +35,20 @@ def wait_until(what, condition, seconds=START, pause=0.02):
         time.sleep(pause)
 
 
+# Ports for servers that start again on the same one. They lie below those that systems give to outgoing connections
+# (32768 and up on Linux): no client can take such a port while its server is down, not even by connecting to itself.
+SERVER_PORTS = range(20000, 32000)
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    for port in random.sample(SERVER_PORTS, 1000):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise Broken("no free port was found")
 
 
 def answers(port):

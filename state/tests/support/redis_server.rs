@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -16,6 +17,21 @@ pub struct Server {
 
 pub const SAFE: [(&str, &str); 3] =
     [("appendonly", "yes"), ("appendfsync", "always"), ("maxmemory-policy", "noeviction")];
+
+/// Ports for servers that start again on the same one. They lie below those that systems give to outgoing connections
+/// (32768 and up on Linux): no client can take such a port while its server is down.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+fn free_port() -> u16 {
+    loop {
+        // Each `RandomState` has keys of its own.
+        let any = RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
+        let port = PORTS.start + u16::try_from(any).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 impl Server {
     /// Starts one with the settings that a store demands; `None`, said loudly, where there is no redis-server.
@@ -32,7 +48,7 @@ impl Server {
             assert!(std::env::var_os("WEFT_TEST_NEEDS_REDIS").is_none(), "redis-server is demanded and not there");
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let folder = tempfile::tempdir().unwrap();
         let child = launch(port, folder.path(), &settings);
         let server = Server { port, folder, settings, child };
