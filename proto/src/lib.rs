@@ -12,30 +12,29 @@
 /// Provider plugin protocol 5 (`tfplugin5.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod tfplugin5 {
-    tonic::include_proto!("tfplugin5");
+    include!("generated/tfplugin5.rs");
 }
 
 /// Provider plugin protocol 6 (`tfplugin6.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod tfplugin6 {
-    tonic::include_proto!("tfplugin6");
+    include!("generated/tfplugin6.rs");
 }
 
 /// The services of go-plugin (`go_plugin.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod plugin {
-    tonic::include_proto!("plugin");
+    include!("generated/plugin.rs");
 }
 
 /// gRPC's health check (`health.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod health {
-    tonic::include_proto!("grpc.health.v1");
+    include!("generated/grpc.health.v1.rs");
 }
 
 /// `weft.cluster.v1` (`cluster.proto`).
-#[cfg(cluster_proto)]
 #[allow(missing_docs, clippy::all)]
 pub mod cluster {
-    tonic::include_proto!("weft.cluster.v1");
+    include!("generated/weft.cluster.v1.rs");
 }

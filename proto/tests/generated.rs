@@ -1,10 +1,13 @@
-//! Compiles every file of `proto/` to Rust, without a `protoc` on the machine.
+//! The Rust in `src/generated` is what the `.proto` files give. `WEFT_UPDATE=1 cargo test -p weft-proto` updates it.
+//!
+//! It is kept in the repository, so that a build needs neither `protoc` nor the crates that stand in for it.
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const FOLDER: &str = "proto";
+const SOURCES: &str = "proto";
+const GENERATED: &str = "src/generated";
 
 /// Messages that have the same fields under the same numbers in both plugin protocols. Protocol 5 uses the Rust types
 /// of protocol 6 for them, so that everything but schemas is converted in one place. A message's name never travels.
@@ -47,15 +50,29 @@ const SHARED_CALLS: &[(&str, &str)] = &[
     ("Stop", "stop_provider"),
 ];
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed={FOLDER}");
-    println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-check-cfg=cfg(cluster_proto)");
-    if Path::new(FOLDER).join("cluster.proto").exists() {
-        println!("cargo:rustc-cfg=cluster_proto");
+#[test]
+fn the_generated_code_is_that_of_the_sources() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    generate(folder.path())?;
+    let update = std::env::var_os("WEFT_UPDATE").is_some();
+    let generated = files(folder.path())?;
+    for path in &generated {
+        let name = path.file_name().ok_or("a file without a name")?;
+        let kept = Path::new(GENERATED).join(name);
+        let fresh = fs::read_to_string(path)?;
+        if update {
+            fs::write(&kept, &fresh)?;
+        }
+        let old = fs::read_to_string(&kept).unwrap_or_default();
+        assert!(old == fresh, "{} is not what {SOURCES} gives. Run: WEFT_UPDATE=1 cargo test -p weft-proto", kept.display());
     }
-    let descriptors = protox::compile(sources()?, [FOLDER])?;
-    let mut builder = tonic_prost_build::configure().build_client(true).build_server(true);
+    assert_eq!(files(Path::new(GENERATED))?.len(), generated.len(), "{GENERATED} has files that no source gives");
+    Ok(())
+}
+
+fn generate(into: &Path) -> Result<(), Box<dyn Error>> {
+    let descriptors = protox::compile(files(Path::new(SOURCES))?, [SOURCES])?;
+    let mut builder = tonic_prost_build::configure().build_client(true).build_server(true).out_dir(into);
     for name in SHARED {
         builder = builder.extern_path(format!(".tfplugin5.{name}"), format!("crate::tfplugin6::{name}"));
     }
@@ -66,16 +83,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The `.proto` files, in the order of their names.
-fn sources() -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(FOLDER)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "proto") {
-            println!("cargo:rerun-if-changed={}", path.display());
-            files.push(path);
-        }
-    }
+/// The files of a folder, in the order of their names.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
     files.sort();
     Ok(files)
 }
