@@ -64,7 +64,11 @@ fn the_generated_code_is_that_of_the_sources() -> Result<(), Box<dyn Error>> {
             fs::write(&kept, &fresh)?;
         }
         let old = fs::read_to_string(&kept).unwrap_or_default();
-        assert!(old == fresh, "{} is not what {SOURCES} gives. Run: WEFT_UPDATE=1 cargo test -p weft-proto", kept.display());
+        assert!(
+            old == fresh,
+            "{} is not what {SOURCES} gives. Run: WEFT_UPDATE=1 cargo test -p weft-proto",
+            kept.display()
+        );
     }
     assert_eq!(files(Path::new(GENERATED))?.len(), generated.len(), "{GENERATED} has files that no source gives");
     Ok(())
