@@ -254,25 +254,36 @@ fn one_type(
     if items.is_empty() || !element.has_dynamic() {
         return Ok((fallback, items));
     }
-    // A null without a type fits any, so it has no say.
+    let Some(unified) = shared(&items, path)? else { return Ok((Type::Dynamic, items)) };
+    let items = all_at(items, &unified, path)?;
+    if !unified.has_dynamic() {
+        return Ok((unified, items));
+    }
+    // What was open before may be settled now by what others came to: a set of strings beside an empty one of anything.
+    match shared(&items, path)? {
+        Some(settled) if settled != unified => Ok((settled.clone(), all_at(items, &settled, path)?)),
+        _ => Ok((unified, items)),
+    }
+}
+
+fn all_at(items: Vec<Value>, want: &Type, path: &mut Vec<Step>) -> Result<Vec<Value>, ConvertError> {
+    items.into_iter().map(|item| convert_at(&item, want, path)).collect()
+}
+
+/// The type for all of these values, or `None` where each is a null without a type, which fits any.
+fn shared(items: &[Value], path: &[Step]) -> Result<Option<Type>, ConvertError> {
     let mut types: Vec<Type> = Vec::new();
-    for item in &items {
-        if item.is_null() && item.ty() == Type::Dynamic {
-            continue;
-        }
+    for item in items {
         let ty = item.ty();
-        if types.last() != Some(&ty) {
+        if !(item.is_null() && ty == Type::Dynamic) && types.last() != Some(&ty) {
             types.push(ty);
         }
     }
     if types.is_empty() {
-        return Ok((Type::Dynamic, items));
+        return Ok(None);
     }
-    let Some(unified) = unify(&types, Safety::Unsafe) else {
-        return Err(ConvertError::new(path, "collection elements cannot be unified"));
-    };
-    let items = items.into_iter().map(|item| convert_at(&item, &unified, path)).collect::<Result<Vec<_>, _>>()?;
-    Ok((unified, items))
+    let found = unify(&types, Safety::Unsafe);
+    found.map(Some).ok_or_else(|| ConvertError::new(path, "collection elements cannot be unified"))
 }
 
 /// The type that a null or unknown value of type `have` gets when converted to `want`: dynamic parts of `want` are

@@ -33,7 +33,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
         }
         (Type::Tuple(h), Type::List(w) | Type::Set(w)) => {
             if **w == Type::Dynamic {
-                has_single_type(h, safety)
+                has_single_type(h, safety, matches!(want, Type::List(_)))
             } else {
                 every(Box::new(h.iter()), w)
             }
@@ -42,7 +42,7 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
             if **w == Type::Dynamic {
                 let parts: Vec<Type> = h.attributes.values().cloned().collect();
                 match unify(&parts, safety) {
-                    Some(found) => found == Type::Dynamic || become_one(&parts, &found),
+                    Some(found) => found == Type::Dynamic || become_one(&parts, &found, true),
                     None => parts.is_empty(),
                 }
             } else {
@@ -64,24 +64,25 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
 }
 
 /// Whether elements of these types can become those of one list or set. Where one type is open the others must be so
-/// too, or primitive; maps are not as strict.
-fn has_single_type(types: &[Type], safety: Safety) -> bool {
+/// too, or primitive; maps are not as strict. `again` is for [`become_one`]: lists convert a second time, sets do not.
+fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     match unify(types, safety) {
         Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),
-        Some(found) => become_one(types, &found),
+        Some(found) => become_one(types, &found, again),
         None => types.is_empty(),
     }
 }
 
 /// Whether values of these types have one type after a conversion to `found`, which may leave parts of it open: lists
-/// of anything made of `[true, null]` and `[[1]]` would not.
-fn become_one(types: &[Type], found: &Type) -> bool {
+/// of anything made of `[true, null]` and `[[1]]` would not. Where `again` is set, what they came to may be converted
+/// once more, to a type with nothing open.
+fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     if !found.has_dynamic() {
         return true;
     }
-    let mut became = types.iter().map(|have| replaced_dynamic(have, found));
-    let first = became.next();
-    became.all(|other| Some(other) == first)
+    let mut became: Vec<Type> = types.iter().map(|have| replaced_dynamic(have, found)).collect();
+    became.dedup();
+    became.len() <= 1 || again && unify(&became, Safety::Unsafe).is_some_and(|found| !found.has_dynamic())
 }
 
 /// A type that values of all these types can be converted to; none when there is none.
