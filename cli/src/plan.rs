@@ -90,10 +90,8 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         snapshot: basis.snapshot.clone(),
         providers: providers.clone(),
         options: PlanOptions {
-            destroy: wishes.mode == UiMode::Destroy,
+            kind: wishes.kind(),
             refresh: wishes.refresh,
-            refresh_only: wishes.mode == UiMode::RefreshOnly,
-            importing: wishes.importing,
             selection: selection(&wishes.selected),
             replace: wishes.replace.clone(),
             timestamp: timestamp.clone(),

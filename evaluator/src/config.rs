@@ -480,6 +480,11 @@ impl CompiledModule {
 }
 
 impl ResourceBlock {
+    /// Whether it has preconditions or postconditions.
+    pub fn has_conditions(&self) -> bool {
+        !(self.lifecycle.preconditions.is_empty() && self.lifecycle.postconditions.is_empty())
+    }
+
     /// The local name of its provider: the `provider` argument, or what stands before the first `_` of the type.
     pub fn provider_local_name(&self) -> SmolStr {
         match &self.provider {

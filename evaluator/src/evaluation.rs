@@ -37,15 +37,15 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, ModuleInstance, ProviderConfig};
+use weft_graph_format::address::{ConfigResource, Module, ModuleInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
 
 use crate::config::named_instances::{Keys, NamedInstances};
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
-use crate::glue::{Failed, GivenVariables, Glue, Purpose};
-use crate::selection::{Selected, Selection};
+use crate::glue::{Brief, Failed, GivenVariables, Glue, Purpose};
+use crate::selection::Selected;
 
 pub use assertion::{Asserted, Verdict};
 pub(crate) use calls::ModuleNode;
@@ -58,6 +58,8 @@ pub use session::{Answer, Said, Session};
 /// One evaluation of a configuration.
 pub(crate) struct Evaluation {
     pub(crate) glue: Arc<dyn Glue>,
+    /// What is to be done.
+    pub(crate) brief: Brief,
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
     pub(crate) dependencies: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
@@ -73,9 +75,6 @@ pub(crate) struct Evaluation {
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
     /// The part that is evaluated; none for all.
     pub(crate) selected: Option<Selected>,
-    pub(crate) selection: Selection,
-    /// Provider configurations that state needs.
-    pub(crate) wanted: Vec<ProviderConfig>,
     /// References that are wrong: who has one is not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
     /// What is wrong with references that are looked at only when a `dynamic` block has elements.
@@ -88,11 +87,11 @@ pub(crate) struct Evaluation {
 
 impl Evaluation {
     pub(crate) fn is_validation(&self) -> bool {
-        self.glue.purpose() == Purpose::Validate
+        self.brief.purpose == Purpose::Validate
     }
 
     pub(crate) fn is_inspection(&self) -> bool {
-        self.glue.purpose() == Purpose::Inspect
+        self.brief.purpose == Purpose::Inspect
     }
 }
 
@@ -105,20 +104,27 @@ pub async fn evaluate_configuration(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<(), Failed> {
-    evaluate_open(root, glue, environment, given).await.0
+    begin_evaluation(root, glue, environment, given).await?.finish().await.0
 }
 
-/// The same, and stays open for questions about what was evaluated; none where nothing could be.
-pub async fn evaluate_open(
+/// An evaluation that has begun: nothing refused the configuration as a whole.
+pub struct Begun {
+    session: Session,
+    unsound: Vec<unsound::Unsound>,
+}
+
+/// Begins to evaluate a configuration that was loaded without errors. Problems go to `glue`.
+///
+/// # Errors
+/// When the configuration as a whole is refused: nothing of it is evaluated then.
+pub async fn begin_evaluation(
     root: Arc<CompiledModule>,
     glue: Arc<dyn Glue>,
     environment: Environment,
     given: GivenVariables,
-) -> (Result<(), Failed>, Option<Session>) {
-    let node = match begin(root.clone(), glue, environment, given) {
-        Ok(node) => node,
-        Err(Failed) => return (Err(Failed), None),
-    };
+) -> Result<Begun, Failed> {
+    let session = Session::begin(root.clone(), glue, environment, given)?;
+    let node = &session.root;
     // Planning comes after validating, which has said all this.
     let unsound = match node.evaluation.is_validation() {
         true => references::check_references(&node.evaluation, &root).await,
@@ -128,15 +134,20 @@ pub async fn evaluate_open(
     let in_elements = in_elements::check(&node.evaluation, &root).await;
     node.evaluation.in_elements.get_or_init(|| in_elements);
     // With an import that leads to nothing, nothing at all is planned.
-    let plans = node.evaluation.glue.purpose() == Purpose::Plan && node.evaluation.glue.imports();
-    if plans && node.aimless_imports().is_err() {
-        node.release();
-        return (Err(Failed), None);
+    let brief = &node.evaluation.brief;
+    if brief.purpose == Purpose::Plan && brief.imports {
+        node.aimless_imports()?;
     }
-    node.evaluation.glue.begins();
-    let outcome = node.everything().await;
-    let referred = unsound::report(&node, unsound).await;
-    (outcome.and(referred), Some(Session::of(node)))
+    Ok(Begun { session, unsound })
+}
+
+impl Begun {
+    /// Evaluates everything, and stays open for questions about it.
+    pub async fn finish(self) -> (Result<(), Failed>, Session) {
+        let outcome = self.session.root.everything().await;
+        let referred = unsound::report(&self.session.root, self.unsound).await;
+        (outcome.and(referred), self.session)
+    }
 }
 
 /// The root module's instance, with nothing evaluated yet. What can be said of the configuration as a whole is said.
@@ -146,6 +157,7 @@ fn begin(
     environment: Environment,
     given: GivenVariables,
 ) -> Result<Arc<ModuleNode>, Failed> {
+    let brief = glue.brief();
     let mut arguments = argument_problems(&root);
     arguments.extend(provider_functions::unknown_providers(&root));
     let unfit = has_errors(&arguments);
@@ -153,12 +165,12 @@ fn begin(
     if unfit {
         return Err(Failed);
     }
-    let missing = missing_providers(&root, glue.purpose() == Purpose::Validate);
+    let missing = missing_providers(&root, brief.purpose == Purpose::Validate);
     if !missing.is_empty() {
         missing.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
     }
-    statements::report(&root, glue.as_ref())?;
+    statements::report(&root, brief.purpose, glue.as_ref())?;
     let graph = StaticGraph::new(&root);
     let cycles = graph.cycles(&root);
     if !cycles.is_empty() {
@@ -166,8 +178,7 @@ fn begin(
         return Err(Failed);
     }
     let dependencies = graph.dependencies();
-    let selection = glue.selection();
-    let selected = graph.selected(&selection);
+    let selected = graph.selected(&brief.selection);
     let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
     let create_first = spread_create_first(&root, &dependencies, &asks);
     let evaluation = Arc::new(Evaluation {
@@ -175,13 +186,12 @@ fn begin(
         remote_deprecations: Mutex::default(),
         told_deprecations: Mutex::default(),
         unused_outputs: graph.unused_outputs(&root),
-        selection,
         create_first,
-        imported: match glue.imports() {
+        imported: match brief.imports {
             true => root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
             false => BTreeSet::new(),
         },
-        wanted: glue.wanted_providers(),
+        brief,
         glue,
         environment,
         given,

@@ -3,6 +3,7 @@
 //! `planner` fills this when planning; validating fills it with values that are unknown.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,6 +15,7 @@ use weft_graph_format::address::{
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::CheckResult;
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
@@ -29,13 +31,126 @@ pub struct Failed;
 /// What an evaluation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To see whether the configuration is sound, whatever the variables: repetition is not carried out.
+    /// Checks whether the configuration is sound, whatever the variables: repetition is not carried out.
     Validate,
-    /// To plan.
+    /// Plans.
     Plan,
-    /// To answer questions about what there is: objects are what state has of them, variables without a value are
+    /// Answers questions about what there is: objects are what state has of them, variables without a value are
     /// unknown, and impure functions are run.
     Inspect,
+}
+
+/// What an evaluation is to do: handed over once, when it begins.
+#[derive(Clone, Debug)]
+pub struct Brief {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Which part of the configuration is evaluated.
+    pub selection: Selection,
+    /// Objects are taken over as `import` blocks say.
+    pub imports: bool,
+    /// Conditions of resources and outputs that do not hold are warnings: nothing is planned that they could prevent.
+    pub lenient: bool,
+    /// Arguments of managed resources are evaluated. They are not where nothing happens to managed resources.
+    pub arguments: bool,
+    /// State has all that there is, where this is for inspecting: a resource without objects has none, and is not one
+    /// that was never applied.
+    pub settled: bool,
+    /// Provider configurations that are needed although nothing in the configuration may use them: state has objects
+    /// of theirs.
+    pub wanted_providers: Vec<ProviderConfig>,
+}
+
+impl Brief {
+    /// All of a configuration, for a purpose.
+    pub fn new(purpose: Purpose) -> Brief {
+        Brief {
+            purpose,
+            selection: Selection::All,
+            imports: true,
+            lenient: false,
+            arguments: true,
+            settled: false,
+            wanted_providers: Vec::new(),
+        }
+    }
+}
+
+/// What a resource block says beside its arguments.
+#[derive(Clone, Debug)]
+pub struct BlockRules {
+    /// Header of the block.
+    pub range: SourceRange,
+    /// The check block that it stands in.
+    pub check: Option<SmolStr>,
+    /// What `ignore_changes` names.
+    pub ignored: Ignored,
+    /// `create_before_destroy` is true in the block itself.
+    pub create_first: bool,
+    /// `lifecycle { destroy }`
+    pub destroy: Option<bool>,
+    /// It has preconditions or postconditions.
+    pub has_conditions: bool,
+    /// Provisioners run after a create.
+    pub is_provisioned: bool,
+    /// Where its arguments stand.
+    pub places: Places,
+}
+
+/// What `ignore_changes` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// Nothing.
+    Nothing,
+    /// These paths.
+    Paths(Vec<Path>),
+    /// Everything.
+    All,
+}
+
+/// Where the arguments of a block stand in the text.
+#[derive(Clone)]
+pub struct Places(Arc<ResourceBlock>);
+
+impl Places {
+    /// Header of the block.
+    pub fn block(&self) -> &SourceRange {
+        &self.0.body.range
+    }
+
+    /// The text that a path into the decoded arguments comes from: the value of an attribute, or the header of what
+    /// holds it.
+    pub fn locate(&self, path: &Path) -> SourceRange {
+        self.0.body.locate(path)
+    }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "places in {}", self.0.resource)
+    }
+}
+
+impl BlockRules {
+    /// What a block says.
+    pub(crate) fn of(block: &Arc<ResourceBlock>) -> BlockRules {
+        let lifecycle = &block.lifecycle;
+        let ignored = match (lifecycle.ignore_all, lifecycle.ignore_changes.is_empty()) {
+            (true, _) => Ignored::All,
+            (false, true) => Ignored::Nothing,
+            (false, false) => Ignored::Paths(lifecycle.ignore_changes.iter().map(|(path, _)| path.clone()).collect()),
+        };
+        BlockRules {
+            range: block.range.clone(),
+            check: block.check.clone(),
+            ignored,
+            create_first: lifecycle.create_before_destroy == Some(true),
+            destroy: lifecycle.destroy,
+            has_conditions: block.has_conditions(),
+            is_provisioned: block.provisioners.iter().any(|provisioner| !provisioner.on_destroy),
+            places: Places(block.clone()),
+        }
+    }
 }
 
 /// An instance that the configuration wants to be there.
@@ -49,8 +164,8 @@ pub struct DesiredInstance {
     pub config: Value,
     /// The schema that `config` follows.
     pub schema: Arc<Schema>,
-    /// Its block.
-    pub block: Arc<ResourceBlock>,
+    /// What its block says beside the arguments.
+    pub block: Arc<BlockRules>,
     /// What must have happened before anything is done, beside what the arguments carry: repetition, `depends_on`,
     /// conditions, the key of the provider.
     pub waits: Option<Origin>,
@@ -74,7 +189,7 @@ pub struct Trigger {
     /// Key of the instance, where one is named.
     pub key: Option<InstanceKey>,
     /// The part of it, empty for the whole.
-    pub path: weft_graph_format::path::Path,
+    pub path: Path,
 }
 
 /// The instances of something that is repeated.
@@ -82,8 +197,15 @@ pub struct Trigger {
 pub struct Expansion {
     /// Whether it is `count`, `for_each`, `enabled` or nothing.
     pub kind: ExpansionKind,
-    /// The keys in order.
+    /// The keys, ascending.
     pub keys: Vec<InstanceKey>,
+}
+
+impl Expansion {
+    /// Whether there is an instance of this key. Keys are in order, so many questions cost little.
+    pub fn has(&self, key: &InstanceKey) -> bool {
+        self.keys.binary_search(key).is_ok()
+    }
 }
 
 /// A provisioner that runs after an object was created or before it is destroyed.
@@ -159,24 +281,6 @@ pub struct RootOutput {
     pub waits: Option<Origin>,
 }
 
-/// What a configuration may use that whoever plans cannot carry out. Using such a thing is an error then, never
-/// ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Construct {
-    /// `moved` blocks.
-    Moved,
-    /// `removed` blocks.
-    Removed,
-    /// `import` blocks.
-    Import,
-    /// `check` blocks.
-    Check,
-    /// `provisioner` blocks of other kinds than `local-exec`.
-    Provisioner,
-    /// `ephemeral` blocks.
-    Ephemeral,
-}
-
 /// What an `import` block says about an instance.
 #[derive(Clone, Debug)]
 pub struct ImportWish {
@@ -195,22 +299,20 @@ pub enum ImportBy {
     Identity(Value),
 }
 
+/// What became of a managed instance.
+#[derive(Clone, Debug)]
+pub struct Managed {
+    /// The planned value: unknown parts have formulas, everything an origin.
+    pub value: Value,
+    /// The object is created, so that its provisioners run: [`Glue::provision`] is called next.
+    pub created: bool,
+}
+
 /// What evaluation asks.
 #[async_trait]
 pub trait Glue: Send + Sync + 'static {
-    /// What it is for.
-    fn purpose(&self) -> Purpose;
-
-    /// Whether conditions of resources and outputs that do not hold are warnings: nothing is planned that they could
-    /// keep from happening.
-    fn is_lenient(&self) -> bool {
-        false
-    }
-
-    /// Whether nothing becomes of managed resources in this plan: then their arguments are not evaluated.
-    fn only_looks(&self) -> bool {
-        false
-    }
+    /// What is to be done. Asked once.
+    fn brief(&self) -> Brief;
 
     /// What a provider says of itself. An error is reported once, where it is first needed.
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic>;
@@ -222,11 +324,6 @@ pub trait Glue: Send + Sync + 'static {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed>;
-
-    /// Which part of the configuration is evaluated.
-    fn selection(&self) -> Selection {
-        Selection::All
-    }
 
     /// What stands for an instance that the selection leaves out; none when there is no such object.
     fn left_out(&self, _: &ResourceInstance, _: &Schema) -> Option<Value> {
@@ -243,38 +340,13 @@ pub trait Glue: Send + Sync + 'static {
         Value::unknown(schema.block.implied_type())
     }
 
-    /// Takes note that evaluation begins: nothing refused the configuration as a whole.
-    fn begins(&self) {}
-
-    /// Whether objects are taken over as `import` blocks say.
-    fn imports(&self) -> bool {
-        true
-    }
-
-    /// Provider configurations that are needed although nothing in the configuration may use them: state has objects
-    /// of theirs.
-    fn wanted_providers(&self) -> Vec<ProviderConfig> {
-        Vec::new()
-    }
-
-    /// Decides what happens to a managed resource instance and gives its planned value: unknown parts have formulas,
-    /// everything an origin.
-    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed>;
-
-    /// Whether a managed instance that was planned is created, so that its provisioners run.
-    fn is_created(&self, _: &ResourceInstance) -> bool {
-        false
-    }
+    /// Decides what happens to a managed resource instance.
+    async fn managed(&self, desired: DesiredInstance) -> Result<Managed, Failed>;
 
     /// Takes the provisioners that run after an instance is created, in order. Gives what must have happened before the
     /// instance may be used.
     fn provision(&self, _: &ResourceInstance, _: Vec<Provision>) -> Option<Origin> {
         None
-    }
-
-    /// Whether a construct of the language can be carried out. What is validated needs no carrying out.
-    fn supports(&self, _: Construct) -> bool {
-        false
     }
 
     /// Reads a data source, or plans to read it at apply.
@@ -291,17 +363,8 @@ pub trait Glue: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether state has all that there is, where this is for inspecting: a resource without objects has none, and is
-    /// not one that was never applied.
-    fn is_settled(&self) -> bool {
-        false
-    }
-
     /// Opens an ephemeral resource, or plans to open it at apply.
-    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
-        self.report(not_supported(Construct::Ephemeral, &desired.block.range));
-        Err(Failed)
-    }
+    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
     /// How often a resource is there, and how it is protected where it says so.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
@@ -357,22 +420,3 @@ pub struct GivenVariable {
 
 /// Root variables by name.
 pub type GivenVariables = BTreeMap<SmolStr, GivenVariable>;
-
-/// What is said of a construct that cannot be carried out.
-pub fn not_supported(construct: Construct, at: &SourceRange) -> Diagnostic {
-    let what = match construct {
-        Construct::Moved => "moved",
-        Construct::Removed => "removed",
-        Construct::Import => "import",
-        Construct::Check => "check",
-        Construct::Provisioner => "provisioner (other than local-exec)",
-        Construct::Ephemeral => "ephemeral",
-    };
-    Diagnostic::error(
-        "Block not supported yet",
-        format!(
-            "Blocks of type {what:?} are part of the language, but this version of Weft cannot carry them out yet."
-        ),
-    )
-    .at(at.clone())
-}

@@ -7,6 +7,7 @@
 
 mod attribute_blocks;
 pub mod config;
+mod declared;
 pub mod decode;
 pub mod document;
 pub mod drawing;
@@ -17,7 +18,8 @@ pub mod reference;
 pub mod relevant;
 pub mod selection;
 
+pub use declared::{Declared, DeclaredResource, Removal};
 pub use evaluation::{
-    Answer, Asserted, Counters, Environment, LOCAL_MODULE, Leaving, REMOTE_MODULE, Said, Session, Verdict,
-    create_first, evaluate_configuration, evaluate_open,
+    Answer, Asserted, Begun, Counters, Environment, LOCAL_MODULE, REMOTE_MODULE, Said, Session, Verdict,
+    begin_evaluation, create_first, evaluate_configuration,
 };

@@ -1,12 +1,12 @@
 //! What providers say, put where it belongs in the configuration.
 
-use weft_evaluator::config::BodySource;
+use weft_evaluator::glue::Places;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 
 /// A provider's messages as ours, with the places they speak of.
-pub fn placed(found: &[ProviderDiagnostic], body: Option<&BodySource>, address: &str) -> Vec<Diagnostic> {
+pub fn placed(found: &[ProviderDiagnostic], places: Option<&Places>, address: &str) -> Vec<Diagnostic> {
     found
         .iter()
         .map(|d| {
@@ -14,8 +14,8 @@ pub fn placed(found: &[ProviderDiagnostic], body: Option<&BodySource>, address: 
                 return d.to_diagnostic();
             }
             let mut ours = d.to_diagnostic().about(address);
-            if let Some(body) = body {
-                ours.subject = Some(body.locate(&d.path));
+            if let Some(places) = places {
+                ours.subject = Some(places.locate(&d.path));
             }
             ours
         })
@@ -23,13 +23,13 @@ pub fn placed(found: &[ProviderDiagnostic], body: Option<&BodySource>, address: 
 }
 
 /// A problem about an object of a block, with the place of the block when it has none of its own.
-pub fn in_block(mut problem: Diagnostic, body: &BodySource) -> Diagnostic {
-    problem.subject.get_or_insert_with(|| body.range.clone());
+pub fn in_block(mut problem: Diagnostic, places: &Places) -> Diagnostic {
+    problem.subject.get_or_insert_with(|| places.block().clone());
     problem
 }
 
 /// A provider that did not answer properly.
-pub fn call_failed(error: &CallError, body: Option<&BodySource>, address: &str) -> Diagnostic {
+pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) -> Diagnostic {
     let (summary, hint) = match error {
         CallError::UnknownType { .. } => ("Invalid resource type", ""),
         CallError::Crashed { .. } | CallError::NotRunning { .. } => {
@@ -38,7 +38,7 @@ pub fn call_failed(error: &CallError, body: Option<&BodySource>, address: &str) 
         _ => ("Plugin error", ""),
     };
     let mut problem = Diagnostic::error(summary, format!("{address}: {error}.{hint}")).about(address);
-    problem.subject = body.map(|b| b.range.clone());
+    problem.subject = places.map(|places| places.block().clone());
     problem
 }
 

@@ -1,14 +1,13 @@
 //! Inspection: the face of planning for questions. Objects are what state has of them, and nothing is asked of any
 //! provider but its schemas, functions, and to bring stored objects to their present form.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{
-    DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Protection, Purpose, RootOutput,
+    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput,
 };
 use weft_evaluator::{Environment, Session};
 use weft_expressions::functions::FunctionError;
@@ -24,7 +23,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{InstanceObject, Snapshot};
 
-use crate::prior::{read_prior, with_schema_marks};
+use crate::instance::prior::{Reading, marks_of, read_prior, with_schema_marks};
+use crate::prior_state::PriorState;
 use crate::providers::ProviderSet;
 use crate::watch::Watch;
 
@@ -49,8 +49,7 @@ pub struct Inspected {
 pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>) {
     let Inspected { root, environment, given, snapshot, providers, settled } = inspected;
     let inspection = Arc::new(Inspection {
-        objects: by_resource(&snapshot),
-        snapshot,
+        state: PriorState::of(snapshot),
         providers,
         settled,
         diagnostics: Mutex::default(),
@@ -66,18 +65,8 @@ pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>)
     (session, found)
 }
 
-/// The addresses of all stored instances, by the resource that they belong to.
-fn by_resource(snapshot: &Snapshot) -> BTreeMap<AbsResource, Vec<ResourceInstance>> {
-    let mut found: BTreeMap<AbsResource, Vec<ResourceInstance>> = BTreeMap::new();
-    for address in snapshot.instances.keys().filter_map(|text| text.parse::<ResourceInstance>().ok()) {
-        found.entry(address.all()).or_default().push(address);
-    }
-    found
-}
-
 struct Inspection {
-    objects: BTreeMap<AbsResource, Vec<ResourceInstance>>,
-    snapshot: Arc<Snapshot>,
+    state: PriorState,
     providers: Arc<ProviderSet>,
     settled: bool,
     diagnostics: Mutex<Vec<Diagnostic>>,
@@ -96,7 +85,7 @@ impl Inspection {
         if object.schema_version == schema.version && object.attributes_flat.is_none() {
             let text = object.attributes.as_str().as_bytes();
             if let Ok(value) = json::decode(text, &schema.block.implied_type()) {
-                return Ok(with_schema_marks(&value, schema).mark_paths(&crate::prior::marks_of(object)));
+                return Ok(with_schema_marks(&value, schema).mark_paths(&marks_of(object, &address.to_string())));
             }
         }
         if address.resource.mode != ResourceMode::Managed {
@@ -109,19 +98,16 @@ impl Inspection {
             ]);
         }
         let in_use = self.providers.unconfigured(source).await?;
-        let (prior, _) = read_prior(address, object, schema, &in_use.provider, false, None, &Watch::none()).await?;
+        let reading = Reading { provider: &in_use.provider, refresh: false, meta: None, watch: &Watch::none() };
+        let (prior, _) = read_prior(address, object, schema, reading).await?;
         Ok(prior.value)
     }
 }
 
 #[async_trait]
 impl Glue for Inspection {
-    fn purpose(&self) -> Purpose {
-        Purpose::Inspect
-    }
-
-    fn is_settled(&self) -> bool {
-        self.settled
+    fn brief(&self) -> Brief {
+        Brief { settled: self.settled, ..Brief::new(Purpose::Inspect) }
     }
 
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
@@ -145,9 +131,8 @@ impl Glue for Inspection {
         schema: &Schema,
     ) -> Vec<(InstanceKey, Value)> {
         let mut found = Vec::new();
-        for address in self.objects.get(resource).into_iter().flatten() {
-            let stored = self.snapshot.instances.get(&address.to_string());
-            let Some(object) = stored.and_then(|stored| stored.record.current.as_ref()) else { continue };
+        for address in self.state.of_resource(resource) {
+            let Some(object) = self.state.current(address) else { continue };
             let value = match self.object(address, source, schema, object).await {
                 Ok(value) => value,
                 Err(problems) => {
@@ -161,7 +146,11 @@ impl Glue for Inspection {
     }
 
     /// Nothing is desired when questions are asked.
-    async fn managed(&self, _: DesiredInstance) -> Result<Value, Failed> {
+    async fn managed(&self, _: DesiredInstance) -> Result<Managed, Failed> {
+        Err(Failed)
+    }
+
+    async fn ephemeral(&self, _: DesiredInstance) -> Result<Value, Failed> {
         Err(Failed)
     }
 

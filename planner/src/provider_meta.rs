@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
-use weft_graph_format::address::{ProviderSource, ResourceInstance};
+use weft_graph_format::address::{ModuleInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::Manifest;
 use weft_graph_format::value::Value;
 
-use crate::planning::Planning;
 use crate::providers::ProviderSet;
 
 /// What the blocks of all modules say, by [`Manifest::meta_key`].
@@ -56,24 +55,24 @@ impl ProviderMetas {
     pub(crate) fn values(&self) -> &BTreeMap<String, Value> {
         &self.values
     }
-}
 
-impl Planning {
     /// What the module of an instance tells the instance's provider of itself.
-    pub(crate) fn meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<Value> {
-        if self.metas.values.is_empty() {
+    pub(crate) fn value(&self, module: &ModuleInstance, provider: &ProviderSource) -> Option<Value> {
+        if self.values.is_empty() {
             return None;
         }
-        self.metas.values.get(&Manifest::meta_key(&address.config().module, provider)).cloned()
+        self.values.get(&Manifest::meta_key(&module.config(), provider)).cloned()
     }
 
     /// Refuses an instance whose module tells the provider what it does not take.
-    pub(crate) fn check_meta(
-        &self,
-        address: &ResourceInstance,
-        provider: &ProviderSource,
-    ) -> Result<(), Vec<Diagnostic>> {
-        match self.metas.problems.get(&Manifest::meta_key(&address.config().module, provider)) {
+    ///
+    /// # Errors
+    /// What is wrong with the block of the module.
+    pub(crate) fn check(&self, module: &ModuleInstance, provider: &ProviderSource) -> Result<(), Vec<Diagnostic>> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        match self.problems.get(&Manifest::meta_key(&module.config(), provider)) {
             Some(problems) => Err(problems.clone()),
             None => Ok(()),
         }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{
-    DesiredInstance, Expansion, Failed, GivenVariables, Glue, OpenCheck, Protection, Purpose, RootOutput,
+    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput,
 };
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_expressions::functions::FunctionError;
@@ -20,7 +20,7 @@ use weft_graph_format::value::Value;
 use weft_providers::ProviderDiagnostic;
 
 use crate::diagnostics::{call_failed, placed};
-use crate::planning::without_provenance;
+use crate::instance::prior::without_provenance;
 use crate::providers::ProviderSet;
 
 /// Says what is wrong with a configuration whatever its variables are.
@@ -51,7 +51,7 @@ impl Validation {
 
     async fn check(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         let text = desired.address.to_string();
-        let body = &desired.block.body;
+        let places = &desired.block.places;
         let in_use = match self.providers.unconfigured(&desired.provider.source).await {
             Ok(in_use) => in_use,
             Err(problems) => return self.accept(problems).and(Err(Failed)),
@@ -64,8 +64,8 @@ impl Validation {
             Ok(said) if desired.provider.source.is_builtin() && mode == ResourceMode::Managed => {
                 self.accept(said.iter().map(ProviderDiagnostic::to_diagnostic).collect())?;
             }
-            Ok(said) => self.accept(placed(&said, Some(body), &text))?,
-            Err(error) => self.accept(vec![call_failed(&error, Some(body), &text)])?,
+            Ok(said) => self.accept(placed(&said, Some(places), &text))?,
+            Err(error) => self.accept(vec![call_failed(&error, Some(places), &text)])?,
         }
         Ok(weft_expressions::resource_rules::all_unknown(&desired.schema.block, &config))
     }
@@ -73,8 +73,8 @@ impl Validation {
 
 #[async_trait]
 impl Glue for Validation {
-    fn purpose(&self) -> Purpose {
-        Purpose::Validate
+    fn brief(&self) -> Brief {
+        Brief::new(Purpose::Validate)
     }
 
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
@@ -85,8 +85,8 @@ impl Glue for Validation {
         Ok(())
     }
 
-    async fn managed(&self, desired: DesiredInstance) -> Result<Value, Failed> {
-        self.check(&desired).await
+    async fn managed(&self, desired: DesiredInstance) -> Result<Managed, Failed> {
+        self.check(&desired).await.map(|value| Managed { value, created: false })
     }
 
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed> {

@@ -9,7 +9,7 @@ use weft_evaluator::glue::GivenVariables;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanOptions, PlanOutcome, ProviderSet, plan};
+use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
 use weft_state::{
     InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, Snapshot, StoredInstance,
@@ -34,10 +34,8 @@ async fn planned(text: &str, snapshot: Snapshot, destroy: bool) -> PlanOutcome {
         snapshot: Arc::new(snapshot),
         providers: providers(),
         options: PlanOptions {
-            destroy,
+            kind: if destroy { PlanKind::Destroy } else { PlanKind::Normal },
             refresh: true,
-            refresh_only: false,
-            importing: false,
             selection: weft_evaluator::selection::Selection::All,
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),
@@ -86,7 +84,6 @@ async fn a_create_hands_its_result_on() {
         false,
     )
     .await;
-    println!("{text}");
     assert!(text.contains("template(%"), "the formula is in the graph:\n{text}");
     assert!(text.contains("output id %"), "{text}");
 }
@@ -108,7 +105,6 @@ async fn the_second_of_each_waits_for_the_second_only() {
         false,
     )
     .await;
-    println!("{text}");
     let line = text.lines().find(|l| l.contains("desired terraform_data.b[1]")).expect("b[1]");
     let apply = text.lines().find(|l| l.contains("= apply terraform_data.a[1]")).expect("a[1]");
     let other = text.lines().find(|l| l.contains("= apply terraform_data.a[0]")).expect("a[0]");
@@ -130,7 +126,6 @@ async fn what_depends_is_deleted_first() {
         ),
     ]);
     let text = graph("", state, false).await;
-    println!("{text}");
     let b = text.lines().find(|l| l.contains("= apply terraform_data.b")).expect("b");
     let a = text.lines().find(|l| l.contains("= apply terraform_data.a")).expect("a");
     let number = b.split(' ').next().expect("a number");
@@ -167,7 +162,6 @@ async fn replace_deletes_and_creates() {
             lifecycle.replace("{ ", "{\n").replace(" }", "\n}")
         );
         let text = graph(&source, state.clone(), false).await;
-        println!("{text}");
         let first = text.lines().find(|l| l.contains("= apply") || l.contains("= depose")).expect("an operation");
         let is_delete = first.contains("apply") && text.contains("final_plan terraform_data.a delete");
         assert!(if want == "delete" { is_delete } else { first.contains("depose") }, "{text}");
@@ -187,7 +181,6 @@ async fn destroy_deletes_everything_in_reverse() {
     ]);
     let source = "resource \"terraform_data\" \"a\" {\n}\nresource \"terraform_data\" \"b\" {\n input = terraform_data.a.id\n}\n";
     let text = graph(source, state, true).await;
-    println!("{text}");
     let b = text.lines().find(|l| l.contains("= apply terraform_data.b")).expect("b");
     let a = text.lines().find(|l| l.contains("= apply terraform_data.a")).expect("a");
     assert!(a.contains(&format!("after {}", b.split(' ').next().expect("a number"))), "{text}");

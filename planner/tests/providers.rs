@@ -12,7 +12,7 @@ use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::verify;
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanOptions, PlanOutcome, ProviderSet, Watch, plan};
+use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, Watch, plan};
 use weft_providers::{PoolOptions, ProviderPool};
 use weft_state::Snapshot;
 
@@ -68,10 +68,8 @@ async fn planned(files: &[(&str, String)]) -> Result<PlanOutcome, Vec<Diagnostic
         snapshot: Arc::new(Snapshot::default()),
         providers: Arc::new(ProviderSet::new(none, ProviderPool::new(PoolOptions::default()), 4)),
         options: PlanOptions {
-            destroy: false,
+            kind: PlanKind::Normal,
             refresh: true,
-            refresh_only: false,
-            importing: false,
             selection: Selection::All,
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),

@@ -31,7 +31,7 @@ use weft_evaluator::glue::GivenVariables;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanOptions, PlanOutcome, ProviderSet, plan};
+use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
 use weft_state::{
     InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, Snapshot, StoredInstance,
@@ -52,10 +52,8 @@ async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
         snapshot: Arc::new(snapshot),
         providers: Arc::new(ProviderSet::new(none, ProviderPool::new(PoolOptions::default()), 4)),
         options: PlanOptions {
-            destroy: false,
+            kind: PlanKind::Normal,
             refresh: true,
-            refresh_only: false,
-            importing: false,
             selection: Default::default(),
             replace: Vec::new(),
             timestamp: String::from("2026-01-01T00:00:00Z"),

@@ -13,7 +13,7 @@ use weft_evaluator::{Said, Session};
 use weft_expressions::console::{BareScope, evaluate_text};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, rehearse};
+use weft_planner::{Inspected, PlanKind, PlanOptions, ProviderSet, Watch, inspect, rehearse};
 use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -141,10 +141,8 @@ async fn asked(
     let (session, mut problems) = if arguments.switch("plan", false) {
         let timestamp = now();
         let options = PlanOptions {
-            destroy: false,
+            kind: PlanKind::Normal,
             refresh: true,
-            refresh_only: false,
-            importing: false,
             selection: Selection::All,
             replace: Vec::new(),
             timestamp: timestamp.clone(),

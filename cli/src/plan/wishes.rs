@@ -5,6 +5,7 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::Position;
+use weft_planner::PlanKind;
 
 use crate::addresses::{SELECTED, escaped, invalid_address};
 use crate::command::Invocation;
@@ -39,6 +40,16 @@ pub struct Wishes {
 }
 
 impl Wishes {
+    /// The kind of the plan.
+    pub fn kind(&self) -> PlanKind {
+        match (self.mode, self.importing) {
+            (UiMode::Destroy, _) => PlanKind::Destroy,
+            (UiMode::RefreshOnly, false) => PlanKind::RefreshOnly,
+            (UiMode::RefreshOnly, true) => PlanKind::Import,
+            (UiMode::Normal, _) => PlanKind::Normal,
+        }
+    }
+
     /// From the options of `plan`, `apply` and `destroy`; what does not go together is refused.
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;

@@ -122,10 +122,8 @@ impl Engine<'_> {
             snapshot: snapshot.clone(),
             providers: providers.clone(),
             options: PlanOptions {
-                destroy: wishes.mode == plan_file::UiMode::Destroy,
+                kind: wishes.kind(),
                 refresh: wishes.refresh,
-                refresh_only: wishes.mode == plan_file::UiMode::RefreshOnly,
-                importing: false,
                 selection: selection(&wishes.selected),
                 replace: wishes.replace.clone(),
                 timestamp: timestamp.clone(),

@@ -6,7 +6,7 @@ mod cycles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, Resource};
 
@@ -348,22 +348,27 @@ impl StaticGraph {
 
     fn needs(&self, node: usize, sets: &[Option<Arc<BTreeSet<SmolStr>>>]) -> Arc<BTreeSet<SmolStr>> {
         let mut found: Option<Arc<BTreeSet<SmolStr>>> = None;
+        let mut taken: FxHashSet<*const BTreeSet<SmolStr>> = FxHashSet::default();
         for next in &self.next[node] {
-            let below = sets[*next].clone().unwrap_or_default();
+            let Some(below) = &sets[*next] else { continue };
             let own = match &self.nodes[*next] {
                 Node::Resource(module, resource) => Some(SmolStr::from(
                     ConfigResource { module: module.clone(), resource: resource.clone() }.to_string(),
                 )),
                 _ => None,
             };
+            // What several blocks need is shared, and is taken once.
+            let is_new = taken.insert(Arc::as_ptr(below));
             if own.is_none() && found.is_none() {
-                found = Some(below);
+                found = Some(below.clone());
                 continue;
             }
-            let mut all = found.take().map(|f| (*f).clone()).unwrap_or_default();
-            all.extend(below.iter().cloned());
+            // The set is copied once at most, when it stops being the same as that of another node.
+            let all = Arc::make_mut(found.get_or_insert_default());
+            if is_new {
+                all.extend(below.iter().cloned());
+            }
             all.extend(own);
-            found = Some(Arc::new(all));
         }
         found.unwrap_or_default()
     }

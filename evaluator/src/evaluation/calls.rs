@@ -284,7 +284,7 @@ impl ModuleNode {
     /// Blocks of this module that state needs, by local name and alias; in the root module also the default
     /// configuration that no block is written for.
     fn wanted_providers(&self) -> Vec<(SmolStr, Option<SmolStr>)> {
-        let wanted = &self.evaluation.wanted;
+        let wanted = &self.evaluation.brief.wanted_providers;
         let here = wanted.iter().filter(|w| w.module == self.config.path);
         here.filter_map(|w| {
             let declared = self.config.required_providers.iter().find(|(_, r)| r.source == w.source);

@@ -190,7 +190,7 @@ impl ModuleNode {
             }
             Ok(Outcome::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
-                if self.evaluation.glue.is_lenient() {
+                if self.evaluation.brief.lenient {
                     if tally.kind == CheckedKind::Output {
                         // Apply takes outputs in earnest.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);

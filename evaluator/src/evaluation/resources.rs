@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::resource_rules::{attribute_at, deprecated_paths, sensitive_paths};
-use weft_graph_format::address::{InstanceKey, Resource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, Resource, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
@@ -23,11 +23,12 @@ use super::calls::ModuleNode;
 use super::checks::Tally;
 use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
+use super::provider_blocks::Chosen;
 use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, Repeated, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, ExpansionKind, Failed, Trigger};
+use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed, Trigger};
 use crate::reference::Subject;
 
 type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
@@ -73,7 +74,8 @@ impl ModuleNode {
             let depends = node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
-            let common = Arc::new(Common { block, schema: schema.clone(), waits, direct });
+            let rules = Arc::new(BlockRules::of(&block));
+            let common = Arc::new(Common { block, rules, schema: schema.clone(), waits, direct });
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
             let mut values = node.clone().all_instances(common, instances).await?;
@@ -99,7 +101,8 @@ impl ModuleNode {
         others.retain(|reference| reference.subject != own);
         self.scope(&others, &Repeated::default()).await?;
         let schema = self.schema_of(block).await?;
-        let common = Common { block: block.clone(), schema, waits: None, direct: Vec::new() };
+        let rules = Arc::new(BlockRules::of(block));
+        let common = Common { block: block.clone(), rules, schema, waits: None, direct: Vec::new() };
         let repeated = Repeated::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -209,7 +212,7 @@ impl ModuleNode {
     ) -> Result<Option<Value>, Failed> {
         let lifecycle = &common.block.lifecycle;
         let address = self.absolute(&common.block.resource).instance(key);
-        if self.evaluation.selection.leaves_out(&address) {
+        if self.evaluation.brief.selection.leaves_out(&address) {
             return Ok(self.evaluation.glue.left_out(&address, &common.schema));
         }
         let conditions = lifecycle.preconditions.len() + lifecycle.postconditions.len();
@@ -264,15 +267,7 @@ impl ModuleNode {
         tally: &mut Tally,
     ) -> Result<Value, Failed> {
         let block = &common.block;
-        let local_name = block.provider_local_name();
-        let (_, at) = self.provider_named_by(block);
-        let chosen = match &block.provider_value {
-            Some(expression) => self.provider_of_value(expression, repeated, &local_name).await?,
-            None => {
-                let user = address.to_string();
-                self.choose_provider(&local_name, block.provider.as_ref(), repeated, (&user, &at)).await?
-            }
-        };
+        let chosen = self.provider_of_instance(block, &address, repeated).await?;
         if !self.evaluation.is_validation() && self.block_scope(block, repeated).await.is_err() {
             tally.nobody_came();
             return Err(Failed);
@@ -285,57 +280,107 @@ impl ModuleNode {
             waits: common.waits.clone(),
         };
         let checked = self.conditions(conditions, tally).await?;
-        let only_looks = block.resource.mode == ResourceMode::Managed && self.evaluation.glue.only_looks();
-        let (config, triggers) = match only_looks {
+        let waits = Origin::union([common.waits.clone(), chosen.origin.clone(), checked].into_iter().flatten());
+        let desired = self.desired(common, &address, chosen.instance, repeated, waits).await?;
+        let value = match block.resource.mode {
+            ResourceMode::Managed => self.managed(block, desired, repeated).await?,
+            ResourceMode::Data => self.evaluation.glue.data(desired).await?,
+            ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
+        };
+        self.after_postconditions(block, value, repeated, tally).await
+    }
+
+    /// The provider that an instance belongs to.
+    async fn provider_of_instance(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        address: &ResourceInstance,
+        repeated: &Repeated,
+    ) -> Result<Chosen, Failed> {
+        let local_name = block.provider_local_name();
+        let (_, at) = self.provider_named_by(block);
+        match &block.provider_value {
+            Some(expression) => self.provider_of_value(expression, repeated, &local_name).await,
+            None => {
+                let user = address.to_string();
+                self.choose_provider(&local_name, block.provider.as_ref(), repeated, (&user, &at)).await
+            }
+        }
+    }
+
+    /// Everything that the configuration says of an instance. `waits` is what its block waits for.
+    async fn desired(
+        self: &Arc<Self>,
+        common: &Common,
+        address: &ResourceInstance,
+        provider: ProviderInstance,
+        repeated: &Repeated,
+        waits: Option<Origin>,
+    ) -> Result<DesiredInstance, Failed> {
+        let block = &common.block;
+        let evaluation = &self.evaluation;
+        let idle = block.resource.mode == ResourceMode::Managed && !evaluation.brief.arguments;
+        let (config, triggers) = match idle {
             true => {
                 self.block_scope(block, repeated).await?;
                 (Value::null(common.schema.block.implied_type()), Vec::new())
             }
-            false => (self.arguments(common, &address, repeated).await?, self.triggers(block, repeated).await?),
+            false => (self.arguments(common, address, repeated).await?, self.triggers(block, repeated).await?),
         };
-        let config_address = address.config().to_string();
-        let dependencies =
-            self.evaluation.dependencies.get(&address.config()).cloned().unwrap_or_else(|| Arc::from([]));
-        let create_first = self.evaluation.create_first.contains(config_address.as_str());
-        let mut waits = Origin::union([common.waits.clone(), chosen.origin, checked].into_iter().flatten());
-        let provisioned = !only_looks
-            && !self.evaluation.is_validation()
-            && block.provisioners.iter().any(|provisioner| !provisioner.on_destroy);
-        if provisioned {
+        let config_address = address.config();
+        let config_text = config_address.to_string();
+        let mut waits = waits;
+        if common.rules.is_provisioned && !idle && !evaluation.is_validation() {
             // Nothing is done with the object before everything is there that its provisioners name.
             let unknown = Value::unknown(common.schema.block.implied_type());
             let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
             waits = Origin::union(waits.into_iter().chain(named));
         }
-        let import = match self.evaluation.imported.contains(config_address.as_str()) {
-            true => self.root_node().imports_of(&config_address).await?.get(&address).cloned(),
+        let import = match evaluation.imported.contains(config_text.as_str()) {
+            true => self.root_node().imports_of(&config_text).await?.get(address).cloned(),
             false => None,
         };
-        let desired = DesiredInstance {
+        Ok(DesiredInstance {
             address: address.clone(),
-            provider: chosen.instance,
+            provider,
             config,
             schema: common.schema.clone(),
-            block: block.clone(),
+            block: common.rules.clone(),
             waits,
-            dependencies,
-            create_first,
+            dependencies: evaluation.dependencies.get(&config_address).cloned().unwrap_or_else(|| Arc::from([])),
+            create_first: evaluation.create_first.contains(config_text.as_str()),
             direct: common.direct.clone(),
             import,
             triggers,
-        };
-        let value = match block.resource.mode {
-            ResourceMode::Managed => self.evaluation.glue.managed(desired).await?,
-            ResourceMode::Data => self.evaluation.glue.data(desired).await?,
-            ResourceMode::Ephemeral => self.evaluation.glue.ephemeral(desired).await?.mark(&Marks::EPHEMERAL),
-        };
-        let mut value = value;
-        if provisioned && self.evaluation.glue.is_created(&address) {
-            let provisions = self.provisions(block, &repeated.with_self(value.clone())).await?;
-            let ended = self.evaluation.glue.provision(&address, provisions);
-            value = value.add_origin(ended.as_ref());
+        })
+    }
+
+    /// The value of a managed instance, behind the provisioners that run when it is created.
+    async fn managed(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        desired: DesiredInstance,
+        repeated: &Repeated,
+    ) -> Result<Value, Failed> {
+        let address = desired.address.clone();
+        let Managed { value, created } = self.evaluation.glue.managed(desired).await?;
+        if !created {
+            return Ok(value);
         }
+        let provisions = self.provisions(block, &repeated.with_self(value.clone())).await?;
+        let ended = self.evaluation.glue.provision(&address, provisions);
+        Ok(value.add_origin(ended.as_ref()))
+    }
+
+    /// The value of an instance, behind the postconditions of its block.
+    async fn after_postconditions(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        value: Value,
+        repeated: &Repeated,
+        tally: &mut Tally,
+    ) -> Result<Value, Failed> {
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
@@ -485,6 +530,7 @@ impl ModuleNode {
 /// What all instances of a block share.
 struct Common {
     block: Arc<ResourceBlock>,
+    rules: Arc<BlockRules>,
     schema: Arc<Schema>,
     waits: Option<Origin>,
     direct: Vec<weft_graph_format::address::AbsResource>,

@@ -60,11 +60,6 @@ impl Session {
         super::begin(root, glue, environment, given).map(|root| Session { root })
     }
 
-    /// One for an evaluation that has begun.
-    pub(super) fn of(root: Arc<ModuleNode>) -> Session {
-        Session { root }
-    }
-
     /// Evaluates everything that the purpose asks for, so that its problems are known before the first question.
     ///
     /// # Errors

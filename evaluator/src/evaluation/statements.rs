@@ -3,21 +3,19 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::source::SourceRange;
 
 use super::provisioners;
 use crate::config::CompiledModule;
-use crate::glue::{Construct, Failed, Glue, Purpose, not_supported};
+use crate::glue::{Failed, Glue, Purpose};
 
 /// Reports warnings and errors about statements; `Failed` when one is an error that leaves nothing to evaluate.
-pub(super) fn report(root: &Arc<CompiledModule>, glue: &dyn Glue) -> Result<(), Failed> {
+pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
     let modules = root.all();
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
-    if glue.purpose() == Purpose::Plan {
+    if purpose == Purpose::Plan {
         found.extend(still_there(&modules));
-        found.extend(modules.iter().flat_map(|module| unsupported(module, glue)));
+        found.extend(modules.iter().flat_map(|module| unsupported(module)));
     }
     let failed = found.iter().any(Diagnostic::is_error);
     found.into_iter().for_each(|problem| glue.report(problem));
@@ -48,23 +46,21 @@ fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     found
 }
 
-fn unsupported(module: &CompiledModule, glue: &dyn Glue) -> Vec<Diagnostic> {
-    let mut used: Vec<(Construct, &SourceRange)> = Vec::new();
-    used.extend(module.moved.iter().map(|block| (Construct::Moved, &block.range)));
-    used.extend(module.removed.iter().map(|block| (Construct::Removed, &block.range)));
-    used.extend(module.imports.iter().map(|block| (Construct::Import, &block.range)));
-    used.extend(module.checks.values().map(|block| (Construct::Check, &block.range)));
-    for block in module.resources.values() {
-        if block.resource.mode == ResourceMode::Ephemeral {
-            used.push((Construct::Ephemeral, &block.range));
-        }
-    }
+/// Provisioners that cannot be run yet. Using one is an error, never ignored.
+fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.removed.iter().flat_map(|block| &block.provisioners);
     let others = own.chain(removed).filter(|inner| inner.kind != provisioners::LOCAL_EXEC);
-    used.extend(others.map(|inner| (Construct::Provisioner, &inner.range)));
-    used.into_iter()
-        .filter(|(construct, _)| !glue.supports(*construct))
-        .map(|(construct, range)| not_supported(construct, range))
+    others
+        .map(|inner| {
+            Diagnostic::error(
+                "Block not supported yet",
+                format!(
+                    "Weft runs provisioners of the kind local-exec only, and this one is {:?}.",
+                    inner.kind.as_str()
+                ),
+            )
+            .at(inner.range.clone())
+        })
         .collect()
 }

@@ -1,10 +1,11 @@
 //! Drafting operations while planning, through typed references.
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
 
 use smol_str::SmolStr;
 
+use super::finish::FinishError;
 use super::opcode::{CheckKind, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
 use super::{OperationId, Shard};
 use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
@@ -78,10 +79,45 @@ pub(super) struct Draft {
     pub(super) after: Vec<OperationId>,
 }
 
-/// Collects operations; may be shared by everything that plans at the same time.
+/// Collects operations.
+///
+/// Formulas may name results of operations before these are drafted: such operations have *reserved* numbers, those below
+/// the count that the builder begins with. [`Builder::reserved`] says that the next operation takes one of them.
 #[derive(Debug, Default)]
 pub struct Builder {
-    drafts: Mutex<Vec<Draft>>,
+    drafts: RefCell<Drafts>,
+}
+
+#[derive(Debug, Default)]
+struct Drafts {
+    /// By number; `None` for a reserved number that no operation has taken yet.
+    rows: Vec<Option<Draft>>,
+    /// The number that the next operation takes.
+    next: Option<OperationId>,
+    /// The first number that was used wrongly: it names no draft, or two operations took it.
+    misused: Option<OperationId>,
+}
+
+impl Drafts {
+    fn add(&mut self, draft: Draft) -> OperationId {
+        let Some(id) = self.next.take() else {
+            self.rows.push(Some(draft));
+            return OperationId(u32::try_from(self.rows.len() - 1).unwrap_or(u32::MAX));
+        };
+        match self.rows.get_mut(id.0 as usize) {
+            Some(free @ None) => *free = Some(draft),
+            Some(Some(_)) | None => drop(self.misused.get_or_insert(id)),
+        }
+        id
+    }
+
+    /// Changes a draft. A number without one is a bug of whoever drafts, which finishing reports.
+    fn change(&mut self, id: OperationId, change: impl FnOnce(&mut Draft)) {
+        match self.rows.get_mut(id.0 as usize) {
+            Some(Some(draft)) => change(draft),
+            Some(None) | None => drop(self.misused.get_or_insert(id)),
+        }
+    }
 }
 
 impl Builder {
@@ -90,30 +126,37 @@ impl Builder {
         Builder::default()
     }
 
+    /// A builder whose numbers below `count` are reserved.
+    pub fn with_reserved(count: u32) -> Builder {
+        let builder = Builder::new();
+        builder.drafts.borrow_mut().rows.resize_with(count as usize, || None);
+        builder
+    }
+
+    /// The next operation that is drafted takes the reserved number `id`.
+    pub fn reserved(&self, id: OperationId) -> &Builder {
+        self.drafts.borrow_mut().next = Some(id);
+        self
+    }
+
     fn add(&self, operation: Operation<Formula>, shard: Shard, waits: Option<Origin>) -> OperationId {
-        self.with(|drafts| {
-            let id = OperationId(u32::try_from(drafts.len()).unwrap_or(u32::MAX));
-            drafts.push(Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new() });
-            id
-        })
+        let draft = Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new() };
+        self.drafts.borrow_mut().add(draft)
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Vec<Draft>) -> T) -> T {
-        change(&mut self.drafts.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn into_drafts(self) -> Vec<Draft> {
-        self.drafts.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Everything drafted so far, taken out: for whoever ends planning while others may still hold the builder.
-    pub fn take(&self) -> Builder {
-        Builder { drafts: Mutex::new(self.with(std::mem::take)) }
+    /// All drafts, or the first number that is wrong.
+    pub(super) fn into_drafts(self) -> Result<Vec<Draft>, FinishError> {
+        let drafts = self.drafts.into_inner();
+        if let Some(id) = drafts.misused {
+            return Err(FinishError::Misused { operation: id.0 });
+        }
+        let found = drafts.rows.into_iter().zip(0..);
+        found.map(|(draft, operation)| draft.ok_or(FinishError::NotDrafted { operation })).collect()
     }
 
     /// Number of operations drafted so far.
     pub fn len(&self) -> usize {
-        self.with(|drafts| drafts.len())
+        self.drafts.borrow().rows.iter().flatten().count()
     }
 
     /// Whether nothing was drafted yet.
@@ -272,22 +315,9 @@ impl Builder {
 
     /// An output is stored with the notice that nobody should use it any more.
     pub fn deprecate_output(&self, output: Ref<Evaluated>, notice: String) {
-        self.with(|drafts| {
-            if let Some(Operation::Output { deprecated, .. }) =
-                drafts.get_mut(output.id.0 as usize).map(|draft| &mut draft.operation)
-            {
+        self.drafts.borrow_mut().change(output.id, |draft| {
+            if let Operation::Output { deprecated, .. } = &mut draft.operation {
                 *deprecated = Some(notice);
-            }
-        });
-    }
-
-    /// What a `final_plan` is about is stored as replaced by destroying first.
-    pub fn stores_destroy_first(&self, plan: OperationId) {
-        self.with(|drafts| {
-            if let Some(Operation::FinalPlan { planned, .. }) =
-                drafts.get_mut(plan.0 as usize).map(|draft| &mut draft.operation)
-            {
-                planned.record.create_before_destroy = false;
             }
         });
     }
@@ -336,20 +366,51 @@ impl Builder {
     }
 
     /// `later` waits for `earlier`, although it uses nothing of it.
+    ///
+    /// `later` must have been drafted. A number that was not is a bug of the caller: [`Builder::finish`] reports it.
     pub fn order(&self, earlier: OperationId, later: OperationId) {
-        self.with(|drafts| {
-            if let Some(draft) = drafts.get_mut(later.0 as usize) {
-                draft.after.push(earlier);
-            }
-        });
+        self.drafts.borrow_mut().change(later, |draft| draft.after.push(earlier));
     }
 
-    /// `operation` also waits for everything in `origin`.
+    /// `operation`, which must have been drafted, also waits for everything in `origin`.
     pub fn wait(&self, operation: OperationId, origin: Option<Origin>) {
-        self.with(|drafts| {
-            if let Some(draft) = drafts.get_mut(operation.0 as usize) {
-                draft.waits.extend(origin);
-            }
-        });
+        self.drafts.borrow_mut().change(operation, |draft| draft.waits.extend(origin));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evaluate(builder: &Builder) -> OperationId {
+        builder.evaluate(SmolStr::new("local.x"), Formula::constant(Value::int(1)), None).id()
+    }
+
+    #[test]
+    fn reserved_numbers_are_taken_in_any_order() {
+        let builder = Builder::with_reserved(2);
+        assert_eq!(evaluate(&builder), OperationId(2));
+        assert_eq!(evaluate(builder.reserved(OperationId(1))), OperationId(1));
+        assert_eq!(evaluate(builder.reserved(OperationId(0))), OperationId(0));
+        builder.order(OperationId(0), OperationId(1));
+        assert!(builder.into_drafts().is_ok_and(|drafts| drafts.len() == 3));
+    }
+
+    #[test]
+    fn a_number_without_a_draft_is_an_error() {
+        let promised = Builder::with_reserved(1);
+        assert_eq!(promised.into_drafts().err(), Some(FinishError::NotDrafted { operation: 0 }));
+        let twice = Builder::with_reserved(1);
+        evaluate(twice.reserved(OperationId(0)));
+        evaluate(twice.reserved(OperationId(0)));
+        assert_eq!(twice.into_drafts().err(), Some(FinishError::Misused { operation: 0 }));
+        for wrong in [|builder: &Builder| builder.order(OperationId(0), OperationId(7)), |builder: &Builder| {
+            builder.wait(OperationId(7), None);
+        }] {
+            let builder = Builder::new();
+            evaluate(&builder);
+            wrong(&builder);
+            assert_eq!(builder.into_drafts().err(), Some(FinishError::Misused { operation: 7 }));
+        }
     }
 }

@@ -53,6 +53,18 @@ pub enum FinishError {
         /// The draft that is read.
         operation: u32,
     },
+    /// A reserved number that no operation took.
+    #[error("operation {operation} was promised and never drafted")]
+    NotDrafted {
+        /// The number.
+        operation: u32,
+    },
+    /// A number that names no draft where one is needed, or that two operations took.
+    #[error("operation {operation} was used while drafting before it was drafted, or drafted twice")]
+    Misused {
+        /// The number.
+        operation: u32,
+    },
     /// An operand or order that names no draft.
     #[error("{user} uses operation {operation}, which was never drafted")]
     NoOperation {
@@ -69,7 +81,7 @@ impl Builder {
     /// # Errors
     /// [`FinishError::Cycle`] names every operation on the circle.
     pub fn finish(self) -> Result<ExecutionGraph, FinishError> {
-        Finish::of(self.into_drafts())?.run()
+        Finish::of(self.into_drafts()?)?.run()
     }
 }
 

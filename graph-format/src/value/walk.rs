@@ -1,5 +1,6 @@
 //! Walking through values: comparing, unmarking, following paths, transforming, collecting formulas.
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
 
@@ -321,21 +322,25 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
         return value.clone();
     }
     let mut here = value.clone();
-    let deeper: Vec<&(&[Step], &Marks)> = marks.iter().filter(|(p, _)| !p.is_empty()).collect();
+    // By their first step, so that each path is gone into once, however many parts there are.
+    let mut deeper: FxHashMap<FirstStep<'_>, Vec<(&[Step], &Marks)>> = FxHashMap::default();
+    for (path, found) in marks {
+        if let Some((first, rest)) = path.split_first() {
+            deeper.entry(FirstStep::of(first)).or_default().push((rest, *found));
+        }
+    }
     if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
         let mut changed = false;
         let marked: Vec<Value> = value
             .parts()
             .into_iter()
-            .map(|(step, part)| {
-                let below: Vec<(&[Step], &Marks)> = deeper
-                    .iter()
-                    .filter(|(p, _)| step.as_ref().is_some_and(|s| same_step(s, &p[0])))
-                    .map(|(p, m)| (&p[1..], *m))
-                    .collect();
-                let next = mark_into(part, &below);
-                changed |= !below.is_empty() && !next.is_same_object(part);
-                next
+            .map(|(step, part)| match step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step))) {
+                Some(below) => {
+                    let next = mark_into(part, below);
+                    changed |= !next.is_same_object(part);
+                    next
+                }
+                None => part.clone(),
             })
             .collect();
         if changed {
@@ -351,12 +356,20 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
     here
 }
 
-/// Paths that come from state and from providers do not tell keys of maps from names of attributes.
-fn same_step(a: &Step, b: &Step) -> bool {
-    match (a, b) {
-        (Step::Attribute(x) | Step::Key(x), Step::Attribute(y) | Step::Key(y)) => x == y,
-        (Step::Index(x), Step::Index(y)) => x == y,
-        _ => false,
+/// A step as paths are compared by: those that come from state and from providers do not tell keys of maps from names of
+/// attributes.
+#[derive(PartialEq, Eq, Hash)]
+enum FirstStep<'a> {
+    Name(&'a str),
+    Index(u64),
+}
+
+impl FirstStep<'_> {
+    fn of(step: &Step) -> FirstStep<'_> {
+        match step {
+            Step::Attribute(name) | Step::Key(name) => FirstStep::Name(name),
+            Step::Index(index) => FirstStep::Index(*index),
+        }
     }
 }
 

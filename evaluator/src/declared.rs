@@ -1,0 +1,174 @@
+//! What a configuration declares, as far as planning asks for it: plain data, and what runs before objects are
+//! destroyed.
+//!
+//! Objects whose instance or whose block is gone are planned by this page too: evaluation never comes to them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_expressions::constant::evaluate_constant;
+use weft_graph_format::address::{ConfigResource, Module, ResourceInstance};
+use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::value::Value;
+
+use crate::config::{CompiledModule, Provisioner, RemovedBlock, Repetition, ResourceBlock};
+use crate::evaluation::{Counters, Environment, Leaving};
+use crate::glue::{ExpansionKind, Protection, Provision};
+
+/// All resources, module calls and `removed` blocks of a configuration.
+pub struct Declared {
+    resources: FxHashMap<ConfigResource, DeclaredResource>,
+    modules: FxHashMap<Module, ExpansionKind>,
+    removals: Vec<Removal>,
+    /// The first removal of a resource.
+    removed_resources: FxHashMap<ConfigResource, usize>,
+    /// The first removal of a module as a whole.
+    removed_modules: FxHashMap<Module, usize>,
+}
+
+/// What the block of a resource says.
+pub struct DeclaredResource {
+    /// How it is repeated.
+    pub repeats: ExpansionKind,
+    /// `lifecycle { destroy }`
+    pub destroy: Option<bool>,
+    /// It has preconditions or postconditions.
+    pub has_conditions: bool,
+    /// `prevent_destroy`, where its value is constant.
+    pub protection: Option<Protection>,
+    farewell: Farewell,
+}
+
+/// What a `removed` block says of objects whose block is gone.
+pub struct Removal {
+    /// Whether objects are destroyed; `None` when the block does not say, which means that they are forgotten.
+    pub destroy: Option<bool>,
+    farewell: Farewell,
+}
+
+/// What runs before an object is destroyed.
+enum Farewell {
+    OfBlock(Arc<ResourceBlock>, String),
+    OfRemoval(Vec<Provisioner>, String),
+}
+
+impl Declared {
+    /// What a tree of modules declares.
+    pub fn of(root: &Arc<CompiledModule>) -> Declared {
+        let mut found = Declared {
+            resources: FxHashMap::default(),
+            modules: FxHashMap::default(),
+            removals: Vec::new(),
+            removed_resources: FxHashMap::default(),
+            removed_modules: FxHashMap::default(),
+        };
+        for module in root.all() {
+            for (resource, block) in &module.resources {
+                let config = ConfigResource { module: module.path.clone(), resource: resource.clone() };
+                found.resources.insert(config, declared(block, &module.dir));
+            }
+            for (name, call) in &module.calls {
+                found.modules.insert(module.path.child(name), kind_of(&call.repetition));
+            }
+            module.removed.iter().for_each(|block| found.take_removal(block));
+        }
+        found
+    }
+
+    fn take_removal(&mut self, block: &RemovedBlock) {
+        let index = self.removals.len();
+        self.removals.push(Removal {
+            destroy: block.destroy,
+            farewell: Farewell::OfRemoval(block.provisioners.clone(), block.dir.clone()),
+        });
+        match &block.resource {
+            Some(resource) => {
+                let config = ConfigResource { module: block.module.clone(), resource: resource.clone() };
+                self.removed_resources.entry(config).or_insert(index);
+            }
+            None => drop(self.removed_modules.entry(block.module.clone()).or_insert(index)),
+        }
+    }
+
+    /// What the block of a resource says; `None` where it has no block.
+    pub fn resource(&self, config: &ConfigResource) -> Option<&DeclaredResource> {
+        self.resources.get(config)
+    }
+
+    /// Whether a resource has a block.
+    pub fn has(&self, config: &ConfigResource) -> bool {
+        self.resources.contains_key(config)
+    }
+
+    /// How a module is repeated in its caller; `None` where nothing calls it.
+    pub fn module(&self, module: &Module) -> Option<ExpansionKind> {
+        self.modules.get(module).copied()
+    }
+
+    /// The first `removed` block about a resource whose own block is gone.
+    pub fn removal(&self, config: &ConfigResource) -> Option<&Removal> {
+        if self.has(config) {
+            return None;
+        }
+        let mut first = self.removed_resources.get(config).copied();
+        let mut module = Some(config.module.clone());
+        while let Some(here) = module {
+            first = [first, self.removed_modules.get(&here).copied()].into_iter().flatten().min();
+            module = here.parent();
+        }
+        self.removals.get(first?)
+    }
+
+    /// The provisioners that run before an object is destroyed, made ready, in order.
+    pub fn provisions_before_destroy(
+        &self,
+        address: &ResourceInstance,
+        object: &Value,
+        environment: &Environment,
+        counters: &Counters,
+    ) -> Vec<Provision> {
+        let config = address.config();
+        let farewell = match self.resources.get(&config) {
+            Some(block) => &block.farewell,
+            None => match self.removal(&config) {
+                Some(removal) => &removal.farewell,
+                None => return Vec::new(),
+            },
+        };
+        let (provisioners, module_dir) = match farewell {
+            Farewell::OfBlock(block, dir) => (&block.provisioners, dir),
+            Farewell::OfRemoval(provisioners, dir) => (provisioners, dir),
+        };
+        if !provisioners.iter().any(|provisioner| provisioner.on_destroy) {
+            return Vec::new();
+        }
+        Leaving { environment, module_dir, key: &address.key, object: object.clone(), counters }
+            .provisions(provisioners)
+    }
+}
+
+fn declared(block: &Arc<ResourceBlock>, dir: &str) -> DeclaredResource {
+    DeclaredResource {
+        repeats: kind_of(&block.repetition),
+        destroy: block.lifecycle.destroy,
+        has_conditions: block.has_conditions(),
+        protection: constant_protection(block),
+        farewell: Farewell::OfBlock(block.clone(), dir.to_owned()),
+    }
+}
+
+fn constant_protection(block: &ResourceBlock) -> Option<Protection> {
+    let expression = block.lifecycle.prevent_destroy.as_ref()?;
+    let (value, problems) = evaluate_constant(expression);
+    let found = || Protection { value, at: expression.range(), range: block.range.clone(), of_instances: None };
+    (!has_errors(&problems)).then(found)
+}
+
+fn kind_of(repetition: &Repetition) -> ExpansionKind {
+    match repetition {
+        Repetition::Single => ExpansionKind::Single,
+        Repetition::Count(_) => ExpansionKind::Count,
+        Repetition::ForEach(_) => ExpansionKind::ForEach,
+        Repetition::Enabled(_) => ExpansionKind::Enabled,
+    }
+}

@@ -1,0 +1,215 @@
+//! The third pass: what is planned becomes operations of the execution graph.
+//!
+//! This is the only place that knows the [`Builder`]. It begins when everything is planned, and takes plain data: numbers
+//! that were reserved for results are given to the operations that they were promised for.
+
+mod change;
+mod leave;
+pub(crate) mod output;
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::graph::{Applied, Builder, OperationId, Provider, Ref, Shard};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::value::Value;
+
+use crate::facts::Facts;
+use crate::instance::agenda::Agenda;
+use crate::instance::planned::{Computed, Opening, PlannedCheck, PlannedProvision, Record, Step, Work};
+use crate::providers::Registered;
+use crate::whole::claims::Claims;
+use crate::whole::order::Ordering;
+
+/// How a provider is configured; `None` where nothing said.
+pub(crate) type Configured<'a> = &'a dyn Fn(&ProviderInstance) -> Option<std::sync::Arc<Registered>>;
+
+/// A graph that is being drafted.
+pub(crate) struct Drafting<'a> {
+    facts: &'a Facts,
+    configured: Configured<'a>,
+    builder: Builder,
+    /// Numbers that `open_provider` operations are to take.
+    reserved_providers: BTreeMap<ProviderInstance, OperationId>,
+    /// What runs after an instance is created.
+    provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
+    opened: BTreeMap<ProviderInstance, Ref<Provider>>,
+    /// Operations in the shards of providers.
+    in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
+    /// Operations that move objects which something else happens to as well.
+    moves: BTreeMap<ResourceInstance, OperationId>,
+    ordering: Ordering,
+    claims: Claims,
+    /// Objects of which state is to say that their replacements destroy first after all.
+    destroys_first: BTreeSet<ResourceInstance>,
+}
+
+/// What was drafted beside outputs.
+pub(crate) struct Drafted {
+    pub(crate) builder: Builder,
+    pub(crate) claims: Claims,
+    /// Whether state changes.
+    pub(crate) records: bool,
+}
+
+impl<'a> Drafting<'a> {
+    /// Drafts everything on an agenda but outputs.
+    pub(crate) fn of(
+        facts: &'a Facts,
+        configured: Configured<'a>,
+        agenda: Agenda,
+        destroys_first: BTreeSet<ResourceInstance>,
+    ) -> Drafted {
+        let mut drafting = Drafting {
+            facts,
+            configured,
+            builder: Builder::with_reserved(agenda.reserved()),
+            reserved_providers: agenda.providers,
+            provisions: agenda.provisions,
+            opened: BTreeMap::new(),
+            in_shard: BTreeMap::new(),
+            moves: BTreeMap::new(),
+            ordering: Ordering::default(),
+            claims: agenda.claims,
+            destroys_first,
+        };
+        for (address, (object, provider)) in agenda.moves {
+            let moved = drafting.record(Record { address: address.clone(), object, provider });
+            drafting.moves.insert(address, moved);
+        }
+        agenda.computed.into_iter().for_each(|one| drafting.computed(one));
+        agenda.openings.into_iter().for_each(|one| drafting.opening(one));
+        agenda.work.into_iter().for_each(|work| drafting.work(work));
+        for (address, key) in agenda.vanished {
+            let operation = drafting.builder.forget(address.clone(), Some(key)).id();
+            drafting.builder.wait(operation, drafting.after_move(&address));
+        }
+        agenda.checks.into_iter().for_each(|check| drafting.check(check));
+        drafting.finish(agenda.records)
+    }
+
+    fn work(&mut self, work: Work) {
+        let Work { address, provider, result, step } = work;
+        match step {
+            Step::Change(change) => self.change(&address, &provider, result, *change),
+            Step::Delete(leaving) => self.delete(&address, &provider, result, *leaving),
+            Step::Forget(leaving) => self.forget(&address, result, *leaving),
+            Step::Read(read) => self.read(address, &provider, result, *read),
+        }
+    }
+
+    /// Draws the edges of deletes, drafts changes of state alone, and closes providers.
+    fn finish(mut self, mut records: Vec<Record>) -> Drafted {
+        let in_shards = self.in_shard.values().flatten().copied();
+        for (operation, origin) in self.ordering.waits(in_shards) {
+            self.builder.wait(operation, origin);
+        }
+        records.sort_by(|a, b| a.address.cmp(&b.address));
+        let any = !records.is_empty();
+        for record in records {
+            self.claims.add(&record.address, true);
+            // What is taken out of state goes once everything is deleted that named it.
+            let gone = record.object.is_none().then(|| self.ordering.gone_before(&record.address.all())).flatten();
+            let operation = self.record(record);
+            self.builder.wait(operation, gone);
+        }
+        for (instance, provider) in std::mem::take(&mut self.opened) {
+            let close = self.builder.close_provider(provider, shard(&instance));
+            let users = self.in_shard.remove(&instance).unwrap_or_default();
+            self.builder.wait(close, Origin::union(users.into_iter().map(Origin::after)));
+        }
+        Drafted { builder: self.builder, claims: self.claims, records: any }
+    }
+
+    /// The `open_provider` of an instance, drafted once.
+    fn opened(&mut self, instance: &ProviderInstance) -> Ref<Provider> {
+        if let Some(known) = self.opened.get(instance) {
+            return *known;
+        }
+        let (config, origin) = match (self.configured)(instance) {
+            Some(registered) => (registered.config.to_formula(), registered.origin.clone()),
+            None => (Value::empty_object().to_formula(), None),
+        };
+        let builder = match self.reserved_providers.get(instance) {
+            Some(number) => self.builder.reserved(*number),
+            None => &self.builder,
+        };
+        let opened = builder.open_provider(instance.clone(), config, origin);
+        self.opened.insert(instance.clone(), opened);
+        opened
+    }
+
+    /// What everything done through a provider waits for.
+    fn after_configuration(&self, instance: &ProviderInstance) -> Option<Origin> {
+        (self.configured)(instance).and_then(|registered| registered.origin.clone())
+    }
+
+    /// What everything that happens to a moved object waits for.
+    fn after_move(&self, address: &ResourceInstance) -> Option<Origin> {
+        self.moves.get(address).copied().map(Origin::after)
+    }
+
+    /// Notes an operation of a provider's shard.
+    fn in_shard(&mut self, instance: &ProviderInstance, operation: OperationId) {
+        match self.in_shard.get_mut(instance) {
+            Some(known) => known.push(operation),
+            None => drop(self.in_shard.insert(instance.clone(), vec![operation])),
+        }
+    }
+
+    fn applied(&mut self, instance: &ProviderInstance, operation: Ref<Applied>) -> OperationId {
+        self.in_shard(instance, operation.id());
+        operation.id()
+    }
+
+    fn record(&mut self, record: Record) -> OperationId {
+        let Record { address, object, provider } = record;
+        let moving = self.after_move(&address);
+        let previous = self.facts.previous(&address).filter(|_| moving.is_none()).cloned();
+        if let Some(previous) = &previous {
+            self.claims.add(previous, true);
+        }
+        let operation = self.builder.record(address, previous, object, provider).id();
+        self.builder.wait(operation, moving);
+        operation
+    }
+
+    fn computed(&mut self, computed: Computed) {
+        let Computed { result, label, formula, waits, provider } = computed;
+        let Some(instance) = provider else {
+            self.builder.reserved(result).evaluate(label, formula, waits);
+            return;
+        };
+        let opened = self.opened(&instance);
+        self.builder.reserved(result).evaluate_with(label, formula, opened, shard(&instance), waits);
+        self.in_shard(&instance, result);
+    }
+
+    fn opening(&mut self, opening: Opening) {
+        let Opening { result, address, provider, config, waits } = opening;
+        let opened = self.opened(&provider);
+        let waits = Origin::union([waits, self.after_configuration(&provider)].into_iter().flatten());
+        self.builder.reserved(result).open_ephemeral(address, opened, config, waits);
+    }
+
+    fn check(&mut self, check: PlannedCheck) {
+        let PlannedCheck { result, address, kind, condition, message, range, waits } = check;
+        self.builder.reserved(result).check(address, kind, condition, message, Some(range), waits);
+    }
+
+    fn provision(&mut self, address: &ResourceInstance, provision: PlannedProvision) -> OperationId {
+        let PlannedProvision { result, kind, when, continues, config, range, waits } = provision;
+        let builder = match result {
+            Some(number) => self.builder.reserved(number),
+            None => &self.builder,
+        };
+        builder.provision(address.clone(), kind, when, continues, config, Some(range), waits).id()
+    }
+}
+
+/// The shard of a provider instance.
+fn shard(instance: &ProviderInstance) -> Shard {
+    Shard::Provider(instance.clone())
+}

@@ -1,0 +1,47 @@
+//! Operations of outputs of the root module.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+use weft_graph_format::changes::OutputChange;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::graph::{Action, Builder};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
+
+use crate::kind::Kind;
+use crate::whole::outputs::RootOutputs;
+use crate::whole::selecting::without_gaps;
+
+/// Drafts an operation for each output that changes. `gaps` are the formulas that stand for instances that are not there.
+pub(crate) fn outputs(
+    builder: &Builder,
+    kind: &dyn Kind,
+    wanted: &RootOutputs,
+    changes: &BTreeMap<SmolStr, OutputChange>,
+    gaps: &[Formula],
+) {
+    for (name, change) in changes.iter().filter(|(_, change)| change.action != Action::NoOp) {
+        let Some(output) = wanted.get(name) else {
+            builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);
+            continue;
+        };
+        // What is known by now is stored whatever becomes of the rest, also when it comes from an object that is not made
+        // then: nothing at apply can change it.
+        let value = without_gaps(&output.value, gaps);
+        let settled = kind.settled_output(&value, &change.after);
+        let waits = match settled {
+            Some(_) => [None, None],
+            None => [output.waits.clone(), value.deep_origin()],
+        };
+        let formula = settled.map_or_else(|| value.to_formula(), Formula::constant);
+        // The formula may leave open what the value shows: then what it gives is the output as it is.
+        let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
+        let waits = Origin::union(waits.into_iter().flatten());
+        let after = change.after.clone();
+        let drafted = builder.output(name.clone(), Some(formula), ty, output.sensitive, after, waits);
+        if let Some(notice) = &output.deprecated {
+            builder.deprecate_output(drafted, notice.clone());
+        }
+    }
+}

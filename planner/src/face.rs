@@ -1,0 +1,216 @@
+//! The face that evaluation sees.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use smol_str::SmolStr;
+use weft_evaluator::glue::{
+    Brief, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, Managed, OpenCheck, Protection, Provision,
+    RootOutput,
+};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::address::{
+    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::schema::{ProviderSchema, Schema};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::{Transform, Value};
+
+use crate::instance::Problems;
+use crate::instance::planned::PlannedCheck;
+use crate::kind::Gap;
+use crate::planner::Planner;
+use crate::whole::orphans::first_surplus;
+use crate::whole::protection::problem;
+use crate::whole::selecting::{nothing, replacements_without_instance};
+
+/// What names of variables begin with.
+const VARIABLE: &str = "var.";
+
+impl Planner {
+    /// Reports what went wrong with an instance; the rest of the plan goes on.
+    fn reported<T>(&self, outcome: Result<T, Problems>) -> Result<T, Failed> {
+        outcome.map_err(|problems| {
+            self.report.add(problems);
+            Failed
+        })
+    }
+
+    /// Takes what came of the conditions of an object.
+    pub(crate) fn note_check(&self, result: CheckResult) {
+        if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
+            self.ask.providers.hush(&result.address);
+        }
+        self.told().checks.insert((result.kind, result.address.clone()), result);
+    }
+}
+
+#[async_trait]
+impl Glue for Planner {
+    fn brief(&self) -> Brief {
+        let state = &self.facts.state;
+        let wanted: BTreeSet<ProviderConfig> =
+            state.managed().filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+        Brief {
+            selection: self.facts.selection().clone(),
+            wanted_providers: wanted.into_iter().collect(),
+            ..self.facts.kind.brief()
+        }
+    }
+
+    async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
+        self.ask.providers.schema(source).await
+    }
+
+    async fn provider_instance(
+        &self,
+        instance: &ProviderInstance,
+        config: &Value,
+        range: &SourceRange,
+    ) -> Result<(), Failed> {
+        self.ask.providers.register(instance, config, range);
+        Ok(())
+    }
+
+    fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
+        if self.facts.kind.keeps_left_out(&self.facts, address) {
+            self.told().desired.insert(address.clone());
+        }
+        self.facts.stored_value(address, schema)
+    }
+
+    fn is_absent(&self, address: &ResourceInstance) -> bool {
+        self.facts.kind.is_absent(self, address)
+    }
+
+    fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Value {
+        match self.facts.kind.gap(schema, kind) {
+            Gap::Unknown(value) => value,
+            Gap::Nothing => {
+                let gap = nothing(schema);
+                self.told().gaps.extend(gap.formula().cloned());
+                gap
+            }
+        }
+    }
+
+    fn provision(&self, address: &ResourceInstance, provisions: Vec<Provision>) -> Option<Origin> {
+        self.take_provisions(address, provisions)
+    }
+
+    fn checked(&self, result: CheckResult) {
+        self.note_check(result);
+    }
+
+    async fn managed(&self, mut desired: DesiredInstance) -> Result<Managed, Failed> {
+        self.told().desired.insert(desired.address.clone());
+        desired.config = self.impure_apart(&desired.address, desired.config);
+        self.reported(self.facts.kind.plan_managed(self, desired).await)
+    }
+
+    async fn data(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
+        self.told().desired.insert(desired.address.clone());
+        desired.config = self.impure_apart(&desired.address, desired.config);
+        match desired.block.check.clone() {
+            Some(check) => self.plan_check_data(&desired, &check).await,
+            None => self.reported(self.plan_data(&desired).await),
+        }
+    }
+
+    async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed> {
+        self.reported(self.plan_ephemeral(&desired).await)
+    }
+
+    fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
+        let facts = &self.facts;
+        if facts.kind.expects_surplus() {
+            // What reads of the resource waits until these are gone.
+            let surplus = first_surplus(&facts.state, facts.selection(), resource, expansion);
+            if let Some(address) = surplus {
+                self.agenda().effects.happens_to(address);
+            }
+        }
+        let unfit = protection.as_ref().filter(|_| !expansion.keys.is_empty()).and_then(problem);
+        self.report.add(unfit.into_iter().collect());
+        for warning in replacements_without_instance(&facts.options.replace, resource, expansion) {
+            self.report.remark(warning);
+        }
+        let mut told = self.told();
+        if let Some(protection) = protection {
+            told.protect(resource, protection);
+        }
+        told.resources.insert(resource.clone(), expansion.clone());
+    }
+
+    fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {
+        self.told().modules.insert((parent.clone(), SmolStr::new(call)), expansion.clone());
+    }
+
+    /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
+    fn named(&self, name: &str, value: Value) -> Value {
+        if let Some(variable) = name.strip_prefix(VARIABLE) {
+            self.told().variables.insert(SmolStr::new(variable), value.clone());
+        }
+        if !value.deep().formula || !self.facts.kind.computes_named_values() {
+            return value;
+        }
+        value.transform(&mut |path, part| {
+            let Some(formula) = part.formula() else { return Transform::Descend };
+            if !formula.can_fail() {
+                return Transform::Replace(part.clone());
+            }
+            let label = if path.0.is_empty() { SmolStr::new(name) } else { SmolStr::from(format!("{name}{path}")) };
+            Transform::Replace(self.computed(label, part, formula))
+        })
+    }
+
+    fn open_check(&self, check: OpenCheck) -> Option<Origin> {
+        if !self.facts.kind.opens_check(&check) {
+            return None;
+        }
+        let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];
+        let mut agenda = self.agenda();
+        let result = agenda.reserve();
+        agenda.checks.push(PlannedCheck {
+            result,
+            address: check.address,
+            kind: check.kind,
+            condition: check.condition.to_formula(),
+            message: check.message.to_formula(),
+            range: check.range,
+            waits: Origin::union(reads.into_iter().flatten()),
+        });
+        Some(Origin::after(result))
+    }
+
+    fn is_failed_check(&self, address: &str) -> bool {
+        self.told().checks.contains_key(&(CheckedKind::Check, address.to_owned()))
+    }
+
+    fn root_output(&self, mut output: RootOutput) {
+        output.value = self.calls_apart(&format_args!("output.{}", output.name), output.value);
+        self.told().outputs.insert(output.name.clone(), output);
+    }
+
+    fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
+        self.told().module_outputs.insert((module.clone(), name.clone()));
+    }
+
+    async fn provider_function(
+        &self,
+        source: &ProviderSource,
+        instance: Option<&ProviderInstance>,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        self.ask.providers.call_function(source, instance, function, &arguments).await
+    }
+
+    fn report(&self, diagnostic: Diagnostic) {
+        self.report.evaluated(diagnostic);
+    }
+}

@@ -1,0 +1,236 @@
+//! Data sources: read now, or planned to be read at apply.
+
+use weft_evaluator::glue::{DesiredInstance, Failed};
+use weft_expressions::resource_rules::all_unknown;
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity, in_one_text};
+use weft_graph_format::graph::{Action, OperationId, PriorObject, StateRecord};
+use weft_graph_format::origin::Origin;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::value::Value;
+use weft_providers::Provider;
+use weft_state::StoredInstance;
+
+use super::Problems;
+use super::ask::{Accepted, Ask};
+use super::decide::planned_result;
+use super::planned::{Read, Record, Step};
+use super::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
+use crate::diagnostics::{call_failed, placed};
+use crate::planner::Planner;
+use crate::watch::Looking;
+
+impl Planner {
+    /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
+    pub(crate) async fn plan_check_data(&self, desired: &DesiredInstance, check: &str) -> Result<Value, Failed> {
+        let module = &desired.address.module;
+        let problems = match self.plan_data(desired).await {
+            Ok(value) => return Ok(value),
+            Err(problems) => problems,
+        };
+        let messages = vec![in_one_text(&problems)];
+        let name = format!("check.{check}");
+        let address = if module.is_root() { name } else { format!("{module}.{name}") };
+        for mut problem in problems {
+            if problem.is_error() {
+                problem = problem.checking(&address);
+            }
+            // Whoever applies the plan looks again, and says then what is wrong.
+            let warning = Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK);
+            self.report.evaluated(warning);
+        }
+        let result =
+            CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
+        self.note_check(result);
+        self.plan_unread(desired)
+    }
+
+    /// Reads a data source, or plans to.
+    pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
+        self.ask.metas.check(&desired.address.module, &desired.provider.source)?;
+        let (schema, kind) = (&desired.schema, &self.facts.kind);
+        let for_check = desired.block.check.is_some();
+        let in_use = self.ask.open(&desired.provider).await?;
+        let accepted = self.ask.accepted(desired, &in_use.provider).await?;
+        let pending = kind.waits_for_others(self, desired);
+        // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
+        let known = accepted.config.is_wholly_known();
+        if !known || pending {
+            if !kind.reads_at_apply() {
+                // Only providers could have wanted it.
+                self.forget_data(desired);
+                return Ok(Value::unknown(schema.block.implied_type()));
+            }
+            let planned = all_unknown(&schema.block, &accepted.plain);
+            let after = planned.mark_paths(&sensitive_in(&planned, &accepted.marks, &schema.block));
+            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
+            let operation = self.take_read(desired, &after, reason, None);
+            self.note_unread(desired);
+            return Ok(planned_result(&after, operation, for_check));
+        }
+        let value = self.ask.read_data(desired, &accepted, &in_use.provider).await?;
+        let first = self.note_data(desired, &value);
+        let marked = with_schema_marks(&value, schema);
+        if for_check && kind.reads_at_apply() {
+            // What a check block looks at is looked at when the plan is carried out too, and may be something else then.
+            let operation = self.take_read(desired, &value, Reason::ReadBecauseCheckNested, first);
+            return Ok(planned_result(&marked, operation, true));
+        }
+        let origin = Origin::union([desired.waits.clone(), desired.config.deep_origin()].into_iter().flatten());
+        Ok(marked.add_origin(origin.as_ref()))
+    }
+
+    /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
+    fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
+        self.forget_data(desired);
+        if !self.facts.kind.reads_at_apply() {
+            return Err(Failed);
+        }
+        let (config, marks) = desired.config.unmark_with_paths();
+        let planned = all_unknown(&desired.schema.block, &without_provenance(&config));
+        let marked = |value: &Value| value.mark_paths(&sensitive_in(value, &marks, &desired.schema.block));
+        let first = self.note_data(desired, &marked(&planned.unknown_as_null()));
+        let operation = self.take_read(desired, &marked(&planned), Reason::ReadBecauseCheckNested, first);
+        Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
+    }
+
+    /// Takes the reading of a data source at apply into the plan; `after` is what it is expected to give, with marks.
+    /// `first` is what state takes over before.
+    fn take_read(
+        &self,
+        desired: &DesiredInstance,
+        after: &Value,
+        reason: Reason,
+        first: Option<Record>,
+    ) -> OperationId {
+        let (planned, marks) = after.unmark_with_paths();
+        let waits = [desired.waits.clone(), desired.config.deep_origin()];
+        let read = Read {
+            config: desired.config.unmark_deep().0.to_formula(),
+            waits: Origin::union(waits.into_iter().flatten()),
+            planned: without_provenance(&planned),
+            record: record(desired),
+            sensitive: marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
+            for_check: desired.block.check.is_some(),
+            names: desired.direct.clone(),
+            first,
+        };
+        let change = ResourceChange {
+            address: desired.address.clone(),
+            previous_address: None,
+            deposed: None,
+            provider: desired.provider.clone(),
+            action: ChangeAction::Only(Action::Read),
+            reason,
+            before: Value::null(after.ty()),
+            after: without_provenance(after),
+            replace_paths: Vec::new(),
+            importing: None,
+            before_record: None,
+            schema_version: desired.schema.version,
+        };
+        let mut agenda = self.agenda();
+        if reason != Reason::ReadBecauseCheckNested {
+            // It has a part in the plan, and triggers nothing.
+            agenda.effects.takes_part(desired.address.all());
+        }
+        agenda.take_step(change, Step::Read(Box::new(read)))
+    }
+
+    /// What is only read at apply is nothing before: whatever state has of it was read from something else.
+    fn note_unread(&self, desired: &DesiredInstance) {
+        if self.facts.state.get(&desired.address).is_some() {
+            self.found().refreshed.insert(desired.address.clone(), Prior::gone());
+        }
+    }
+
+    /// Takes what was read out of state, where the kind of the plan wants that.
+    fn forget_data(&self, desired: &DesiredInstance) {
+        if self.facts.kind.forgets_data() && self.facts.state.get(&desired.address).is_some() {
+            self.note_record(&desired.address, None, &desired.provider);
+        }
+    }
+
+    /// State keeps what was read. Gives what it has to learn before apply reads again, if it comes to that.
+    fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
+        let address = &desired.address;
+        let bare = without_provenance(value);
+        let prior = Prior { stored: bare.clone(), value: bare, record: record(desired), ..Prior::gone() };
+        let object = self.facts.object(address, &prior);
+        {
+            let mut found = self.found();
+            found.refreshed.insert(address.clone(), prior);
+            found.read.insert(address.clone(), desired.provider.clone());
+        }
+        if self.facts.kind.forgets_data() {
+            self.forget_data(desired);
+            return None;
+        }
+        let stored = self.facts.state.get(address);
+        let same_provider = stored.is_some_and(|stored| stored.provider().is_ok_and(|p| *p == desired.provider));
+        if same_provider && stored.is_some_and(|stored| is_stored(stored.instance, &object, desired)) {
+            return None;
+        }
+        let record = Record { address: address.clone(), object: Some(object), provider: desired.provider.clone() };
+        if desired.block.check.is_some() && self.facts.kind.reads_at_apply() {
+            return Some(record);
+        }
+        self.agenda().records.push(record);
+        None
+    }
+}
+
+impl Ask {
+    /// Reads a data source now.
+    async fn read_data(
+        &self,
+        desired: &DesiredInstance,
+        accepted: &Accepted,
+        provider: &Provider,
+    ) -> Result<Value, Problems> {
+        let text = desired.address.to_string();
+        let places = Some(&desired.block.places);
+        let plain = &accepted.plain;
+        let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty()));
+        let meta = self.meta(&desired.address, &desired.provider.source);
+        let reply = provider
+            .read_data_source(&desired.address, plain, meta.as_ref())
+            .await
+            .map_err(|e| vec![call_failed(&e, places, &text)])?;
+        self.report.accept(placed(&reply.diagnostics, places, &text))?;
+        let found = reply.value;
+        let invalid = |detail: &str| {
+            let detail = format!(
+                "The provider answered the reading of {text} with {detail}. This is a defect of the provider."
+            );
+            let problem = Diagnostic::error("Provider produced invalid object", detail);
+            Err(vec![problem.about(text.as_str()).at(desired.block.range.clone())])
+        };
+        if found.is_null() {
+            return invalid("null");
+        }
+        if !found.is_wholly_known() {
+            return invalid("values that are not known");
+        }
+        let value = found.mark_paths(&sensitive_in(&found, &accepted.marks, &desired.schema.block));
+        self.watch.end(&desired.address, Looking::ReadDone, &value, began);
+        Ok(value)
+    }
+}
+
+/// What state keeps beside data. Nothing depends on when a data source goes, so there are no dependencies.
+fn record(desired: &DesiredInstance) -> StateRecord {
+    StateRecord { schema_version: desired.schema.version, ..StateRecord::default() }
+}
+
+/// Whether state has what was read already.
+fn is_stored(stored: &StoredInstance, read: &PriorObject, desired: &DesiredInstance) -> bool {
+    let Some(object) = &stored.record.current else { return false };
+    let known = json::decode(object.attributes.as_str().as_bytes(), &desired.schema.block.implied_type());
+    let sensitive = read.value.unmark_with_paths().1.iter().filter(|(_, marks)| marks.is_sensitive()).count();
+    object.schema_version == read.record.schema_version
+        && object.sensitive_paths.len() == sensitive
+        && object.dependencies.is_empty()
+        && known.is_ok_and(|known| known.same_unmarked(&read.value))
+}

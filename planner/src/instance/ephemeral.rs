@@ -1,0 +1,103 @@
+//! Ephemeral resources: opened now where that can be, and in any case again by whoever applies the plan and needs them.
+//!
+//! Nothing of them is in the plan but how they are configured: a part of one that something reads is the result of its
+//! `open_ephemeral`, whether it is known now or not.
+
+use std::sync::Arc;
+
+use weft_evaluator::glue::DesiredInstance;
+use weft_expressions::resource_rules::{all_unknown, opened_problem};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::formula::Formula;
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::path::Path;
+use weft_graph_format::value::Value;
+use weft_providers::Provider;
+
+use super::Problems;
+use super::ask::{Accepted, Ask};
+use super::planned::Opening;
+use super::prior::sensitive_in;
+use crate::diagnostics::{call_failed, placed};
+use crate::planner::Planner;
+use crate::providers::OpenedHere;
+use crate::watch::Looking;
+
+impl Planner {
+    /// Opens an ephemeral resource, or leaves that to apply: where its configuration is not known yet, or something
+    /// that it names is still to be changed.
+    pub(crate) async fn plan_ephemeral(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
+        let schema = &desired.schema;
+        let in_use = self.ask.open(&desired.provider).await?;
+        let Accepted { config, marks, plain } = self.ask.accepted(desired, &in_use.provider).await?;
+        let operation = self.take_opening(desired);
+        let finish = |value: &Value| {
+            let value = value.mark_paths(&sensitive_in(value, &marks, &schema.block));
+            let result = Formula::result(operation, Path::ROOT, value.ty());
+            let value = weft_expressions::symbolic::replace_formulas(&value, &result);
+            value.add_origin(Some(&Origin::after(operation)))
+        };
+        let pending = self.facts.kind.waits_for_others(self, desired);
+        if !config.is_wholly_known() || pending {
+            return Ok(finish(&all_unknown(&schema.block, &plain)));
+        }
+        Ok(finish(&self.ask.open_ephemeral(desired, &plain, &in_use.provider).await?))
+    }
+
+    /// Takes the opening of an ephemeral resource at apply into the plan.
+    fn take_opening(&self, desired: &DesiredInstance) -> OperationId {
+        let waits = [desired.waits.clone(), desired.config.deep_origin()];
+        let mut agenda = self.agenda();
+        agenda.reserve_provider(&desired.provider);
+        let result = agenda.reserve();
+        agenda.openings.push(Opening {
+            result,
+            address: desired.address.clone(),
+            provider: desired.provider.clone(),
+            config: desired.config.unmark_deep().0.to_formula(),
+            waits: Origin::union(waits.into_iter().flatten()),
+        });
+        result
+    }
+}
+
+impl Ask {
+    /// Opens an ephemeral object, and keeps it open until planning ends.
+    async fn open_ephemeral(
+        &self,
+        desired: &DesiredInstance,
+        plain: &Value,
+        provider: &Provider,
+    ) -> Result<Value, Problems> {
+        let text = desired.address.to_string();
+        let places = Some(&desired.block.places);
+        let nothing = Value::null(plain.ty());
+        let began = self.watch.begin(&desired.address, Looking::OpenStarted, &nothing);
+        let reply = provider
+            .open_ephemeral(&desired.address.resource.type_name, plain)
+            .await
+            .map_err(|e| vec![call_failed(&e, places, &text)])?;
+        let opened = reply.value;
+        let said = placed(&reply.diagnostics, places, &text);
+        if !has_errors(&said) {
+            let here = OpenedHere {
+                address: desired.address.clone(),
+                provider: desired.provider.clone(),
+                range: desired.block.range.clone(),
+                watch: self.watch.clone(),
+            };
+            Arc::clone(&self.providers).keep_open(here, &opened);
+        }
+        self.report.accept(said)?;
+        self.watch.end(&desired.address, Looking::OpenDone, &nothing, began);
+        let found = opened.result.unmark_deep().0;
+        if let Some(what) = opened_problem(&desired.schema.block, plain, &found) {
+            let detail =
+                format!("The provider answered the opening of {text} with {what}. This is a defect of the provider.");
+            let problem = Diagnostic::error("Provider produced invalid object", detail);
+            return Err(vec![problem.about(text.as_str()).at(desired.block.range.clone())]);
+        }
+        Ok(found)
+    }
+}

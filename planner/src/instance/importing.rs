@@ -1,0 +1,126 @@
+//! Objects that exist and are taken over.
+
+use weft_evaluator::glue::{DesiredInstance, ImportBy, ImportWish};
+use weft_expressions::convert::convert;
+use weft_graph_format::changes::Importing;
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_providers::Provider;
+use weft_providers::call::ImportTarget;
+use weft_state::{InstanceObject, Opaque, RawJson};
+
+use super::Problems;
+use super::ask::Ask;
+use super::prior::Prior;
+use crate::diagnostics::{call_failed, placed};
+
+impl Ask {
+    /// What a change says about the object that it takes over.
+    pub(crate) async fn importing(
+        &self,
+        desired: &DesiredInstance,
+        wish: &ImportWish,
+        provider: &Provider,
+    ) -> Result<Importing, Problems> {
+        Ok(match &wish.by {
+            ImportBy::Id(id) => Importing::Id(id.clone()),
+            ImportBy::Identity(identity) => {
+                let type_name = &desired.address.resource.type_name;
+                Importing::Identity(identity_of(identity, provider, type_name, wish).await?)
+            }
+        })
+    }
+
+    /// Finds the object that an `import` block names and looks at it.
+    pub(crate) async fn import(
+        &self,
+        desired: &DesiredInstance,
+        wish: &ImportWish,
+        provider: &Provider,
+    ) -> Result<Prior, Problems> {
+        let text = desired.address.to_string();
+        let type_name = &desired.address.resource.type_name;
+        let target = match &wish.by {
+            ImportBy::Id(id) => ImportTarget::Id(id.to_string()),
+            ImportBy::Identity(identity) => {
+                ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?)
+            }
+        };
+        let reply = provider
+            .import_resource_state(type_name, target)
+            .await
+            .map_err(|e| vec![call_failed(&e, Some(&desired.block.places), &text)])?;
+        // A provider that does not find the object speaks of no place in the configuration.
+        let said = placed(&reply.diagnostics, None, &text).into_iter().map(of_no_address);
+        self.report.accept(said.collect())?;
+        let missing = || {
+            vec![Diagnostic::error(
+                "Cannot import non-existent remote object",
+                format!(
+                    "The provider has no object of this name to import as {text}. Check the name, and that the provider \
+                     looks where the object is."
+                ),
+            )]
+        };
+        let mut found = reply.value.into_iter().filter(|object| object.type_name == *type_name);
+        let Some(imported) = found.next().filter(|imported| !imported.object.state.is_null()) else {
+            return Err(missing());
+        };
+        let attributes = json::encode(&imported.object.state.unmark_deep().0, &desired.schema.block.implied_type())
+            .map_err(|error| {
+                vec![
+                    Diagnostic::error(
+                        "Provider produced invalid object",
+                        format!("What the provider imported as {text} cannot be used: {error}."),
+                    )
+                    .about(text.as_str())
+                    .at(wish.range.clone()),
+                ]
+            })?;
+        let object = InstanceObject {
+            private: Opaque(imported.object.private),
+            ..InstanceObject::new(desired.schema.version, RawJson::new(attributes))
+        };
+        let through = (&desired.provider, provider);
+        let mut prior = self
+            .read(&desired.address, &object, &desired.schema, through, true)
+            .await
+            .map_err(|problems| problems.into_iter().map(of_no_address).collect::<Problems>())?;
+        if prior.value.is_null() {
+            return Err(missing());
+        }
+        // What is taken over now was never otherwise.
+        prior.stored = prior.value.clone();
+        Ok(prior)
+    }
+}
+
+/// A problem of an object that nothing has taken over yet.
+fn of_no_address(problem: Diagnostic) -> Diagnostic {
+    Diagnostic { address: None, ..problem }
+}
+
+/// An identity by its schema.
+async fn identity_of(
+    given: &Value,
+    provider: &Provider,
+    type_name: &str,
+    wish: &ImportWish,
+) -> Result<Value, Problems> {
+    let failed =
+        |detail: String| vec![Diagnostic::error("Invalid import identity argument", detail).at(wish.range.clone())];
+    let schemas = provider.schema().await.map_err(|error| failed(format!("{error}.")))?;
+    let Some(schema) = schemas.identities.get(type_name) else {
+        return Err(failed(format!("The provider knows no identity of {type_name}: import the object by its id.")));
+    };
+    let attributes: Vec<_> = schema.attributes.iter().map(|(name, a)| (name.clone(), a.ty.clone())).collect();
+    let fields = given.as_fields();
+    let whole = Value::object(attributes.iter().map(|(name, ty)| {
+        let part = fields.and_then(|fields| fields.get(name)).cloned();
+        (name.clone(), part.unwrap_or_else(|| Value::null(ty.clone())))
+    }));
+    convert(&whole, &Type::object(attributes))
+        .map_err(|problem| failed(format!("The identity is unsuitable: {}.", problem.with_path())))
+}

@@ -1,0 +1,197 @@
+//! Managed resource instances: asked about, decided, and taken into the plan.
+
+use weft_evaluator::glue::{DesiredInstance, Managed};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::changes::ChangeAction;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::StateRecord;
+use weft_providers::Provider;
+
+use super::Problems;
+use super::decide::{self, Case, Outcome, Pressure, Surroundings, decide};
+use super::prior::Prior;
+use crate::diagnostics::in_block;
+use crate::planner::Planner;
+use crate::providers::InUse;
+
+impl Planner {
+    /// Decides what happens to a desired instance. Gives the value that others see.
+    pub(crate) async fn plan_managed(
+        &self,
+        desired: &DesiredInstance,
+        in_use: InUse<'_>,
+    ) -> Result<Managed, Problems> {
+        let (facts, provider) = (&self.facts, &in_use.provider);
+        let address = &desired.address;
+        let prior = self.prior_of(desired, provider).await?;
+        let accepted = self.ask.accepted(desired, provider).await?;
+        let case = Case { desired, prior: prior.as_ref(), accepted: &accepted };
+        let mut proposal = self.ask.propose(provider, desired, case.proposal_input()).await?;
+        let pressure = Pressure {
+            tainted: case.is_tainted(),
+            requested: facts.options.replace.contains(address),
+            triggered: self.is_triggered(desired).map_err(|problem| vec![problem])?,
+        };
+        let left_alone = self.left_alone(address, prior.as_ref()).is_some();
+        let decision = decide(case, &proposal, pressure, left_alone);
+        if decision.action.is_replace() {
+            self.heed_protection(address, "replaced");
+        }
+        if decision.asks_again {
+            proposal = self.ask.propose(provider, desired, case.create_input()).await?;
+        }
+        let importing = match &desired.import {
+            Some(wish) if facts.holds_nothing(address) => Some(self.ask.importing(desired, wish, provider).await?),
+            _ => None,
+        };
+        drop(in_use);
+        let farewell = match (decision.action, &prior) {
+            (ChangeAction::DeleteThenCreate, Some(prior)) => self.farewell(address, prior),
+            _ => Vec::new(),
+        };
+        let previous_address = facts.previous(address).cloned();
+        let around = Surroundings { previous_address, importing, deposed_key: facts.deposed_key(address), farewell };
+        let outcome = decide::plan(case, decision, proposal, around);
+        self.take_managed(desired, prior.as_ref(), outcome).await
+    }
+
+    /// Takes what was decided into the plan, with what is left of earlier replacements.
+    async fn take_managed(
+        &self,
+        desired: &DesiredInstance,
+        prior: Option<&Prior>,
+        outcome: Outcome,
+    ) -> Result<Managed, Problems> {
+        let address = &desired.address;
+        let action = outcome.change.action;
+        if !action.is_no_op() {
+            let mut agenda = self.agenda();
+            agenda.effects.happens_to(address);
+            agenda.effects.alters(address, outcome.before.clone(), outcome.after.clone());
+        }
+        self.note_dependencies(desired, action);
+        if let Err(problems) = self.plan_deposed(desired, prior).await {
+            // What is planned is shown all the same.
+            self.agenda().changes.push(outcome.change);
+            return Err(problems);
+        }
+        if action.is_no_op() {
+            self.note_kept(desired, prior, &outcome.record, outcome.change.importing.is_some());
+            self.agenda().claims.add(address, false);
+        } else {
+            self.move_first(address, prior, &desired.provider);
+        }
+        let created = outcome.creates() && desired.block.is_provisioned;
+        let (planned, readers) = outcome.split();
+        let result = self.agenda().take(planned);
+        Ok(Managed { value: readers.see(result, &desired.schema), created })
+    }
+
+    /// Whether something that `replace_triggered_by` names changes.
+    fn is_triggered(&self, desired: &DesiredInstance) -> Result<bool, Diagnostic> {
+        for trigger in &desired.triggers {
+            let (resource, managed) = (&trigger.resource, trigger.resource.resource.mode == ResourceMode::Managed);
+            let there = managed && {
+                let told = self.told();
+                match &trigger.key {
+                    Some(key) => {
+                        let address = resource.instance(key.clone());
+                        told.desired.contains(&address) || self.facts.state.get(&address).is_some()
+                    }
+                    None => {
+                        told.resources.get(resource).is_some_and(|expansion| !expansion.keys.is_empty())
+                            || self.facts.state.of_resource(resource).next().is_some()
+                    }
+                }
+            };
+            if self.agenda().effects.fires(trigger, || there)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the state that was planned from says an instance depends on: for one that nothing happens to, what the
+    /// configuration says; for any other what the stored object says too, until it is written. Of an object that is being
+    /// imported state says nothing.
+    fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
+        let stored = self.facts.state.get(&desired.address).is_some();
+        let mut found = self.found();
+        let Some(prior) = found.refreshed.get_mut(&desired.address) else { return };
+        let mut names = if stored || action.is_no_op() { desired.dependencies.to_vec() } else { Vec::new() };
+        if !action.is_no_op() {
+            names.extend(prior.record.dependencies.iter().cloned());
+            names.sort();
+            names.dedup();
+        }
+        prior.record.dependencies = names;
+    }
+
+    /// Notes what state has to learn of an instance that nothing else happens to: `record` is what it is to keep.
+    fn note_kept(&self, desired: &DesiredInstance, prior: Option<&Prior>, record: &StateRecord, imported: bool) {
+        let (address, Some(prior)) = (&desired.address, prior) else { return };
+        let owner = self.facts.state.get(address).and_then(|stored| stored.provider().ok().cloned());
+        let moved = self.facts.previous(address).is_some() && !self.agenda().moves.contains_key(address);
+        let same = owner.as_ref() == Some(&desired.provider)
+            && !moved
+            && prior.stored.same_content(&prior.value)
+            && prior.record == *record;
+        if same {
+            return;
+        }
+        let mut object = self.facts.object(address, prior);
+        object.record = StateRecord {
+            identity: prior.record.identity.clone(),
+            identity_schema_version: prior.record.identity_schema_version,
+            ..record.clone()
+        };
+        // An object that is taken over as it is stands in state as it was found, until its dependencies are written.
+        if object.record.dependencies.is_empty() && imported {
+            object.record.create_before_destroy = false;
+            object.record.skip_destroy = false;
+        }
+        self.note_record(address, Some(object), &desired.provider);
+    }
+
+    /// The present object, as it is found to be; `None` when state has none.
+    pub(crate) async fn prior_of(
+        &self,
+        desired: &DesiredInstance,
+        provider: &Provider,
+    ) -> Result<Option<Prior>, Problems> {
+        let address = &desired.address;
+        let Some(stored) = self.facts.state.get(address) else { return self.imported(desired, provider).await };
+        let Some(object) = stored.instance.record.current.clone() else {
+            return self.imported(desired, provider).await;
+        };
+        let other_type = |previous: &&ResourceInstance| previous.resource.type_name != address.resource.type_name;
+        let object = match self.facts.previous(address).filter(other_type) {
+            Some(previous) => {
+                let owner = stored.provider().unwrap_or(&desired.provider);
+                self.ask.with_new_type(desired, previous, object, owner, provider).await?
+            }
+            None => object,
+        };
+        let through = (&desired.provider, provider);
+        let read = self.ask.read(address, &object, &desired.schema, through, self.ask.refresh).await;
+        let prior = read.map_err(|problems| {
+            // A provider that is wrong about state alone speaks of no place in the configuration.
+            let places = &desired.block.places;
+            let placed = |p: Diagnostic| if p.address.is_none() { p } else { in_block(p, places) };
+            problems.into_iter().map(placed).collect::<Vec<_>>()
+        })?;
+        self.note_drift(address, &desired.provider, &prior, desired.schema.version);
+        self.found().refreshed.insert(address.clone(), prior.clone());
+        Ok(Some(prior))
+    }
+
+    /// The object that an `import` block names for an instance of which state has none.
+    async fn imported(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
+        let Some(wish) = &desired.import else { return Ok(None) };
+        let prior = self.ask.import(desired, wish, provider).await?;
+        let mut found = self.found();
+        found.refreshed.insert(desired.address.clone(), prior.clone());
+        found.imported.insert(desired.address.clone(), desired.provider.clone());
+        Ok(Some(prior))
+    }
+}

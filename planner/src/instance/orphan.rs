@@ -1,0 +1,80 @@
+//! Single objects that state has and the configuration does not want.
+
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::changes::Reason;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::Schema;
+
+use super::Problems;
+use super::leaving::Unwanted;
+use super::prior::Prior;
+use crate::planner::Planner;
+use crate::whole::orphans::Orphan;
+
+impl Planner {
+    /// Plans what the kind of the plan wants for an orphan and for what is left of earlier replacements of it; a data
+    /// source is only dropped from state.
+    pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
+        let Orphan { address, provider: instance, reason } = orphan;
+        if address.resource.mode != ResourceMode::Managed {
+            // It is nothing any more, as far as reading goes.
+            self.found().refreshed.insert(address.clone(), Prior::gone());
+            self.note_record(&address, None, &instance);
+            return Ok(());
+        }
+        let Some(stored) = self.facts.state.get(&address) else { return Ok(()) };
+        let schema = self.schema_of(&address, &instance).await?;
+        self.ask.stand_in(&instance, self.facts.root.has_provider(&instance.config())).await?;
+        let in_use = self.ask.open(&instance).await?;
+        let through = (&instance, &in_use.provider);
+        let record = &stored.instance.record;
+        if let Some(object) = &record.current {
+            let prior = self.ask.read(&address, object, &schema, through, self.ask.refresh).await?;
+            self.note_drift(&address, &instance, &prior, schema.version);
+            self.found().refreshed.insert(address.clone(), prior.clone());
+            let current = Unwanted {
+                address: &address,
+                deposed: None,
+                instance: &instance,
+                provider: &in_use.provider,
+                schema: &schema,
+                prior: &prior,
+                reason,
+            };
+            self.facts.kind.plan_orphan(self, current).await?;
+        }
+        for (key, object) in &record.deposed {
+            let prior = self.ask.read(&address, object, &schema, through, self.ask.refresh).await?;
+            let key = DeposedKey(key.as_str().into());
+            let deposed = Unwanted {
+                address: &address,
+                deposed: Some(&key),
+                instance: &instance,
+                provider: &in_use.provider,
+                schema: &schema,
+                prior: &prior,
+                reason: Reason::None,
+            };
+            self.facts.kind.plan_orphan(self, deposed).await?;
+        }
+        Ok(())
+    }
+
+    /// The present schema of an object's type.
+    async fn schema_of(
+        &self,
+        address: &ResourceInstance,
+        instance: &ProviderInstance,
+    ) -> Result<std::sync::Arc<Schema>, Problems> {
+        let text = address.to_string();
+        let schemas =
+            self.ask.providers.schema(&instance.source).await.map_err(|p| vec![p.about(text.as_str())])?;
+        schemas.resources.get(&address.resource.type_name).cloned().ok_or_else(|| {
+            let detail = format!(
+                "The provider {} does not know the type of {text} any more. Use a version of it that does.",
+                instance.source.for_display()
+            );
+            vec![Diagnostic::error("Invalid resource type", detail).about(text)]
+        })
+    }
+}

@@ -1,0 +1,326 @@
+//! Objects as state has them: read, brought to the present schema, looked at.
+
+use rustc_hash::FxHashSet;
+use weft_expressions::resource_rules::sensitive_paths;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::graph::{PriorObject, StateRecord};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::path::{Path, Step};
+use weft_graph_format::schema::{Block, Schema};
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_providers::Provider;
+use weft_providers::call::{RawState, ReadRequest};
+use weft_state::{InstanceObject, PathStep};
+
+use crate::diagnostics::{call_failed, placed};
+use crate::watch::{Looking, Watch};
+
+/// An object of state, typed by the present schema.
+#[derive(Clone, Debug)]
+pub struct Prior {
+    /// The value as state has it, marks where state or schema say sensitive.
+    pub stored: Value,
+    /// The value as it was found to be; null when it is gone.
+    pub value: Value,
+    /// The provider's own data.
+    pub private: Vec<u8>,
+    /// To be replaced.
+    pub tainted: bool,
+    /// State does not say of everything sensitive that it is, and the object was not looked at.
+    pub lacks_marks: bool,
+    /// What is kept beside it.
+    pub record: StateRecord,
+}
+
+impl Prior {
+    /// Nothing: what was there is of no use any more.
+    pub(crate) fn gone() -> Prior {
+        let nothing = Value::null(Type::Dynamic);
+        Prior {
+            stored: nothing.clone(),
+            value: nothing,
+            private: Vec::new(),
+            tainted: false,
+            lacks_marks: false,
+            record: StateRecord::default(),
+        }
+    }
+
+    /// As operations carry it; `revision` is that of its instance in state.
+    pub(crate) fn object(&self, revision: u64) -> PriorObject {
+        PriorObject {
+            value: without_provenance(&self.value),
+            private: self.private.clone(),
+            tainted: self.tainted,
+            revision,
+            record: self.record.clone(),
+        }
+    }
+}
+
+/// What an operation needs to read objects through a provider.
+pub struct Reading<'a> {
+    /// The provider.
+    pub provider: &'a Provider,
+    /// The real object is read too.
+    pub refresh: bool,
+    /// What the module of the object tells the provider of itself.
+    pub meta: Option<Value>,
+    /// Who is told of it.
+    pub watch: &'a Watch,
+}
+
+/// Reads an object and, with `refresh`, the real one.
+pub async fn read_prior(
+    address: &ResourceInstance,
+    object: &InstanceObject,
+    schema: &Schema,
+    reading: Reading<'_>,
+) -> Result<(Prior, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let provider = reading.provider;
+    let text = address.to_string();
+    if object.schema_version > schema.version {
+        return Err(vec![Diagnostic::error(
+            "Resource instance managed by newer provider version",
+            format!(
+                "The stored object of {text} follows version {} of its schema, the provider that is installed knows \
+                     version {}. Use a newer version of the provider.",
+                object.schema_version, schema.version
+            ),
+        )]);
+    }
+    let raw = raw_state(object);
+    let upgraded = provider
+        .upgrade_resource_state(&address.resource.type_name, object.schema_version, raw)
+        .await
+        .map_err(|e| vec![call_failed(&e, None, &text)])?;
+    let mut said = placed(&upgraded.diagnostics, None, &text);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    let marks = marks_of(object, &text);
+    let mut prior = Prior {
+        stored: upgraded.value.mark_paths(&sensitive_in(&upgraded.value, &marks, &schema.block)),
+        value: Value::null(upgraded.value.ty()),
+        private: object.private.0.clone(),
+        tainted: object.tainted,
+        lacks_marks: false,
+        record: record_of(object, schema),
+    };
+    let mut value = upgraded.value;
+    let refresh = reading.refresh;
+    if refresh {
+        let (found, more) = real_object(address, &mut prior, value, reading).await.map_err(|problems| {
+            said.extend(problems);
+            std::mem::take(&mut said)
+        })?;
+        said.extend(more);
+        value = found;
+    }
+    let wanted = sensitive_in(&value, &marks, &schema.block);
+    // Looking at an object marks what its schema calls sensitive. Where nobody looks, marks that state lacks are a change.
+    prior.lacks_marks = !refresh && wanted.len() > marks.len();
+    let value = value.mark_paths(&wanted);
+    // Mostly nothing is found to have changed, and one of two equal objects is enough to keep.
+    prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
+    Ok((prior, said))
+}
+
+/// Reads the real object. Gives its value, and what the provider says of it; takes the rest of the answer into `prior`.
+async fn real_object(
+    address: &ResourceInstance,
+    prior: &mut Prior,
+    stored: Value,
+    reading: Reading<'_>,
+) -> Result<(Value, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let Reading { provider, meta, watch, .. } = reading;
+    let text = address.to_string();
+    let began = watch.begin(address, Looking::RefreshStarted, &prior.stored);
+    let request = ReadRequest {
+        address: address.clone(),
+        type_name: address.resource.type_name.clone(),
+        current_state: stored,
+        private: prior.private.clone(),
+        provider_meta: meta,
+        identity: None,
+    };
+    let reply = provider.read_resource(request).await.map_err(|e| vec![call_failed(&e, None, &text)])?;
+    let mut said = placed(&reply.diagnostics, None, &text);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    if !reply.value.state.is_wholly_known() {
+        said.push(
+            Diagnostic::error(
+                "Provider produced invalid object",
+                format!(
+                    "The provider answered the reading of {text} with values that are not known. This is a defect of the \
+                     provider."
+                ),
+            )
+            .about(text),
+        );
+        return Err(said);
+    }
+    if let Some((text, version)) = identity_text(provider, &address.resource.type_name, reply.value.identity).await {
+        (prior.record.identity, prior.record.identity_schema_version) = (Some(text), version);
+    }
+    prior.private = reply.value.private;
+    watch.end(address, Looking::RefreshDone, &prior.stored, began);
+    Ok((reply.value.state, said))
+}
+
+/// An identity that a provider gave, as state keeps it, with the version of its schema.
+async fn identity_text(provider: &Provider, type_name: &str, identity: Option<Value>) -> Option<(String, u64)> {
+    let identity = identity.filter(|identity| !identity.is_null() && identity.is_wholly_known())?;
+    let schemas = provider.schema().await.ok()?;
+    let schema = schemas.identities.get(type_name)?;
+    let attributes = schema.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty.clone()));
+    let text = json::encode(&identity.unmark_deep().0, &Type::object(attributes)).ok()?;
+    Some((text, schema.version))
+}
+
+/// An object as state has it.
+pub(crate) fn raw_state(object: &InstanceObject) -> RawState {
+    match &object.attributes_flat {
+        Some(flat) => RawState::Flatmap(flat.clone()),
+        None => RawState::Json(object.attributes.as_str().as_bytes().to_vec()),
+    }
+}
+
+fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
+    StateRecord {
+        schema_version: schema.version,
+        dependencies: object.dependencies.iter().map(|d| d.as_str().into()).collect(),
+        create_before_destroy: object.create_before_destroy,
+        skip_destroy: object.skip_destroy,
+        identity: object.identity.as_ref().map(|i| i.as_str().to_string()),
+        identity_schema_version: object.identity_schema_version,
+    }
+}
+
+/// The marks of a stored object. Where state has a path that cannot be read, the whole object is sensitive: nobody can
+/// tell which part of it must not be shown.
+pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Marks)> {
+    let paths: Option<Vec<_>> = object.sensitive_paths.iter().map(|steps| Some((path_of(steps)?, Marks::SENSITIVE))).collect();
+    paths.unwrap_or_else(|| {
+        tracing::warn!(%address, "a sensitive path of the state cannot be read: the whole object is hidden");
+        vec![(Path::ROOT, Marks::SENSITIVE)]
+    })
+}
+
+/// A path of state; `None` when it cannot be read.
+fn path_of(steps: &[PathStep]) -> Option<Path> {
+    let steps: Option<Vec<Step>> = steps
+        .iter()
+        .map(|step| match step {
+            PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
+            PathStep::Index(raw) => match serde_json::from_str::<serde_json::Value>(raw.as_str()).ok()? {
+                // The type of the key may be written beside it.
+                serde_json::Value::Object(typed) => key_step(typed.get("value")?),
+                key => key_step(&key),
+            },
+        })
+        .collect();
+    steps.map(Path)
+}
+
+fn key_step(key: &serde_json::Value) -> Option<Step> {
+    match key {
+        serde_json::Value::String(key) => Some(Step::Key(key.as_str().into())),
+        serde_json::Value::Number(index) => index.as_u64().map(Step::Index),
+        _ => None,
+    }
+}
+
+/// The given marks and those that the schema demands, for a value.
+pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
+    let there: FxHashSet<&Path> = given.iter().map(|(path, _)| path).collect();
+    let demanded = sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path));
+    given.iter().cloned().chain(demanded.map(|path| (path, Marks::SENSITIVE))).collect()
+}
+
+/// The marks of a planned value: where the configuration is sensitive, and where the schema demands it. What is
+/// ephemeral goes to attributes that are not stored only, so nothing of it is in a planned value.
+pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
+    sensitive_in(planned, &sensitive_marks(config), &schema.block)
+}
+
+/// Those of the marks of a configuration that are about sensitive values.
+pub(crate) fn sensitive_marks(config: &[(Path, Marks)]) -> Vec<(Path, Marks)> {
+    config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect()
+}
+
+/// A value marked where its schema says sensitive.
+pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
+    value.mark_paths(&sensitive_in(value, &[], &schema.block))
+}
+
+/// The value of a stored object, marked where its schema says sensitive; `None` when it does not fit the schema.
+pub(crate) fn stored_value(object: &InstanceObject, schema: &Schema) -> Option<Value> {
+    let value = json::decode(object.attributes.as_str().as_bytes(), &schema.block.implied_type()).ok()?;
+    Some(with_schema_marks(&value, schema))
+}
+
+/// The value without formulas and origins at any level.
+pub(crate) fn without_provenance(value: &Value) -> Value {
+    let deep = value.deep();
+    if !deep.formula && !deep.origin {
+        return value.clone();
+    }
+    value.bare()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::schema::Attribute;
+    use weft_state::RawJson;
+
+    fn stored(paths: Vec<Vec<PathStep>>) -> InstanceObject {
+        InstanceObject { sensitive_paths: paths, ..InstanceObject::new(0, RawJson::new("{}")) }
+    }
+
+    #[test]
+    fn paths_of_state() {
+        let at = |raw: &str| vec![PathStep::Attribute("a".into()), PathStep::Index(RawJson::new(raw))];
+        let a = || Path::ROOT.attribute("a");
+        for (raw, want) in [
+            ("\"k\"", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
+            ("3", Path(vec![Step::Attribute("a".into()), Step::Index(3)])),
+            ("{\"value\":\"k\",\"type\":\"string\"}", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
+            // What cannot be located hides everything.
+            ("true", Path::ROOT),
+            ("-1", Path::ROOT),
+            ("{\"type\":\"string\"}", Path::ROOT),
+            ("not JSON", Path::ROOT),
+        ] {
+            assert_eq!(marks_of(&stored(vec![at(raw)]), "a.b"), [(want, Marks::SENSITIVE)], "{raw}");
+        }
+        let both = stored(vec![vec![PathStep::Attribute("a".into())], at("null")]);
+        assert_eq!(marks_of(&both, "a.b"), [(Path::ROOT, Marks::SENSITIVE)]);
+        assert_eq!(marks_of(&stored(vec![vec![PathStep::Attribute("a".into())]]), "a.b"), [(a(), Marks::SENSITIVE)]);
+    }
+
+    /// Marks by a schema beside as many given ones: the time grows with their number, not with its square.
+    #[test]
+    fn marks_of_many_paths() {
+        let mut schema = Block::default();
+        let mut fields = Vec::new();
+        for index in 0..20_000 {
+            let name = format!("a{index}");
+            let sensitive = index % 2 == 0;
+            schema.attributes.insert(name.as_str().into(), Attribute { sensitive, ..Attribute::new(Type::String) });
+            fields.push((name, Value::string("x")));
+        }
+        let value = Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let given: Vec<_> =
+            (0..20_000).map(|index| (Path::ROOT.attribute(format!("a{index}")), Marks::SENSITIVE)).collect();
+        let marks = sensitive_in(&value, &given[5_000..], &schema);
+        assert_eq!(marks.len(), 15_000 + 2_500);
+        assert_eq!(value.mark_paths(&marks).unmark_with_paths().1.len(), 17_500);
+    }
+}

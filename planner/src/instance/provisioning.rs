@@ -1,0 +1,50 @@
+//! Provisioners: what runs after an object is created and before it is deleted.
+
+use weft_evaluator::glue::Provision;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::graph::ProvisionWhen;
+use weft_graph_format::origin::Origin;
+
+use super::planned::PlannedProvision;
+use super::prior::Prior;
+use crate::planner::Planner;
+
+impl Planner {
+    /// Takes the provisioners of an instance that is created into the plan. The last of them is what others wait for.
+    pub(crate) fn take_provisions(&self, address: &ResourceInstance, provisions: Vec<Provision>) -> Option<Origin> {
+        let last = provisions.len().checked_sub(1)?;
+        let mut planned = Vec::with_capacity(provisions.len());
+        for (place, provision) in provisions.into_iter().enumerate() {
+            let when = if place == last { ProvisionWhen::Completed } else { ProvisionWhen::Created };
+            planned.push(self.planned_provision(address, provision, when));
+        }
+        let mut agenda = self.agenda();
+        let result = agenda.reserve();
+        planned[last].result = Some(result);
+        agenda.provisions.insert(address.clone(), planned);
+        Some(Origin::after(result))
+    }
+
+    /// What runs before an object is deleted, in order. Nothing runs for an object that is tainted: it never was whole.
+    pub(crate) fn farewell(&self, address: &ResourceInstance, prior: &Prior) -> Vec<PlannedProvision> {
+        if prior.tainted {
+            return Vec::new();
+        }
+        let facts = &self.facts;
+        let found =
+            facts.declared.provisions_before_destroy(address, &prior.value, &facts.environment, &facts.counters);
+        found.into_iter().map(|one| self.planned_provision(address, one, ProvisionWhen::Deleting)).collect()
+    }
+
+    fn planned_provision(
+        &self,
+        address: &ResourceInstance,
+        provision: Provision,
+        when: ProvisionWhen,
+    ) -> PlannedProvision {
+        let Provision { kind, continues, config, range } = provision;
+        let config = self.impure_apart(address, config);
+        let waits = config.deep_origin();
+        PlannedProvision { result: None, kind, when, continues, config: config.to_formula(), range, waits }
+    }
+}

@@ -1,0 +1,73 @@
+//! Objects that moved to an address of another type.
+
+use weft_evaluator::glue::DesiredInstance;
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::codec::json;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::Provider;
+use weft_providers::call::MoveRequest;
+use weft_state::{InstanceObject, Opaque, RawJson};
+
+use super::Problems;
+use super::ask::Ask;
+use super::prior::raw_state;
+use crate::diagnostics::{call_failed, placed};
+
+impl Ask {
+    /// Asks the provider to turn a stored object of another type into one of this type. `owner` is the provider
+    /// instance that state has for the object.
+    pub(crate) async fn with_new_type(
+        &self,
+        desired: &DesiredInstance,
+        previous: &ResourceInstance,
+        object: InstanceObject,
+        owner: &ProviderInstance,
+        provider: &Provider,
+    ) -> Result<InstanceObject, Problems> {
+        let text = desired.address.to_string();
+        let places = Some(&desired.block.places);
+        let failed = |detail: String| {
+            vec![
+                Diagnostic::error("Unable to Move Resource State", detail)
+                    .about(text.as_str())
+                    .at(desired.block.range.clone()),
+            ]
+        };
+        let schema = provider.schema().await.map_err(|e| vec![call_failed(&e, places, &text)])?;
+        if !schema.move_resource_state {
+            return Err(failed(format!(
+                "{previous} cannot become {text}: the provider {} does not move objects between types.",
+                desired.provider.source.for_display()
+            )));
+        }
+        let request = MoveRequest {
+            source_provider: owner.source.to_string(),
+            source_type_name: previous.resource.type_name.clone(),
+            source_schema_version: object.schema_version,
+            source_state: raw_state(&object),
+            source_private: object.private.0.clone(),
+            source_identity: object
+                .identity
+                .as_ref()
+                .map(|identity| (identity.as_str().as_bytes().to_vec(), object.identity_schema_version)),
+            target_type_name: desired.address.resource.type_name.clone(),
+        };
+        let reply =
+            provider.move_resource_state(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
+        self.report.accept(placed(&reply.diagnostics, places, &text))?;
+        let moved = reply.value;
+        if moved.state.is_null() || !moved.state.is_wholly_known() {
+            return Err(failed(format!("The provider gave no whole object of the new type for {text}.")));
+        }
+        let encoded = json::encode(&moved.state.unmark_deep().0, &desired.schema.block.implied_type());
+        let attributes = encoded.map_err(|error| failed(format!("What the provider made of {previous}: {error}.")))?;
+        Ok(InstanceObject {
+            private: Opaque(moved.private),
+            dependencies: object.dependencies,
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+            tainted: object.tainted,
+            ..InstanceObject::new(desired.schema.version, RawJson::new(attributes))
+        })
+    }
+}

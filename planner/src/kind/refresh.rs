@@ -1,0 +1,123 @@
+//! Plans that only read real objects: state takes over what they are.
+
+use async_trait::async_trait;
+use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::Schema;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::{Gap, Kind, open, refuse_replacements, unseen};
+use crate::instance::Problems;
+use crate::instance::leaving::Unwanted;
+use crate::instance::prior::{Prior, with_schema_marks};
+use crate::planner::Planner;
+
+/// Nothing is changed but the state.
+pub(crate) struct RefreshOnly {
+    /// Objects are taken over as `import` blocks say, and all others stay as state has them.
+    pub(crate) importing: bool,
+}
+
+#[async_trait]
+impl Kind for RefreshOnly {
+    fn brief(&self) -> Brief {
+        Brief { imports: self.importing, lenient: true, arguments: false, ..Brief::new(Purpose::Plan) }
+    }
+
+    fn refuses_replacements(&self) -> Option<Diagnostic> {
+        refuse_replacements()
+    }
+
+    /// Whoever takes an object over may have the rest of the configuration unfinished.
+    fn validates(&self) -> bool {
+        !self.importing
+    }
+
+    async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
+        if desired.import.is_none() && planner.facts.holds_nothing(&desired.address) {
+            return Ok(unseen(Value::unknown(desired.schema.block.implied_type())));
+        }
+        Box::pin(refresh(planner, desired)).await.map(unseen)
+    }
+
+    fn is_absent(&self, planner: &Planner, address: &ResourceInstance) -> bool {
+        address.resource.mode == ResourceMode::Managed && planner.is_missing(address)
+    }
+
+    fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Gap {
+        match (self.importing, kind) {
+            (true, _) => Gap::Nothing,
+            // Nothing will make it, so its attributes have no type either.
+            (false, ExpansionKind::Single) => Gap::Unknown(Value::unknown(Type::Dynamic)),
+            (false, _) => Gap::Unknown(Value::unknown(schema.block.implied_type())),
+        }
+    }
+
+    /// Nothing but configurations of providers is computed when the plan is carried out.
+    fn computes_named_values(&self) -> bool {
+        false
+    }
+
+    /// Where nothing is made, nothing makes an unknown condition known.
+    fn opens_check(&self, check: &OpenCheck) -> bool {
+        check.condition.is_known()
+    }
+
+    fn reads_at_apply(&self) -> bool {
+        false
+    }
+
+    fn expects_surplus(&self) -> bool {
+        false
+    }
+
+    fn plans_orphans(&self) -> bool {
+        !self.importing
+    }
+
+    async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
+        if of.deposed.is_none() {
+            note_refreshed(planner, of.address, of.instance, of.prior);
+        }
+        Ok(())
+    }
+
+    /// Nothing is made, so what is unknown is stored as null.
+    fn settled_output(&self, _: &Value, planned: &Value) -> Option<Value> {
+        Some(planned.unknown_as_null())
+    }
+
+    fn looks_again(&self) -> bool {
+        true
+    }
+
+    fn repeats_open_checks(&self) -> bool {
+        true
+    }
+
+    /// A plan that only reads objects rests on nothing.
+    fn rests_on_attributes(&self) -> bool {
+        false
+    }
+}
+
+/// Reads an instance. Others see what it is; what one that is not there would be, is unknown.
+async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
+    let unknown = || Value::unknown(desired.schema.block.implied_type());
+    let in_use = open(planner, &desired).await?;
+    let Some(prior) = planner.prior_of(&desired, &in_use.provider).await? else { return Ok(unknown()) };
+    note_refreshed(planner, &desired.address, &desired.provider, &prior);
+    Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
+}
+
+/// Notes what state has to learn of an object that was read.
+fn note_refreshed(planner: &Planner, address: &ResourceInstance, provider: &ProviderInstance, prior: &Prior) {
+    planner.agenda().claims.add(address, false);
+    if prior.stored.same_content(&prior.value) && planner.facts.previous(address).is_none() {
+        return;
+    }
+    let object = (!prior.value.is_null()).then(|| planner.facts.object(address, prior));
+    planner.note_record(address, object, provider);
+}

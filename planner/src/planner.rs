@@ -1,0 +1,170 @@
+//! One planning while it goes on: what it starts from, whom it asks, and what it knows so far.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use weft_evaluator::glue::DesiredInstance;
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::graph::{Action, PriorObject};
+
+use crate::facts::Facts;
+use crate::instance::agenda::{Agenda, Found};
+use crate::instance::ask::Ask;
+use crate::instance::planned::Record;
+use crate::instance::prior::Prior;
+use crate::report::Report;
+use crate::told::Told;
+use crate::whole::protection::{Verdict, protection, verdict};
+
+/// What plans instances while evaluation goes on. Evaluation is concurrent, so what is known so far stands behind locks,
+/// which are held for single steps only and never two at a time.
+pub(crate) struct Planner {
+    pub(crate) facts: Facts,
+    pub(crate) ask: Ask,
+    pub(crate) report: Arc<Report>,
+    told: Mutex<Told>,
+    found: Mutex<Found>,
+    agenda: Mutex<Agenda>,
+}
+
+impl Planner {
+    /// One that has not begun.
+    pub(crate) fn new(facts: Facts, ask: Ask, report: Arc<Report>) -> Planner {
+        let (told, found, agenda) = Default::default();
+        Planner { facts, ask, report, told, found, agenda }
+    }
+
+    /// What evaluation said so far.
+    pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock()
+    }
+
+    /// What was found so far by reading objects.
+    pub(crate) fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock()
+    }
+
+    /// What is planned so far.
+    pub(crate) fn agenda(&self) -> MutexGuard<'_, Agenda> {
+        self.agenda.lock()
+    }
+
+    /// Why an object that is not wanted any more is left alone; `None` when it is deleted.
+    pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
+        let wanted = self.told().desired.contains(address);
+        self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)
+    }
+
+    /// Refuses a change that takes an object away, when the object must stay.
+    pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
+        let found = protection(&self.told(), &self.facts.declared, address);
+        match verdict(found.as_ref(), address, what) {
+            Verdict::Allowed => {}
+            Verdict::Unfit(problem) => self.report.add(vec![problem]),
+            Verdict::Refused(problem) => self.report.refuse(address, problem),
+        }
+    }
+
+    /// Notes that state is to learn something of an instance that nothing else happens to.
+    pub(crate) fn note_record(&self, address: &ResourceInstance, object: Option<PriorObject>, of: &ProviderInstance) {
+        let record = Record { address: address.clone(), object, provider: of.clone() };
+        self.agenda().records.push(record);
+    }
+
+    /// Notes that an object is moved before something else happens to it. The first object that is given counts.
+    pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
+        if self.facts.previous(address).is_none() {
+            return;
+        }
+        let object = prior.filter(|prior| !prior.value.is_null()).map(|prior| self.facts.object(address, prior));
+        self.agenda().moves.entry(address.clone()).or_insert_with(|| (object, provider.clone()));
+    }
+
+    /// Notes where a real object is other than state has it.
+    pub(crate) fn note_drift(
+        &self,
+        address: &ResourceInstance,
+        provider: &ProviderInstance,
+        prior: &Prior,
+        schema_version: u64,
+    ) {
+        if !self.facts.kind.shows_drift() {
+            return;
+        }
+        self.found().drift.extend(drift(address, self.facts.previous(address), provider, prior, schema_version));
+    }
+
+    /// Whether there is no object of an instance: state has none, or the provider found that it is gone.
+    pub(crate) fn is_missing(&self, address: &ResourceInstance) -> bool {
+        let found = self.found().refreshed.get(address).map(|prior| prior.value.is_null());
+        found.unwrap_or_else(|| self.facts.holds_nothing(address))
+    }
+
+    /// Whether something that a data block names directly is going to change; where it has conditions, anything that it
+    /// depends on.
+    pub(crate) fn is_pending(&self, desired: &DesiredInstance) -> bool {
+        let agenda = self.agenda();
+        // Conditions are about how things are in the end, so whatever the block depends on must have come to it.
+        agenda.effects.is_any_pending(&desired.direct)
+            || desired.block.has_conditions && agenda.effects.is_any_changing(&desired.dependencies)
+    }
+}
+
+/// The change that reading an object found, when it is other than state has it. An object that moved to another type is
+/// another one in any case.
+fn drift(
+    address: &ResourceInstance,
+    previous: Option<&ResourceInstance>,
+    provider: &ProviderInstance,
+    prior: &Prior,
+    schema_version: u64,
+) -> Option<ResourceChange> {
+    let other_type = previous.is_some_and(|previous| previous.resource.type_name != address.resource.type_name);
+    if other_type || prior.stored.same_unmarked(&prior.value) {
+        return None;
+    }
+    let gone = prior.value.is_null();
+    Some(ResourceChange {
+        address: address.clone(),
+        previous_address: previous.cloned(),
+        deposed: None,
+        provider: provider.clone(),
+        action: ChangeAction::Only(if gone { Action::Delete } else { Action::Update }),
+        reason: Reason::None,
+        before: prior.stored.clone(),
+        after: prior.value.clone(),
+        replace_paths: Vec::new(),
+        importing: None,
+        before_record: Some(prior.record.clone()),
+        schema_version,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::marks::Marks;
+    use weft_graph_format::value::Value;
+
+    #[test]
+    fn drift_is_what_differs_without_marks() {
+        let provider: ProviderInstance = "provider[\"registry.opentofu.org/a/b\"]".parse().unwrap();
+        let object = |n: i64| Value::object([("n", Value::int(n))]);
+        let null = || Value::null(object(1).ty());
+        let (address, same_type, other_type) = ("a.x[0]", Some("a.y"), Some("b.x"));
+        for (stored, value, previous, want) in [
+            (object(1), object(1), None, None),
+            (object(1), object(1).mark(&Marks::SENSITIVE), None, None),
+            (object(1), object(2), None, Some(Action::Update)),
+            (object(1), object(2), same_type, Some(Action::Update)),
+            (object(1), object(2), other_type, None),
+            (object(1), null(), None, Some(Action::Delete)),
+        ] {
+            let prior = Prior { stored, value, ..Prior::gone() };
+            let previous: Option<ResourceInstance> = previous.map(|text| text.parse().unwrap());
+            let found = drift(&address.parse().unwrap(), previous.as_ref(), &provider, &prior, 1);
+            assert_eq!(found.map(|change| change.action), want.map(ChangeAction::Only), "{prior:?} {previous:?}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The second pass: rules over all instances, as plain functions.
+//!
+//! Before evaluation: [`moved`] gives objects of state the addresses of the configuration, [`selecting`] tells what a
+//! part of a plan is about. While it goes on: [`triggers`] answers what changes so far, [`protection`] whether an object
+//! may go. Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], and the [`order`] of deletes.
+
+pub(crate) mod checking;
+pub(crate) mod claims;
+pub(crate) mod moved;
+pub(crate) mod moves;
+pub(crate) mod order;
+pub(crate) mod orphans;
+pub(crate) mod outputs;
+pub(crate) mod protection;
+pub(crate) mod selecting;
+pub(crate) mod triggers;

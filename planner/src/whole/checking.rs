@@ -1,0 +1,293 @@
+//! What came of conditions, also of those that nobody came to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::reach::{Reach, applied, destroyed, planned};
+use weft_evaluator::selection::Selection;
+use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ResourceInstance, ResourceMode,
+};
+use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::Action;
+use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+
+use crate::facts::Facts;
+use crate::told::Told;
+
+/// Something that the configuration gives conditions to.
+enum Checked {
+    Resource(ConfigResource),
+    Named(CheckedKind, Module, SmolStr),
+}
+
+/// What a plan and its apply look at.
+struct Looks {
+    at_plan: Reach,
+    at_apply: Reach,
+    /// Data sources that apply reads.
+    read: BTreeSet<ResourceInstance>,
+}
+
+/// An object that has conditions.
+struct Object {
+    /// Its address.
+    text: String,
+    /// The same, where it is an instance of a resource.
+    instance: Option<ResourceInstance>,
+}
+
+impl Object {
+    fn of(instance: ResourceInstance) -> Object {
+        Object { text: instance.to_string(), instance: Some(instance) }
+    }
+}
+
+impl Checked {
+    fn kind(&self) -> CheckedKind {
+        match self {
+            Checked::Resource(_) => CheckedKind::Resource,
+            Checked::Named(kind, ..) => *kind,
+        }
+    }
+
+    /// The address as configured.
+    fn address(&self) -> String {
+        match self {
+            Checked::Resource(config) => config.to_string(),
+            Checked::Named(kind, module, name) if module.is_root() => format!("{}.{name}", word(*kind)),
+            Checked::Named(kind, module, name) => format!("{module}.{}.{name}", word(*kind)),
+        }
+    }
+}
+
+/// What addresses of this kind begin with.
+fn word(kind: CheckedKind) -> &'static str {
+    match kind {
+        CheckedKind::Check => "check",
+        CheckedKind::Variable => "var",
+        CheckedKind::Resource | CheckedKind::Output | CheckedKind::UnusedOutput => "output",
+    }
+}
+
+/// Whether apply does something to the current object.
+fn is_active(change: &ResourceChange) -> bool {
+    !matches!(change.action, ChangeAction::Only(Action::NoOp | Action::Delete | Action::Forget))
+}
+
+/// What came of everything that has conditions, ordered by what it belongs to.
+pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Vec<CheckResult> {
+    let checked = configured_checks(&facts.root);
+    if checked.is_empty() {
+        return Vec::new();
+    }
+    let looks = looks(facts, told, changes);
+    let modules = module_instances(&facts.root, told);
+    let mut results = BTreeMap::new();
+    for one in checked {
+        let (kind, config) = (one.kind(), one.address());
+        let unreached = |object: &Object| {
+            let known = told.checks.get(&(kind, object.text.clone()));
+            known.is_some_and(|result| result.status == CheckStatus::Unreached)
+        };
+        let none = |status| CheckResult { address: config.clone(), kind, status, messages: Vec::new(), again: true };
+        match objects(&one, told, &looks.at_plan, &modules).filter(|found| !found.iter().any(unreached)) {
+            None => drop(results.insert((kind, config.clone()), none(CheckStatus::Unreached))),
+            Some(found) if found.is_empty() => {
+                results.insert((kind, config.clone()), none(CheckStatus::Absent));
+            }
+            Some(found) => {
+                for object in found {
+                    let mut result = match told.checks.get(&(kind, object.text.clone())) {
+                        Some(result) if facts.kind.keeps_outputs() || kind != CheckedKind::Output => result.clone(),
+                        _ => CheckResult { address: object.text.clone(), ..none(CheckStatus::Unknown) },
+                    };
+                    result.again = facts.kind.looks_again() || is_looked_at_again(facts, &one, &object, &looks);
+                    results.insert((kind, object.text), result);
+                }
+            }
+        }
+    }
+    results.into_values().collect()
+}
+
+/// Leaves out what there is to say of deprecated values and variables that apply does not come to.
+pub(crate) fn drop_unreached(facts: &Facts, told: &Told, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
+    let of_module = |warning: &Diagnostic| warning.code == LOCAL_MODULE || warning.code == REMOTE_MODULE;
+    if !warnings.iter().any(of_module) {
+        return;
+    }
+    let reach = looks(facts, told, &changes.resources).at_apply;
+    let changed = changes.resources.iter().filter(|change| is_active(change));
+    let changed: BTreeSet<ConfigResource> = changed.map(|change| change.address.config()).collect();
+    // Diagnostics name instances by text.
+    let users: FxHashMap<String, ConfigResource> =
+        told.desired.iter().map(|address| (address.to_string(), address.config())).collect();
+    let settled = changes.outputs.iter().filter(|(_, change)| change.after.is_wholly_known());
+    let settled: BTreeSet<SmolStr> = settled.map(|(name, _)| name.clone()).collect();
+    let mut bare = Vec::new();
+    warnings.retain(|warning| {
+        let (Some(place), true) = (&warning.subject, of_module(warning)) else { return true };
+        match warning.address.as_ref().and_then(|address| users.get(address)) {
+            Some(user) if changed.contains(user) => {
+                // OpenTofu evaluates the block twice, and the second time tells only its place.
+                bare.push(Diagnostic { address: None, ..warning.clone() });
+                true
+            }
+            Some(_) => false,
+            None => reach.comes_to(&facts.root, place, &settled),
+        }
+    });
+    warnings.append(&mut bare);
+    warnings.dedup();
+}
+
+fn looks(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Looks {
+    let selection = facts.selection();
+    let read = changes.iter().filter(|change| change.action == ChangeAction::Only(Action::Read));
+    let read = read.map(|change| change.address.clone()).collect();
+    if facts.kind.keeps_outputs() {
+        let at_apply = applied(&facts.root, selection, &active(facts, told, changes));
+        return Looks { at_plan: planned(&facts.root, selection), at_apply, read };
+    }
+    let going = facts.state.managed().filter(|(address, _)| facts.is_selected_to_go(address));
+    let providers: BTreeSet<ProviderConfig> =
+        going.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+    let reach = destroyed(&facts.root, &providers, *selection == Selection::All);
+    let at_apply = Reach { outputs: BTreeSet::new(), ..reach.clone() };
+    Looks { at_plan: reach, at_apply, read }
+}
+
+/// The resources that apply comes to: something happens to them, or they have conditions.
+fn active(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
+    let changed = changes.iter().filter(|change| is_active(change)).map(|change| change.address.config());
+    let kept = told.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
+    changed.chain(kept.map(ResourceInstance::config)).collect()
+}
+
+/// The objects among `forced` whose state is to say that their replacements destroy first after all. `forced` are to be
+/// created before they are destroyed only since others ask for it; that counts when apply comes to the others too.
+pub(crate) fn stored_as_destroy_first(
+    facts: &Facts,
+    told: &Told,
+    forced: BTreeSet<ResourceInstance>,
+    changes: &[ResourceChange],
+) -> BTreeSet<ResourceInstance> {
+    let mut forced = forced;
+    for change in changes.iter().filter(|change| change.action == ChangeAction::CreateThenDelete) {
+        forced.remove(&change.address);
+    }
+    if !forced.is_empty() {
+        let asked = create_first(&facts.root, &active(facts, told, changes));
+        forced.retain(|address| {
+            let config = address.config().to_string();
+            !asked.contains(config.as_str()) && !asked.contains(format!("{config}{}", address.key).as_str())
+        });
+    }
+    forced
+}
+
+/// Whether apply comes to an object although it may do nothing to it, since it has conditions.
+fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
+    let has_conditions = || facts.declared.resource(&address.config()).is_some_and(|block| block.has_conditions);
+    address.resource.mode == ResourceMode::Managed && has_conditions() && !facts.selection().leaves_out(address)
+}
+
+fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Looks) -> bool {
+    match one {
+        Checked::Named(kind, module, name) => {
+            let (reach, key) = (&looks.at_apply, &(module.clone(), name.clone()));
+            match kind {
+                CheckedKind::Variable => reach.variables.contains(key),
+                CheckedKind::Check => reach.checks.contains(key),
+                _ => reach.outputs.contains(key),
+            }
+        }
+        Checked::Resource(config) => object.instance.as_ref().is_none_or(|found| match config.resource.mode {
+            ResourceMode::Managed => !facts.selection().leaves_out(found),
+            ResourceMode::Data => looks.read.contains(found),
+            ResourceMode::Ephemeral => true,
+        }),
+    }
+}
+
+/// The objects; `None` where the plan did not come to tell which there are.
+fn objects(
+    one: &Checked,
+    told: &Told,
+    reach: &Reach,
+    modules: &BTreeMap<Module, Vec<ModuleInstance>>,
+) -> Option<Vec<Object>> {
+    match one {
+        Checked::Resource(config) => {
+            if !reach.resources.contains(config) {
+                return None;
+            }
+            let mut found = Vec::new();
+            for module in modules.get(&config.module)? {
+                let all = AbsResource { module: module.clone(), resource: config.resource.clone() };
+                let expansion = told.resources.get(&all)?;
+                found.extend(expansion.keys.iter().map(|key| Object::of(all.instance(key.clone()))));
+            }
+            Some(found)
+        }
+        Checked::Named(kind, module, name) => {
+            let key = &(module.clone(), name.clone());
+            let reached = match kind {
+                CheckedKind::Variable => reach.variables.contains(key),
+                CheckedKind::Check => reach.told_checks.contains(key),
+                _ => reach.outputs.contains(key),
+            };
+            let instances = modules.get(module).filter(|_| reached)?;
+            let own = format!("{}.{name}", word(*kind));
+            let address = |m: &ModuleInstance| if m.is_root() { own.clone() } else { format!("{m}.{own}") };
+            Some(instances.iter().map(|m| Object { text: address(m), instance: None }).collect())
+        }
+    }
+}
+
+/// The instances of each module, where all of them are known.
+fn module_instances(root: &Arc<CompiledModule>, told: &Told) -> BTreeMap<Module, Vec<ModuleInstance>> {
+    let mut found = BTreeMap::from([(Module::root(), vec![ModuleInstance::root()])]);
+    // Callers come before what they call.
+    for module in root.all() {
+        let Some(callers) = found.get(&module.path).cloned() else { continue };
+        for (name, child) in &module.children {
+            let expanded: Option<Vec<_>> = callers
+                .iter()
+                .map(|caller| Some((caller, told.modules.get(&(caller.clone(), name.clone()))?)))
+                .collect();
+            let Some(expanded) = expanded else { continue };
+            let instances = expanded
+                .into_iter()
+                .flat_map(|(caller, expansion)| expansion.keys.iter().map(|key| caller.child(name, key.clone())));
+            found.insert(child.path.clone(), instances.collect());
+        }
+    }
+    found
+}
+
+/// Everything in the configuration that has conditions.
+fn configured_checks(root: &Arc<CompiledModule>) -> Vec<Checked> {
+    let mut found = Vec::new();
+    for module in root.all() {
+        let named = |kind, name: &SmolStr| Checked::Named(kind, module.path.clone(), name.clone());
+        for (resource, block) in &module.resources {
+            if block.has_conditions() {
+                let config = ConfigResource { module: module.path.clone(), resource: resource.clone() };
+                found.push(Checked::Resource(config));
+            }
+        }
+        let outputs = module.outputs.values().filter(|output| !output.preconditions.is_empty());
+        found.extend(outputs.map(|output| named(CheckedKind::Output, &output.name)));
+        let variables = module.variables.values().filter(|variable| !variable.validations.is_empty());
+        found.extend(variables.map(|variable| named(CheckedKind::Variable, &variable.name)));
+        found.extend(module.checks.keys().map(|name| named(CheckedKind::Check, name)));
+    }
+    found
+}

@@ -1,0 +1,214 @@
+//! State with its objects under the addresses that they go by now.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_evaluator::Declared;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::glue::{Expansion, ExpansionKind};
+use weft_evaluator::selection::Selection;
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_state::{InstanceRecord, StoredInstance};
+
+use super::moves::{Moves, Repeated, Shape, Statement, carry_out, in_order, statement_problems};
+use crate::instance::Problems;
+use crate::prior_state::PriorState;
+use crate::told::Told;
+
+/// State after moving.
+pub(crate) struct MovedState {
+    pub(crate) state: PriorState,
+    /// By the address that an object goes by now: the one that the store has.
+    pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    pub(crate) warnings: Problems,
+}
+
+impl Shape for Declared {
+    fn resource(&self, config: &ConfigResource) -> Repeated {
+        Declared::resource(self, config).map_or(Repeated::Otherwise, |block| repeated(block.repeats))
+    }
+
+    fn module(&self, module: &Module) -> Repeated {
+        Declared::module(self, module).map_or(Repeated::Otherwise, repeated)
+    }
+}
+
+fn repeated(kind: ExpansionKind) -> Repeated {
+    match kind {
+        ExpansionKind::Single | ExpansionKind::Enabled => Repeated::Once,
+        ExpansionKind::Count => Repeated::Count,
+        ExpansionKind::ForEach => Repeated::Otherwise,
+    }
+}
+
+/// An error for each statement whose source, a resource as a whole, is still declared: that much is known before
+/// anything is planned.
+fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
+    let found = statements.iter().filter_map(|statement| {
+        let (resource, _) = statement.from.resource.as_ref()?;
+        let module = statement.from.module_from(&statement.base);
+        let config = ConfigResource { module, resource: resource.clone() };
+        let (from, to) = (&statement.from, &statement.to);
+        let moves = from.module != to.module || from.resource != to.resource;
+        let there = moves && !statement.by_instance() && declared.has(&config);
+        there.then(|| still_exists(&config.to_string(), statement))
+    });
+    found.collect()
+}
+
+fn still_exists(from: &str, statement: &Statement) -> Diagnostic {
+    Diagnostic::error(
+        "Moved object still exists",
+        format!(
+            "This block says that {from} goes by another address now, and the configuration still declares it. Take \
+             the declaration out, or the block."
+        ),
+    )
+    .at(statement.range.clone())
+}
+
+fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
+    let all = root.all();
+    all.iter().flat_map(|m| m.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
+}
+
+/// Moves what state has to where the configuration says that it belongs.
+///
+/// # Errors
+/// Statements that contradict each other.
+pub(crate) fn carry_out_moves(
+    root: &Arc<CompiledModule>,
+    declared: &Declared,
+    state: PriorState,
+) -> Result<MovedState, Problems> {
+    let statements = statements(root);
+    let mut problems = statement_problems(&statements);
+    if has_errors(&problems) {
+        problems.extend(declared_still(&statements, declared));
+        return Err(problems);
+    }
+    // Where a mistake explains the circle, the mistake is reported.
+    let order = in_order(&statements).map_err(|circle| {
+        let mistakes = declared_still(&statements, declared);
+        if mistakes.is_empty() { vec![circle] } else { mistakes }
+    })?;
+    let addresses = state.managed().map(|(address, _)| address.clone());
+    let Moves { moved, blocked } = carry_out(&order, addresses, declared);
+    if !blocked.is_empty() {
+        let pairs: Vec<String> = blocked.iter().map(|(from, to)| format!("\n  - {from} to {to}")).collect();
+        problems.push(Diagnostic::warning(
+            "Unresolved resource instance address changes",
+            format!(
+                "These objects could not be moved, since there is another one at the new address already:{}\n\nBoth are \
+                 kept where they are. What is not wanted of them is planned to be destroyed; take it out of state or \
+                 move it elsewhere if that is not what you want.",
+                pairs.concat()
+            ),
+        ));
+    }
+    if moved.is_empty() {
+        return Ok(MovedState { state, moved, warnings: problems });
+    }
+    let mut snapshot = (**state.snapshot()).clone();
+    let mut taken: Vec<(ResourceInstance, StoredInstance)> = Vec::new();
+    for (new, old) in &moved {
+        let text = state.get(old).map(|stored| stored.instance.record.address.clone());
+        let found = text.and_then(|text| snapshot.instances.remove(&text));
+        taken.extend(found.map(|stored| (new.clone(), stored)));
+    }
+    for (address, stored) in taken {
+        let record = renamed(&address, stored.record);
+        snapshot.instances.insert(record.address.clone(), StoredInstance { record, ..stored });
+    }
+    Ok(MovedState { state: PriorState::of(Arc::new(snapshot)), moved, warnings: problems })
+}
+
+fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord {
+    let key = match &address.key {
+        InstanceKey::None => weft_state::InstanceKey::None,
+        InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
+        InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
+    };
+    let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
+    let empty =
+        InstanceRecord::new(address.module.to_string(), record.mode, type_name, name, key, record.provider.clone());
+    InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
+}
+
+/// An error when the selection leaves out objects that go by another address now: the plan would lose sight of them.
+pub(crate) fn left_out(
+    moved: &BTreeMap<ResourceInstance, ResourceInstance>,
+    selection: &Selection,
+) -> Option<Diagnostic> {
+    let away = |address: &&ResourceInstance| !selection.covers(address);
+    let left_out: BTreeSet<String> =
+        moved.iter().flat_map(|(to, from)| [from, to]).filter(away).map(|found| found.all().to_string()).collect();
+    if left_out.is_empty() {
+        return None;
+    }
+    let way_out = match selection {
+        Selection::Only(_) => "add -target options for them",
+        _ => "take the -exclude options for them away",
+    };
+    let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
+    Some(Diagnostic::error(
+        "Moved resource instances excluded by targeting",
+        format!(
+            "The configuration has other addresses for objects of the state, and the options leave these out: {}. \
+             Either {way_out}, or plan everything.",
+            names.join(", ")
+        ),
+    ))
+}
+
+/// An error for each statement whose source is still declared, by what evaluation said of repetition.
+pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, told: &Told) -> Problems {
+    let statements = statements(root);
+    if statements.is_empty() {
+        return Vec::new();
+    }
+    let expanded = Expanded::of(told);
+    let wrong = statements.iter().filter_map(|s| Some(still_exists(&still_there(s, declared, &expanded)?, s)));
+    wrong.collect()
+}
+
+/// What evaluation said of repetition, by the configuration.
+struct Expanded<'a> {
+    resources: FxHashMap<ConfigResource, Vec<(&'a ModuleInstance, &'a Expansion)>>,
+    modules: FxHashMap<Module, Vec<&'a Expansion>>,
+}
+
+impl Expanded<'_> {
+    fn of(told: &Told) -> Expanded<'_> {
+        let mut found = Expanded { resources: FxHashMap::default(), modules: FxHashMap::default() };
+        for (resource, expansion) in &told.resources {
+            found.resources.entry(resource.config()).or_default().push((&resource.module, expansion));
+        }
+        for ((parent, name), expansion) in &told.modules {
+            found.modules.entry(parent.config().child(name)).or_default().push(expansion);
+        }
+        found
+    }
+}
+
+/// The source of a statement, when an instance of the containing module declares it.
+fn still_there(statement: &Statement, declared: &Declared, expanded: &Expanded<'_>) -> Option<String> {
+    let module = statement.from.module_from(&statement.base);
+    if let Some((resource, key)) = &statement.from.resource {
+        let config = ConfigResource { module, resource: resource.clone() };
+        if !declared.has(&config) {
+            return None;
+        }
+        let whole = !statement.by_instance();
+        let declares = expanded.resources.get(&config)?.iter().any(|(found, expansion)| {
+            found.0.ends_with(&statement.from.module.0) && (whole || expansion.has(key))
+        });
+        return declares.then(|| config.to_string());
+    }
+    let step = statement.from.module.0.last()?;
+    let found = expanded.modules.get(&module)?;
+    let declares = found.iter().any(|expansion| !statement.by_instance() || expansion.has(&step.key));
+    declares.then(|| module.to_string())
+}

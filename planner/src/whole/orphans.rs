@@ -1,0 +1,152 @@
+//! Objects that state has and the configuration does not want: which there are, and why.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_evaluator::Declared;
+use weft_evaluator::config::CompiledModule;
+use weft_evaluator::glue::{Expansion, ExpansionKind};
+use weft_evaluator::selection::Selection;
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::changes::Reason;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::facts::Facts;
+use crate::prior_state::PriorState;
+use crate::providers::missing_instance;
+use crate::told::Told;
+
+/// An object that is not wanted.
+#[derive(Debug)]
+pub(crate) struct Orphan {
+    pub(crate) address: ResourceInstance,
+    pub(crate) provider: ProviderInstance,
+    /// Why it is not wanted.
+    pub(crate) reason: Reason,
+}
+
+/// All of them that the plan is about, in the order of their addresses, and what is wrong with state. When evaluation
+/// `failed`, what it may have left out is not touched.
+pub(crate) fn orphans(facts: &Facts, told: &Told, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
+    let mut problems = facts.state.problems().to_vec();
+    let mut found = Vec::new();
+    for (address, stored) in facts.state.iter() {
+        if told.desired.contains(address) || !facts.kind.takes_orphan(facts, told, address) {
+            continue;
+        }
+        if failed && !is_certain(facts, told, address) {
+            continue;
+        }
+        match stored.provider() {
+            Ok(provider) => found.push(Orphan {
+                address: address.clone(),
+                provider: provider.clone(),
+                reason: reason(facts, told, address),
+            }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (found, problems)
+}
+
+/// Whether an orphan is part of a plan that is about what a selection covers.
+pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
+    let selection = facts.selection();
+    match (selection, facts.is_configured(&address.config())) {
+        (Selection::All, _) => true,
+        // Of a resource that the selection keeps away, evaluation did not find out how many there are to be.
+        (_, true) => told.resources.contains_key(&address.all()) && !selection.leaves_out(address),
+        (_, false) => selection.covers(address),
+    }
+}
+
+/// Whether nothing that evaluation left out could want it: its block is gone, or an expansion that is known does not
+/// have it.
+fn is_certain(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
+    if !facts.is_configured(&address.config()) || told.has_module(&address.module) == Some(false) {
+        return true;
+    }
+    told.resources.get(&address.all()).is_some_and(|expansion| !expansion.has(&address.key))
+}
+
+fn reason(facts: &Facts, told: &Told, address: &ResourceInstance) -> Reason {
+    let configured = facts.is_configured(&address.config());
+    if !configured && facts.previous(address).is_some() {
+        return Reason::DeleteBecauseNoMoveTarget;
+    }
+    let there = told.has_module(&address.module) != Some(false);
+    orphan_reason(&address.key, configured, there, told.resources.get(&address.all()))
+}
+
+/// Why an instance that state has is not wanted any more. `configured` says whether its resource has a block,
+/// `module_is_there` whether its module instance is wanted, `resource` is the expansion of the resource in it.
+fn orphan_reason(key: &InstanceKey, configured: bool, module_is_there: bool, resource: Option<&Expansion>) -> Reason {
+    if !configured {
+        return Reason::DeleteBecauseNoResourceConfig;
+    }
+    let Some(expansion) = resource.filter(|_| module_is_there) else { return Reason::DeleteBecauseNoModule };
+    match (expansion.kind, key) {
+        (ExpansionKind::Enabled, InstanceKey::None) => Reason::DeleteBecauseEnabledFalse,
+        (ExpansionKind::Count, InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
+        (ExpansionKind::ForEach, InstanceKey::String(_)) => Reason::DeleteBecauseEachKey,
+        _ => Reason::DeleteBecauseWrongRepetition,
+    }
+}
+
+/// The first instance that state has of a managed resource and its expansion does not, as far as the plan is about it.
+pub(crate) fn first_surplus<'a>(
+    state: &'a PriorState,
+    selection: &Selection,
+    resource: &weft_graph_format::address::AbsResource,
+    expansion: &Expansion,
+) -> Option<&'a ResourceInstance> {
+    if resource.resource.mode != ResourceMode::Managed {
+        return None;
+    }
+    state.of_resource(resource).find(|address| !expansion.has(&address.key) && selection.covers(address))
+}
+
+/// An error for each provider configuration that is gone although objects whose blocks are gone too need it.
+pub(crate) fn absent_providers(state: &PriorState, declared: &Declared, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
+    let orphans = state.managed().filter(|(address, _)| !declared.has(&address.config()));
+    let needed: BTreeSet<ProviderInstance> =
+        orphans.filter_map(|(_, stored)| stored.provider().ok().cloned()).collect();
+    needed
+        .into_iter()
+        .filter(|instance| !root.has_provider(&instance.config()))
+        .map(|instance| missing_instance(&ProviderInstance { key: InstanceKey::None, ..instance }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons() {
+        let expansion = |kind| Expansion { kind, keys: Vec::new() };
+        let text = InstanceKey::String("a".into());
+        for (configured, there, kind, want) in [
+            (false, false, None, Reason::DeleteBecauseNoResourceConfig),
+            (true, false, None, Reason::DeleteBecauseNoModule),
+            (true, false, Some(ExpansionKind::ForEach), Reason::DeleteBecauseNoModule),
+            (true, true, Some(ExpansionKind::ForEach), Reason::DeleteBecauseEachKey),
+            (true, true, Some(ExpansionKind::Count), Reason::DeleteBecauseWrongRepetition),
+        ] {
+            let found = orphan_reason(&text, configured, there, kind.map(expansion).as_ref());
+            assert_eq!(found, want, "{configured} {there} {kind:?}");
+        }
+    }
+
+    /// How many keys are compared to find that none of an expansion's instances is an orphan.
+    #[test]
+    fn looking_an_instance_up_costs_little_in_a_large_expansion() {
+        let expansion = |count: u64| Expansion {
+            kind: ExpansionKind::Count,
+            keys: (0..count).map(InstanceKey::Int).collect(),
+        };
+        let large = expansion(100_000);
+        assert!((0..100_000).all(|index| large.has(&InstanceKey::Int(index))));
+        assert!(!large.has(&InstanceKey::None) && !large.has(&InstanceKey::Int(100_000)));
+    }
+}

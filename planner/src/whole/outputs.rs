@@ -1,0 +1,154 @@
+//! Outputs of the root module: what becomes of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_evaluator::glue::RootOutput;
+use weft_evaluator::selection::Selection;
+use weft_graph_format::changes::OutputChange;
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::graph::Action;
+use weft_graph_format::marks::Marks;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_state::Snapshot;
+
+use crate::facts::Facts;
+use crate::instance::prior::without_provenance;
+
+/// Outputs by name.
+pub(crate) type RootOutputs = BTreeMap<SmolStr, RootOutput>;
+
+/// Outputs of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    /// What they are to be.
+    pub(crate) wanted: RootOutputs,
+    /// What they were last, where a plan to destroy takes them away after reading all objects.
+    pub(crate) last: RootOutputs,
+}
+
+/// An output as it was before the plan.
+struct Before {
+    value: Value,
+    existed: bool,
+    sensitive: bool,
+}
+
+/// As state has it, or, where all is destroyed, as the refreshed objects make it (seen in the recorded case
+/// `workflow/show-text`).
+fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
+    match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
+        Some((value, sensitive)) if value.is_wholly_known() && !value.is_null() => {
+            Before { value: marked(value, sensitive), existed: true, sensitive }
+        }
+        _ => stored(snapshot, name),
+    }
+}
+
+/// The value of an output as state has it; null of no type when it has none or it cannot be read.
+fn stored(snapshot: &Snapshot, name: &str) -> Before {
+    let null = || Value::null(Type::Dynamic);
+    let Some(stored) = snapshot.outputs.get(name) else {
+        return Before { value: null(), existed: false, sensitive: false };
+    };
+    let record = &stored.record;
+    let ty = type_json::decode(record.value_type.as_str().as_bytes()).unwrap_or(Type::Dynamic);
+    let value = json::decode(record.value.as_str().as_bytes(), &ty).unwrap_or_else(|_| null());
+    Before { value: marked(value, record.sensitive), existed: true, sensitive: record.sensitive }
+}
+
+fn marked(value: Value, sensitive: bool) -> Value {
+    if sensitive { value.mark(&Marks::SENSITIVE) } else { value }
+}
+
+/// What becomes of each output.
+pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
+    let snapshot = facts.state.snapshot();
+    let stored = snapshot.outputs.keys().map(SmolStr::from);
+    let mut names: BTreeSet<SmolStr> = outputs.wanted.keys().cloned().chain(stored).collect();
+    // The state that is destroyed from has what reading everything found.
+    let found = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
+    names.extend(outputs.last.iter().filter(|(_, output)| found(output)).map(|(name, _)| name.clone()));
+    let partial = *facts.selection() != Selection::All;
+    // An output whose value could not be computed is neither kept nor taken away.
+    let failed = |name: &SmolStr| match outputs.wanted.get(name) {
+        None if partial => true,
+        None => facts.kind.keeps_outputs() && facts.root.outputs.contains_key(name),
+        Some(_) => false,
+    };
+    names
+        .into_iter()
+        .filter(|name| !failed(name))
+        .map(|name| {
+            let before = before(snapshot, &outputs.last, &name);
+            let change = match outputs.wanted.get(&name) {
+                Some(output) => change_of(output, before),
+                None => OutputChange {
+                    action: Action::Delete,
+                    before: before.value,
+                    after: Value::null(Type::Dynamic),
+                    sensitive_before: before.sensitive,
+                    sensitive_after: false,
+                },
+            };
+            (name, change)
+        })
+        .collect()
+}
+
+fn change_of(output: &RootOutput, before: Before) -> OutputChange {
+    let after = without_provenance(&output.value);
+    let same = || {
+        after.is_wholly_known()
+            && after.same_unmarked(&before.value)
+            && after.ty() == before.value.ty()
+            && before.sensitive == output.sensitive
+    };
+    let action = match before.existed {
+        // An output that is null is not stored.
+        false if after.is_null() => Action::NoOp,
+        false => Action::Create,
+        true if same() => Action::NoOp,
+        true => Action::Update,
+    };
+    OutputChange {
+        action,
+        before: before.value,
+        after,
+        sensitive_before: before.sensitive,
+        sensitive_after: output.sensitive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_outputs() {
+        let output = |value: Value, sensitive| RootOutput {
+            name: "o".into(),
+            value,
+            sensitive,
+            deprecated: None,
+            waits: None,
+        };
+        let (one, null) = (|| Value::int(1), || Value::null(Type::Number));
+        for (before, existed, was_sensitive, after, sensitive, want) in [
+            (null(), false, false, one(), false, Action::Create),
+            (null(), false, false, null(), false, Action::NoOp),
+            (null(), false, false, Value::unknown(Type::Number), false, Action::Create),
+            (one(), true, false, one(), false, Action::NoOp),
+            (one(), true, false, Value::int(2), false, Action::Update),
+            (one(), true, false, Value::string("1"), false, Action::Update),
+            (one(), true, false, Value::unknown(Type::Number), false, Action::Update),
+            (one(), true, false, one(), true, Action::Update),
+            (one(), true, false, null(), false, Action::Update),
+        ] {
+            let before = Before { value: before, existed, sensitive: was_sensitive };
+            let found = change_of(&output(after.clone(), sensitive), before).action;
+            assert_eq!(found, want, "{after:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `prevent_destroy`: objects that must stay.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_evaluator::Declared;
+use weft_evaluator::glue::Protection;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::{ConfigResource, ResourceInstance};
+use weft_graph_format::changes::ResourceChange;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::prior_state::{Names, PriorState};
+use crate::told::Told;
+
+/// The summary where it is nothing that it can be.
+const UNFIT: &str = "Invalid value for prevent_destroy";
+
+/// A change that must not be carried out, and why.
+pub(crate) type Refused = (ResourceInstance, Diagnostic);
+
+/// What becomes of a change that takes an object away.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// It may be carried out.
+    Allowed,
+    /// `prevent_destroy` is not what it can be, whatever happens to objects.
+    Unfit(Diagnostic),
+    /// It must not be carried out. The change stays in the plan, which shows what would have happened.
+    Refused(Diagnostic),
+}
+
+/// What protects an instance. Where its module instance is not there any more, what protects the same resource in
+/// another instance of the module does, or what the block says without any value.
+pub(crate) fn protection(told: &Told, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
+    if let Some(found) = told.protection(address) {
+        return Some(found.clone());
+    }
+    if told.resources.contains_key(&address.all()) {
+        return None;
+    }
+    declared.resource(&address.config())?.protection.clone()
+}
+
+/// What is wrong with a `prevent_destroy` whatever happens to objects.
+pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
+    if let Some((name, at)) = &protection.of_instances {
+        let detail = format!(
+            "prevent_destroy holds for objects too whose instance is gone, so it cannot depend on {name}, which only \
+             instances have."
+        );
+        return Some(Diagnostic::error("Invalid reference in prevent_destroy", detail).at(at.clone()));
+    }
+    unfit(&protection.value).map(|detail| Diagnostic::error(UNFIT, detail).at(protection.at.clone()))
+}
+
+/// Whether an object may be `what`: "destroyed", "replaced".
+pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> Verdict {
+    let Some(protection) = protection else { return Verdict::Allowed };
+    if let Some(problem) = problem(protection) {
+        return Verdict::Unfit(problem);
+    }
+    match prevents(protection) {
+        Ok(false) => Verdict::Allowed,
+        Ok(true) => Verdict::Refused(
+            Diagnostic::error(
+                "Resource instance cannot be destroyed",
+                format!(
+                    "Resource instance {address} has prevent_destroy set, but the plan calls for it to be {what}. Take \
+                     prevent_destroy out of its lifecycle block, or leave the object as it is."
+                ),
+            )
+            .at(protection.range.clone()),
+        ),
+        Err(found) => {
+            let detail = format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}.");
+            Verdict::Refused(Diagnostic::error(UNFIT, detail).at(protection.at.clone()))
+        }
+    }
+}
+
+/// In a plan to destroy, nothing is planned for what a protected object depends on: its turn never comes.
+pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, changes: &mut Vec<ResourceChange>) {
+    if refused.is_empty() {
+        return;
+    }
+    let mut names = Names::default();
+    let mut kept: BTreeSet<Arc<ConfigResource>> = BTreeSet::new();
+    for (address, _) in refused.iter() {
+        if let Some(stored) = state.get(address) {
+            kept.extend(stored.instance.record.dependencies().into_iter().filter_map(|text| names.resource(text)));
+        }
+    }
+    let goes_on = |address: &ResourceInstance| !kept.contains(&address.config());
+    refused.retain(|(address, _)| goes_on(address));
+    changes.retain(|change| goes_on(&change.address));
+}
+
+/// Why a value cannot say whether objects must stay, known or not.
+fn unfit(value: &Value) -> Option<&'static str> {
+    let (marks, _) = value.open();
+    if !marks.is_empty() {
+        return Some("The value is sensitive or ephemeral, which would show in whether the object stays.");
+    }
+    convert(value, &Type::Bool).err().map(|_| "The value is neither true nor false.")
+}
+
+fn prevents(protection: &Protection) -> Result<bool, &'static str> {
+    if !protection.value.is_wholly_known() {
+        return Err("is not known yet. Give it a value that is known when planning");
+    }
+    let value = convert(&protection.value, &Type::Bool).map_err(|_| "is neither true nor false")?;
+    value.as_bool().ok_or("is null, and must be true or false")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::marks::Marks;
+    use weft_graph_format::source::SourceRange;
+
+    #[test]
+    fn verdicts() {
+        let address: ResourceInstance = "a.b".parse().unwrap();
+        let of = |value: Value, of_instances| {
+            let (at, range) = (SourceRange::default(), SourceRange::default());
+            match verdict(Some(&Protection { value, at, range, of_instances }), &address, "destroyed") {
+                Verdict::Allowed => "allowed".to_owned(),
+                Verdict::Unfit(problem) => format!("unfit: {}", problem.summary),
+                Verdict::Refused(problem) => format!("refused: {}", problem.summary),
+            }
+        };
+        let index = Some(("count.index", SourceRange::default()));
+        for (value, of_instances, want) in [
+            (Value::bool(false), None, "allowed"),
+            (Value::string("false"), None, "allowed"),
+            (Value::bool(true), None, "refused: Resource instance cannot be destroyed"),
+            (Value::unknown(Type::Bool), None, "refused: Invalid value for prevent_destroy"),
+            (Value::null(Type::Bool), None, "refused: Invalid value for prevent_destroy"),
+            (Value::string("maybe"), None, "unfit: Invalid value for prevent_destroy"),
+            (Value::bool(true).mark(&Marks::SENSITIVE), None, "unfit: Invalid value for prevent_destroy"),
+            (Value::null(Type::Bool), index, "unfit: Invalid reference in prevent_destroy"),
+        ] {
+            assert_eq!(of(value.clone(), of_instances), want, "{value:?}");
+        }
+        assert_eq!(verdict(None, &address, "destroyed"), Verdict::Allowed);
+    }
+}

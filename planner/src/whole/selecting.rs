@@ -1,0 +1,270 @@
+//! A part of the plan: what is wanted of it, and what stands for the rest.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use weft_evaluator::glue::Expansion;
+use weft_evaluator::selection::Selection;
+use weft_expressions::resource_rules::all_null;
+use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, ModuleInstance, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::schema::Schema;
+use weft_graph_format::value::{Transform, Value};
+
+use crate::prior_state::{Names, PriorState};
+
+/// An object, and what it depends on by the state.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependent {
+    pub(crate) address: ResourceInstance,
+    pub(crate) needs: Vec<Arc<ConfigResource>>,
+}
+
+/// The managed objects of a state.
+pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
+    let mut names = Names::default();
+    let found = state.managed().map(|(address, stored)| Dependent {
+        address: address.clone(),
+        needs: stored.instance.record.dependencies().into_iter().filter_map(|text| names.resource(text)).collect(),
+    });
+    found.collect()
+}
+
+/// Which objects a plan to destroy is about.
+///
+/// What depends on a destroyed object goes with it; what an excluded object depends on stays with it. Both follow from the
+/// dependencies that state has.
+pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSet<ResourceInstance> {
+    let mut graph = Linked::of(objects);
+    let keeps = matches!(selection, Selection::AllBut(_));
+    let mut found = vec![false; objects.len()];
+    let mut pending: Vec<usize> =
+        (0..objects.len()).filter(|index| selection.covers(&objects[*index].address) != keeps).collect();
+    while let Some(index) = pending.pop() {
+        if !std::mem::replace(&mut found[index], true) {
+            pending.extend(if keeps { graph.needed_by(index) } else { graph.depending_on(index) });
+        }
+    }
+    let chosen = objects.iter().zip(found).filter(|(_, found)| *found != keeps);
+    chosen.map(|(object, _)| object.address.clone()).collect()
+}
+
+/// A resource as configured, with the module instance where it is of the same module: instances of one module have
+/// nothing to do with each other.
+type Link = (Arc<ConfigResource>, Option<ModuleInstance>);
+
+/// Objects by what they are and by what they need. What is followed once is taken out, since all of it is found by then:
+/// walking takes as many steps as there are dependencies.
+struct Linked<'a> {
+    objects: &'a [Dependent],
+    is: FxHashMap<Link, Vec<usize>>,
+    needs: FxHashMap<Link, Vec<usize>>,
+    #[cfg(test)]
+    steps: usize,
+}
+
+impl<'a> Linked<'a> {
+    fn of(objects: &'a [Dependent]) -> Linked<'a> {
+        let (mut is, mut needs): (FxHashMap<Link, Vec<usize>>, FxHashMap<Link, Vec<usize>>) = Default::default();
+        for (index, object) in objects.iter().enumerate() {
+            for own in links(&object.address) {
+                is.entry(own).or_default().push(index);
+            }
+            for link in needs_of(object) {
+                needs.entry(link).or_default().push(index);
+            }
+        }
+        Linked {
+            objects,
+            is,
+            needs,
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    fn depending_on(&mut self, index: usize) -> Vec<usize> {
+        let found = links(&self.objects[index].address).into_iter().filter_map(|own| self.needs.remove(&own));
+        let found: Vec<usize> = found.flatten().collect();
+        self.count(found)
+    }
+
+    fn needed_by(&mut self, index: usize) -> Vec<usize> {
+        let found = needs_of(&self.objects[index]).filter_map(|link| self.is.remove(&link));
+        let found: Vec<usize> = found.flatten().collect();
+        self.count(found)
+    }
+
+    fn count(&mut self, found: Vec<usize>) -> Vec<usize> {
+        #[cfg(test)]
+        {
+            self.steps += found.len() + 1;
+        }
+        found
+    }
+}
+
+fn links(address: &ResourceInstance) -> [Link; 2] {
+    let config = Arc::new(address.config());
+    [(config.clone(), None), (config, Some(address.module.clone()))]
+}
+
+fn needs_of(object: &Dependent) -> impl Iterator<Item = Link> {
+    let own = object.address.module.config();
+    let module = &object.address.module;
+    object.needs.iter().map(move |needed| (needed.clone(), (needed.module == own).then(|| module.clone())))
+}
+
+/// Says that the plan is about a part only.
+pub(crate) fn in_effect(selection: &Selection) -> Option<Diagnostic> {
+    let warning = || {
+        Diagnostic::warning(
+            "Resource targeting is in effect",
+            "With -target or -exclude a part of the configuration is planned, so the result may not be what the \
+             configuration as a whole says. This is for getting out of trouble, not for every day.",
+        )
+    };
+    (*selection != Selection::All).then(warning)
+}
+
+/// Warnings where an option wants a resource replaced and names none of its instances.
+pub(crate) fn replacements_without_instance(
+    replace: &[ResourceInstance],
+    resource: &AbsResource,
+    expansion: &Expansion,
+) -> Vec<Diagnostic> {
+    if expansion.keys.as_slice() == [InstanceKey::None] {
+        return Vec::new();
+    }
+    let wishes = replace.iter().filter(|wish| wish.key == InstanceKey::None && wish.resource == resource.resource);
+    wishes
+        .map(|wish| {
+            let instances: Vec<String> =
+                expansion.keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();
+            let way_out = match instances.as_slice() {
+                [] => "It has no instances now.".to_owned(),
+                found => format!("Name the instance: {}.", found.join(", ")),
+            };
+            Diagnostic::warning(
+                "Incompletely-matched force-replace resource instance",
+                format!(
+                    "The option -replace={wish} names no instance of {resource}, so nothing is replaced. {way_out}"
+                ),
+            )
+        })
+        .collect()
+}
+
+/// What stands for an instance that is not there: something unknown that comes to nothing.
+pub(crate) fn nothing(schema: &Schema) -> Value {
+    let ty = schema.block.implied_type();
+    Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
+}
+
+/// The value with null for what comes from instances that the selection leaves out and that are not there, by the
+/// formulas that stand for them: apply cannot know it either.
+pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
+    if gaps.is_empty() {
+        return value.clone();
+    }
+    let gaps: FxHashSet<usize> = gaps.iter().map(Formula::identity).collect();
+    let mut clean = FxHashSet::default();
+    value.transform(&mut |_, part| match part.formula() {
+        Some(formula) if !part.is_known() && comes_from(formula, &gaps, &mut clean) => {
+            Transform::Replace(Value::null(part.ty()))
+        }
+        _ => Transform::Descend,
+    })
+}
+
+/// Whether a formula is computed from any of these. `clean` keeps what is not, so that shared parts are walked once.
+fn comes_from(formula: &Formula, gaps: &FxHashSet<usize>, clean: &mut FxHashSet<usize>) -> bool {
+    let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
+    while let Some(next) = pending.pop() {
+        if gaps.contains(&next.identity()) {
+            return true;
+        }
+        if !clean.contains(&next.identity()) && seen.insert(next.identity()) {
+            next.operands(|operand| pending.push(operand.clone()));
+        }
+    }
+    clean.extend(seen);
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_evaluator::selection::SelectedAddress;
+
+    fn objects(list: &[(&str, &[&str])]) -> Vec<Dependent> {
+        let mut names = Names::default();
+        list.iter()
+            .map(|(address, needs)| Dependent {
+                address: address.parse().unwrap(),
+                needs: needs.iter().filter_map(|text| names.resource(text)).collect(),
+            })
+            .collect()
+    }
+
+    fn selected(addresses: &[&str]) -> Vec<SelectedAddress> {
+        addresses.iter().filter_map(|text| SelectedAddress::parse(text)).collect()
+    }
+
+    #[test]
+    fn what_a_destroy_of_a_part_is_about() {
+        let chain: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.x", "a.y"]), ("a.w", &[])];
+        let module: &[(&str, &[&str])] = &[
+            ("module.m[0].a.x", &[]),
+            ("module.m[0].a.y", &["module.m.a.x"]),
+            ("module.m[1].a.x", &[]),
+            ("module.m[1].a.y", &["module.m.a.x"]),
+            ("a.z", &["module.m.a.x"]),
+        ];
+        let only = |names: &[&str]| Selection::Only(selected(names));
+        let but = |names: &[&str]| Selection::AllBut(selected(names));
+        for (state, selection, want) in [
+            (chain, only(&["a.x"]), vec!["a.x", "a.y[0]", "a.z"]),
+            (chain, only(&["a.y"]), vec!["a.y[0]", "a.z"]),
+            (chain, only(&["a.w"]), vec!["a.w"]),
+            (chain, but(&["a.z"]), vec!["a.w"]),
+            (chain, but(&["a.y[0]"]), vec!["a.w", "a.z"]),
+            (chain, Selection::All, vec!["a.w", "a.x", "a.y[0]", "a.z"]),
+            (module, only(&["module.m[0].a.x"]), vec!["a.z", "module.m[0].a.x", "module.m[0].a.y"]),
+            (module, but(&["module.m[1].a.y"]), vec!["a.z", "module.m[0].a.x", "module.m[0].a.y"]),
+        ] {
+            let found = destroyed(&objects(state), &selection);
+            assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), want, "{selection:?}");
+        }
+    }
+
+    /// Many instances of a resource that all depend on all of another: one dependency names a whole resource, so a walk
+    /// that follows each instance anew would take the product of both numbers of steps.
+    #[test]
+    fn steps_grow_with_the_number_of_objects() {
+        let steps = |count: usize, keeps: bool| {
+            let mut names = Names::default();
+            let mut list = Vec::new();
+            for index in 0..count {
+                let object = |name: &str, needs: &[&str], names: &mut Names| Dependent {
+                    address: format!("a.{name}[{index}]").parse().unwrap(),
+                    needs: needs.iter().filter_map(|text| names.resource(text)).collect(),
+                };
+                list.push(object("x", &[], &mut names));
+                list.push(object("y", &["a.x"], &mut names));
+                list.push(object("z", &["a.x", "a.y"], &mut names));
+            }
+            let mut graph = Linked::of(&list);
+            for index in 0..list.len() {
+                if keeps { graph.needed_by(index) } else { graph.depending_on(index) };
+            }
+            graph.steps
+        };
+        for keeps in [false, true] {
+            let (few, many) = (steps(100, keeps), steps(1_000, keeps));
+            assert!(many <= 10 * few, "{few} steps for 300 objects, {many} for 3,000");
+        }
+    }
+}

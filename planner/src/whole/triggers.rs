@@ -1,0 +1,169 @@
+//! What changes so far, for those who ask: `replace_triggered_by`, and data sources that wait for changes.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+use weft_evaluator::glue::Trigger;
+use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::path::Path;
+use weft_graph_format::value::Value;
+
+/// Each instance of a resource that something happens to, before and after.
+type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
+
+/// What is planned to change.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    /// Resources that something happens to.
+    pending: FxHashSet<AbsResource>,
+    /// The same as configured, as dependencies name them.
+    changing: FxHashSet<SmolStr>,
+    /// What changes of instances. A resource without instances here has a part in the plan and triggers nothing.
+    altered: FxHashMap<AbsResource, Alterations>,
+    /// Answers for whole resources, given before; `None` where the resource has no part in the plan.
+    fired: FxHashMap<(AbsResource, Path), Option<bool>>,
+}
+
+impl Effects {
+    /// Something happens to an instance.
+    pub(crate) fn happens_to(&mut self, address: &ResourceInstance) {
+        if self.pending.insert(address.all()) {
+            self.changing.insert(SmolStr::from(address.config().to_string()));
+        }
+    }
+
+    /// An instance changes from one value to another.
+    pub(crate) fn alters(&mut self, address: &ResourceInstance, before: Value, after: Value) {
+        self.altered.entry(address.all()).or_default().insert(address.clone(), (before, after));
+    }
+
+    /// A resource has a part in the plan, whatever changes of it.
+    pub(crate) fn takes_part(&mut self, resource: AbsResource) {
+        self.altered.entry(resource).or_default();
+    }
+
+    /// Whether something happens to any of these.
+    pub(crate) fn is_any_pending(&self, resources: &[AbsResource]) -> bool {
+        resources.iter().any(|resource| self.pending.contains(resource))
+    }
+
+    /// Whether something happens to any of these resources as configured.
+    pub(crate) fn is_any_changing(&self, dependencies: &[SmolStr]) -> bool {
+        dependencies.iter().any(|name| self.changing.contains(name))
+    }
+
+    /// Whether any of these has a part in the plan.
+    pub(crate) fn is_any_in_plan(&self, resources: &[AbsResource]) -> bool {
+        resources.iter().any(|resource| self.altered.contains_key(resource))
+    }
+
+    /// Whether what a trigger names changes. Everything that it names is planned already, so the answer for a whole
+    /// resource is found once. `is_there` says whether a managed resource, or the instance that is named, is wanted or in
+    /// state.
+    ///
+    /// # Errors
+    /// What has no part in the plan at all cannot trigger anything: an instance that does not exist, a resource without
+    /// instances, a data source that was read already.
+    pub(crate) fn fires(&mut self, trigger: &Trigger, is_there: impl FnOnce() -> bool) -> Result<bool, Diagnostic> {
+        let altered = self.altered.get(&trigger.resource);
+        if let Some(key) = &trigger.key {
+            let own = altered.and_then(|a| a.get(&trigger.resource.instance(key.clone())));
+            let there = || is_there() || !is_managed(trigger) && altered.is_some();
+            return match own {
+                Some(found) => Ok(differs(&trigger.path, found)),
+                None if there() => Ok(false),
+                None => Err(no_change(trigger)),
+            };
+        }
+        let question = (trigger.resource.clone(), trigger.path.clone());
+        let answer = match self.fired.get(&question) {
+            Some(answer) => *answer,
+            None => {
+                let fired = altered.map(|found| found.values().any(|pair| differs(&trigger.path, pair)));
+                let answer = fired.or_else(|| is_there().then_some(false));
+                self.fired.insert(question, answer);
+                answer
+            }
+        };
+        answer.ok_or_else(|| no_change(trigger))
+    }
+}
+
+fn is_managed(trigger: &Trigger) -> bool {
+    trigger.resource.resource.mode == weft_graph_format::address::ResourceMode::Managed
+}
+
+fn differs(path: &Path, (before, after): &(Value, Value)) -> bool {
+    if path.0.is_empty() {
+        return true;
+    }
+    match (before.at_path(path), after.at_path(path)) {
+        (Ok(before), Ok(after)) => !after.is_wholly_known() || !after.same_unmarked(&before),
+        (Err(_), Err(_)) => false,
+        _ => true,
+    }
+}
+
+/// The message is for people who know OpenTofu: it has no place there either.
+fn no_change(trigger: &Trigger) -> Diagnostic {
+    let key = match &trigger.key {
+        Some(key) => key.clone(),
+        None => InstanceKey::None,
+    };
+    let module = &trigger.resource.module;
+    let module = if module.is_root() { "the root module".to_string() } else { module.to_string() };
+    Diagnostic::error(
+        format!("no change found for {}{key} in {module}", trigger.resource.resource),
+        "Only managed resources that have instances, and data sources that are read at apply, can be named in \
+         replace_triggered_by.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::types::Type;
+
+    #[test]
+    fn triggers() {
+        let object = |n: Value| Value::object([("n", n), ("same", Value::int(1))]);
+        let mut effects = Effects::default();
+        let changed: ResourceInstance = "a.x[0]".parse().unwrap();
+        effects.alters(&changed, object(Value::int(1)), object(Value::int(2)));
+        let later: ResourceInstance = "a.y".parse().unwrap();
+        effects.alters(&later, object(Value::int(1)), object(Value::unknown(Type::Number)));
+        effects.takes_part("data.a.d".parse().unwrap());
+        let path = |name: &str| if name.is_empty() { Path::ROOT } else { Path::ROOT.attribute(name) };
+        for (resource, key, name, there, want) in [
+            ("a.x", None, "", true, Some(true)),
+            ("a.x", None, "n", true, Some(true)),
+            ("a.x", None, "same", true, Some(false)),
+            ("a.x", Some(0), "n", true, Some(true)),
+            ("a.x", Some(1), "n", true, Some(false)),
+            ("a.x", Some(2), "", false, None),
+            ("a.y", None, "n", true, Some(true)),
+            ("a.z", None, "", true, Some(false)),
+            ("a.none", None, "", false, None),
+            ("data.a.d", None, "", false, Some(false)),
+            ("data.a.d", Some(0), "", false, Some(false)),
+            ("data.a.read", None, "", false, None),
+        ] {
+            let resource: AbsResource = resource.parse().unwrap();
+            let trigger = Trigger { resource, key: key.map(InstanceKey::Int), path: path(name) };
+            // The second answer is that of the first question.
+            for _ in 0..2 {
+                assert_eq!(effects.fires(&trigger, || there).ok(), want, "{trigger:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_pending() {
+        let mut effects = Effects::default();
+        effects.happens_to(&"module.m[0].a.x[1]".parse().unwrap());
+        let of = |text: &str| [text.parse::<AbsResource>().unwrap()];
+        assert!(effects.is_any_pending(&of("module.m[0].a.x")) && !effects.is_any_pending(&of("module.m[1].a.x")));
+        assert!(effects.is_any_changing(&[SmolStr::new("module.m.a.x")]) && !effects.is_any_changing(&["a.x".into()]));
+        assert!(!effects.is_any_in_plan(&of("module.m[0].a.x")));
+    }
+}
