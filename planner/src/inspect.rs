@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput,
+    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose,
+    RootOutput,
 };
 use weft_evaluator::{Environment, Session};
 use weft_expressions::functions::FunctionError;
@@ -26,6 +26,7 @@ use weft_state::{InstanceObject, Snapshot};
 use crate::instance::prior::{Reading, marks_of, read_prior, with_schema_marks};
 use crate::prior_state::PriorState;
 use crate::providers::ProviderSet;
+use crate::report::Report;
 use crate::watch::Watch;
 
 /// What questions are about.
@@ -48,18 +49,14 @@ pub struct Inspected {
 /// configuration as a whole cannot be evaluated; what is wrong otherwise keeps no question from being asked.
 pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>) {
     let Inspected { root, environment, given, snapshot, providers, settled } = inspected;
-    let inspection = Arc::new(Inspection {
-        state: PriorState::of(snapshot),
-        providers,
-        settled,
-        diagnostics: Mutex::default(),
-    });
+    let inspection =
+        Arc::new(Inspection { state: PriorState::of(snapshot), providers, settled, report: Report::default() });
     let session = Session::begin(root, inspection.clone(), environment, given).ok();
     if let Some(session) = &session {
         // Why it failed is among the problems.
         let _ = session.everything().await;
     }
-    let mut found = std::mem::take(&mut *inspection.diagnostics.lock());
+    let (mut found, _) = inspection.report.take();
     found.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
     found.dedup();
     (session, found)
@@ -69,7 +66,7 @@ struct Inspection {
     state: PriorState,
     providers: Arc<ProviderSet>,
     settled: bool,
-    diagnostics: Mutex<Vec<Diagnostic>>,
+    report: Report,
 }
 
 impl Inspection {
@@ -136,7 +133,7 @@ impl Glue for Inspection {
             let value = match self.object(address, source, schema, object).await {
                 Ok(value) => value,
                 Err(problems) => {
-                    self.diagnostics.lock().extend(problems);
+                    self.report.add(problems);
                     Value::unknown(Type::Dynamic)
                 }
             };
@@ -183,6 +180,6 @@ impl Glue for Inspection {
     }
 
     fn report(&self, diagnostic: Diagnostic) {
-        self.diagnostics.lock().push(diagnostic);
+        self.report.add(vec![diagnostic]);
     }
 }

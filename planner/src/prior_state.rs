@@ -145,7 +145,6 @@ impl Names {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,7 +163,8 @@ mod tests {
 
     #[test]
     fn instances_of_a_resource_are_found_by_type_not_by_text() {
-        let state = state(&["a.b", "a.b[0]", "a.b[\"x\"]", "a.bc", "a.b2[0]", "module.m.a.b[0]"], "provider[\"x/y/z\"]");
+        let state =
+            state(&["a.b", "a.b[0]", "a.b[\"x\"]", "a.bc", "a.b2[0]", "module.m.a.b[0]"], "provider[\"x/y/z\"]");
         let of = |text: &str| -> Vec<String> {
             state.of_resource(&text.parse().unwrap()).map(ToString::to_string).collect()
         };

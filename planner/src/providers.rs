@@ -1,25 +1,24 @@
 //! The provider instances that planning talks to: opened when first needed, at most so many at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ephemerals;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_providers::call::OpenedEphemeral;
-use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
-use weft_providers::{
-    Builtin, OpenError, OpenObject, Plugin, Provider, ProviderDiagnostic, ProviderPool, Renewal, Wanted,
-};
+use weft_providers::{Builtin, OpenError, Plugin, Provider, ProviderPool, Wanted};
 
-use crate::watch::{Looking, Watch};
+use ephemerals::OpenObjects;
+
+pub use ephemerals::OpenedHere;
 
 /// Where plugins come from: the program for a source address, or why there is none.
 pub type PluginSource = Arc<dyn Fn(&ProviderSource) -> Result<Plugin, Diagnostic> + Send + Sync>;
@@ -43,25 +42,8 @@ pub struct ProviderSet {
     registered: Mutex<BTreeMap<ProviderInstance, Arc<Registered>>>,
     schemas: Mutex<BTreeMap<ProviderSource, Arc<ProviderSchema>>>,
     warned: Mutex<BTreeMap<ProviderInstance, ()>>,
-    /// Ephemeral objects that are open, in the order in which they were opened.
-    kept: Mutex<Vec<(OpenedHere, OpenObject)>>,
-    /// Those of them whose closing is not told.
-    hushed: Mutex<BTreeSet<String>>,
-    /// What was said when objects were renewed.
-    renewals: Mutex<Vec<Diagnostic>>,
-}
-
-/// An ephemeral object that was opened.
-#[derive(Clone, Debug)]
-pub struct OpenedHere {
-    /// Which.
-    pub address: ResourceInstance,
-    /// Through which provider.
-    pub provider: ProviderInstance,
-    /// Its block.
-    pub range: SourceRange,
-    /// Who is told of it.
-    pub watch: Watch,
+    /// Ephemeral objects that are open.
+    ephemerals: OpenObjects,
 }
 
 /// A provider in use, and the right to one call at a time.
@@ -83,9 +65,7 @@ impl ProviderSet {
             registered: Mutex::default(),
             schemas: Mutex::default(),
             warned: Mutex::default(),
-            kept: Mutex::default(),
-            hushed: Mutex::default(),
-            renewals: Mutex::default(),
+            ephemerals: OpenObjects::default(),
         }
     }
 
@@ -210,70 +190,6 @@ impl ProviderSet {
         Ok(InUse { provider, warnings, _room: room })
     }
 
-    /// Keeps an ephemeral object open, renewed as its provider wants, until [`ProviderSet::close_ephemerals`].
-    pub fn keep_open(self: Arc<Self>, here: OpenedHere, opened: &OpenedEphemeral) {
-        let (set, instance) = (self.clone(), here.provider.clone());
-        let again: ProviderAgain = Arc::new(move || {
-            let (set, instance) = (set.clone(), instance.clone());
-            Box::pin(async move {
-                let in_use = set
-                    .open(&instance)
-                    .await
-                    .map_err(|problems| problems.into_iter().map(|p| p.summary).collect::<Vec<_>>().join("; "))?;
-                Ok(Arc::new(in_use.provider))
-            })
-        });
-        let (set, told) = (self.clone(), here.clone());
-        let heard: RenewalHeard = Arc::new(move |renewal| {
-            let (set, told) = (set.clone(), told.clone());
-            Box::pin(async move { set.renewed(&told, renewal).await })
-        });
-        let object = OpenObject::new(here.address.resource.type_name.clone(), opened, again, heard);
-        self.kept.lock().push((here, object));
-    }
-
-    async fn renewed(&self, of: &OpenedHere, renewal: Renewal) {
-        let what = match &renewal {
-            Renewal::Started => Looking::RenewStarted,
-            _ => Looking::RenewDone,
-        };
-        of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
-        let said = match renewal {
-            Renewal::Started => Vec::new(),
-            Renewal::Done(said) | Renewal::Refused(said) => of.told(&said),
-            Renewal::Failed(error) => vec![of.problem("Ephemeral object not renewed", "renewed", &error)],
-        };
-        self.renewals.lock().extend(said);
-    }
-
-    /// An object whose block has failed is closed without a word: who follows the events knows it as failed, as from
-    /// OpenTofu (seen in the recorded case `planning/ephemeral-resource-deferred`).
-    pub fn hush(&self, address: &str) {
-        self.hushed.lock().insert(address.to_owned());
-    }
-
-    /// Closes all ephemeral objects, those that were opened last first, since others may have been needed for them.
-    /// Gives what there is to say of them.
-    pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
-        let mut kept = std::mem::take(&mut *self.kept.lock());
-        let hushed = std::mem::take(&mut *self.hushed.lock());
-        for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {
-            here.watch = Watch::none();
-        }
-        let mut said = Vec::new();
-        while let Some((last, object)) = kept.pop() {
-            let resource = last.address.all();
-            let mut together = vec![close(last, object)];
-            // Instances of one block need nothing of each other.
-            while kept.last().is_some_and(|(here, _)| here.address.all() == resource) {
-                together.extend(kept.pop().map(|(here, object)| close(here, object)));
-            }
-            said.extend(futures::future::join_all(together).await.into_iter().flatten());
-        }
-        said.append(&mut self.renewals.lock());
-        said
-    }
-
     /// Closes ephemeral objects that are still open and ends all processes.
     pub async fn close(&self) {
         for problem in self.close_ephemerals().await {
@@ -286,28 +202,6 @@ impl ProviderSet {
     pub async fn stop(&self) {
         self.pool.stop_all().await;
     }
-}
-
-impl OpenedHere {
-    fn told(&self, said: &[ProviderDiagnostic]) -> Vec<Diagnostic> {
-        said.iter().map(|found| found.to_diagnostic().about(self.address.to_string()).at(self.range.clone())).collect()
-    }
-
-    fn problem(&self, summary: &str, what: &str, why: &str) -> Diagnostic {
-        let detail = format!("{} could not be {what}: {why}.", self.address);
-        Diagnostic::error(summary, detail).about(self.address.to_string()).at(self.range.clone())
-    }
-}
-
-async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
-    let nothing = Value::null(Type::Dynamic);
-    let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
-    let said = match object.close().await {
-        Ok(said) => here.told(&said),
-        Err(error) => vec![here.problem("Ephemeral object not closed", "closed", &error)],
-    };
-    here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
-    said
 }
 
 /// State names a provider instance that the configuration does not have (any more).

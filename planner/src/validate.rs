@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput,
+    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose,
+    RootOutput,
 };
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_expressions::functions::FunctionError;
@@ -22,6 +22,7 @@ use weft_providers::ProviderDiagnostic;
 use crate::diagnostics::{call_failed, placed};
 use crate::instance::prior::without_provenance;
 use crate::providers::ProviderSet;
+use crate::report::Report;
 
 /// Says what is wrong with a configuration whatever its variables are.
 pub async fn validate(
@@ -29,9 +30,9 @@ pub async fn validate(
     environment: Environment,
     providers: Arc<ProviderSet>,
 ) -> Vec<Diagnostic> {
-    let validation = Arc::new(Validation { providers, diagnostics: Mutex::default() });
+    let validation = Arc::new(Validation { providers, report: Report::default() });
     let _ = evaluate_configuration(root, validation.clone(), environment, GivenVariables::new()).await;
-    let mut found = std::mem::take(&mut *validation.diagnostics.lock());
+    let (mut found, _) = validation.report.take();
     found.sort_by(|a, b| (&a.subject, &a.summary).cmp(&(&b.subject, &b.summary)));
     found.dedup();
     found
@@ -39,13 +40,13 @@ pub async fn validate(
 
 struct Validation {
     providers: Arc<ProviderSet>,
-    diagnostics: Mutex<Vec<Diagnostic>>,
+    report: Report,
 }
 
 impl Validation {
     fn accept(&self, problems: Vec<Diagnostic>) -> Result<(), Failed> {
         let failed = problems.iter().any(Diagnostic::is_error);
-        self.diagnostics.lock().extend(problems);
+        self.report.add(problems);
         if failed { Err(Failed) } else { Ok(()) }
     }
 
@@ -122,6 +123,6 @@ impl Glue for Validation {
     }
 
     fn report(&self, diagnostic: Diagnostic) {
-        self.diagnostics.lock().push(diagnostic);
+        self.report.add(vec![diagnostic]);
     }
 }

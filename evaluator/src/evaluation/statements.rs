@@ -55,10 +55,8 @@ fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
         .map(|inner| {
             Diagnostic::error(
                 "Block not supported yet",
-                format!(
-                    "Weft runs provisioners of the kind local-exec only, and this one is {:?}.",
-                    inner.kind.as_str()
-                ),
+                "Blocks of type \"provisioner (other than local-exec)\" are part of the language, but this version of Weft \
+                 cannot carry them out yet.",
             )
             .at(inner.range.clone())
         })

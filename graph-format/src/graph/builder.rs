@@ -404,9 +404,12 @@ mod tests {
         evaluate(twice.reserved(OperationId(0)));
         evaluate(twice.reserved(OperationId(0)));
         assert_eq!(twice.into_drafts().err(), Some(FinishError::Misused { operation: 0 }));
-        for wrong in [|builder: &Builder| builder.order(OperationId(0), OperationId(7)), |builder: &Builder| {
-            builder.wait(OperationId(7), None);
-        }] {
+        for wrong in [
+            |builder: &Builder| builder.order(OperationId(0), OperationId(7)),
+            |builder: &Builder| {
+                builder.wait(OperationId(7), None);
+            },
+        ] {
             let builder = Builder::new();
             evaluate(&builder);
             wrong(&builder);

@@ -322,27 +322,17 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
         return value.clone();
     }
     let mut here = value.clone();
-    // By their first step, so that each path is gone into once, however many parts there are.
-    let mut deeper: FxHashMap<FirstStep<'_>, Vec<(&[Step], &Marks)>> = FxHashMap::default();
-    for (path, found) in marks {
-        if let Some((first, rest)) = path.split_first() {
-            deeper.entry(FirstStep::of(first)).or_default().push((rest, *found));
-        }
-    }
+    let deeper = by_first_step(marks);
     if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
         let mut changed = false;
-        let marked: Vec<Value> = value
-            .parts()
-            .into_iter()
-            .map(|(step, part)| match step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step))) {
-                Some(below) => {
-                    let next = mark_into(part, below);
-                    changed |= !next.is_same_object(part);
-                    next
-                }
-                None => part.clone(),
-            })
-            .collect();
+        let parts = value.parts();
+        let mut marked: Vec<Value> = Vec::with_capacity(parts.len());
+        for (step, part) in parts {
+            let below = step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step)));
+            let next = below.map_or_else(|| part.clone(), |below| mark_into(part, below));
+            changed |= below.is_some() && !next.is_same_object(part);
+            marked.push(next);
+        }
         if changed {
             here = here.retagged(marked);
         }
@@ -354,6 +344,17 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
         }
     }
     here
+}
+
+/// The rest of each path by its first step, so that each is gone into once, however many parts there are.
+fn by_first_step<'m>(marks: &[(&'m [Step], &'m Marks)]) -> FxHashMap<FirstStep<'m>, Vec<(&'m [Step], &'m Marks)>> {
+    let mut found: FxHashMap<FirstStep<'m>, Vec<(&'m [Step], &'m Marks)>> = FxHashMap::default();
+    for (path, marks) in marks {
+        if let Some((first, rest)) = path.split_first() {
+            found.entry(FirstStep::of(first)).or_default().push((rest, *marks));
+        }
+    }
+    found
 }
 
 /// A step as paths are compared by: those that come from state and from providers do not tell keys of maps from names of

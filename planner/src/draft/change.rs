@@ -97,8 +97,7 @@ impl Drafting<'_> {
         let object = prior.filter(|_| is_update).map(|prior: Prior| self.facts.object(address, &prior));
         let prior = object.map(|object| self.builder.prior_state(address.clone(), None, object, shard.clone()));
         let config = self.builder.desired(address.clone(), config, shard.clone(), waits);
-        let plan =
-            self.builder.final_plan(address.clone(), opened, prior, Some(config), planned, shard.clone());
+        let plan = self.builder.final_plan(address.clone(), opened, prior, Some(config), planned, shard.clone());
         let apply = self.builder.reserved(result).apply(address.clone(), None, plan, shard);
         self.applied(instance, apply);
         self.ordering.changes(result, &address.module, &dependencies.names);

@@ -148,8 +148,7 @@ impl Ask {
             provider_meta: self.meta(&desired.address, &desired.provider.source),
             prior_identity: None,
         };
-        let reply =
-            provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
+        let reply = provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
         self.report.accept(placed(&reply.diagnostics, places, &text))?;
         checked(desired, &before, &config, reply.value)
     }
@@ -198,7 +197,8 @@ fn checked(
     let schema = &desired.schema.block;
     let PlannedChange { planned_state, requires_replace, planned_private, legacy_type_system, .. } = answer;
     let invalid = |what: &str| {
-        let detail = format!("The provider planned an invalid value for {text}: {what}. This is a defect of the provider.");
+        let detail =
+            format!("The provider planned an invalid value for {text}: {what}. This is a defect of the provider.");
         Diagnostic::error("Provider produced invalid plan", detail).about(text.as_str())
     };
     let violations = plan_problems(schema, before, config, &planned_state);

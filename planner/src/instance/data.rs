@@ -201,9 +201,8 @@ impl Ask {
         self.report.accept(placed(&reply.diagnostics, places, &text))?;
         let found = reply.value;
         let invalid = |detail: &str| {
-            let detail = format!(
-                "The provider answered the reading of {text} with {detail}. This is a defect of the provider."
-            );
+            let detail =
+                format!("The provider answered the reading of {text} with {detail}. This is a defect of the provider.");
             let problem = Diagnostic::error("Provider produced invalid object", detail);
             Err(vec![problem.about(text.as_str()).at(desired.block.range.clone())])
         };

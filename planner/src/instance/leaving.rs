@@ -174,7 +174,12 @@ mod tests {
             (&there, None, Reason::DeleteBecauseCountIndex, Way::Deleted),
             (&there, Some(in_config), Reason::DeleteBecauseCountIndex, Way::Forgotten(in_config)),
             (&there, Some(block_gone), Reason::None, Way::Forgotten(block_gone)),
-            (&there, Some(block_gone), Reason::DeleteBecauseNoMoveTarget, Way::Forgotten(Reason::DeleteBecauseNoMoveTarget)),
+            (
+                &there,
+                Some(block_gone),
+                Reason::DeleteBecauseNoMoveTarget,
+                Way::Forgotten(Reason::DeleteBecauseNoMoveTarget),
+            ),
             (&Prior::gone(), Some(in_config), Reason::None, Way::Gone),
             (&Prior::gone(), None, Reason::None, Way::Gone),
         ] {

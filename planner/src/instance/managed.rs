@@ -16,11 +16,7 @@ use crate::providers::InUse;
 
 impl Planner {
     /// Decides what happens to a desired instance. Gives the value that others see.
-    pub(crate) async fn plan_managed(
-        &self,
-        desired: &DesiredInstance,
-        in_use: InUse<'_>,
-    ) -> Result<Managed, Problems> {
+    pub(crate) async fn plan_managed(&self, desired: &DesiredInstance, in_use: InUse<'_>) -> Result<Managed, Problems> {
         let (facts, provider) = (&self.facts, &in_use.provider);
         let address = &desired.address;
         let prior = self.prior_of(desired, provider).await?;

@@ -67,8 +67,7 @@ impl Planner {
         instance: &ProviderInstance,
     ) -> Result<std::sync::Arc<Schema>, Problems> {
         let text = address.to_string();
-        let schemas =
-            self.ask.providers.schema(&instance.source).await.map_err(|p| vec![p.about(text.as_str())])?;
+        let schemas = self.ask.providers.schema(&instance.source).await.map_err(|p| vec![p.about(text.as_str())])?;
         schemas.resources.get(&address.resource.type_name).cloned().ok_or_else(|| {
             let detail = format!(
                 "The provider {} does not know the type of {text} any more. Use a version of it that does.",

@@ -205,7 +205,8 @@ fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
 /// The marks of a stored object. Where state has a path that cannot be read, the whole object is sensitive: nobody can
 /// tell which part of it must not be shown.
 pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Marks)> {
-    let paths: Option<Vec<_>> = object.sensitive_paths.iter().map(|steps| Some((path_of(steps)?, Marks::SENSITIVE))).collect();
+    let paths: Option<Vec<_>> =
+        object.sensitive_paths.iter().map(|steps| Some((path_of(steps)?, Marks::SENSITIVE))).collect();
     paths.unwrap_or_else(|| {
         tracing::warn!(%address, "a sensitive path of the state cannot be read: the whole object is hidden");
         vec![(Path::ROOT, Marks::SENSITIVE)]

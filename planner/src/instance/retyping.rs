@@ -52,8 +52,7 @@ impl Ask {
                 .map(|identity| (identity.as_str().as_bytes().to_vec(), object.identity_schema_version)),
             target_type_name: desired.address.resource.type_name.clone(),
         };
-        let reply =
-            provider.move_resource_state(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
+        let reply = provider.move_resource_state(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
         self.report.accept(placed(&reply.diagnostics, places, &text))?;
         let moved = reply.value;
         if moved.state.is_null() || !moved.state.is_wholly_known() {

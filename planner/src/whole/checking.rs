@@ -10,7 +10,8 @@ use weft_evaluator::config::reach::{Reach, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ResourceInstance, ResourceMode,
+    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ResourceInstance,
+    ResourceMode,
 };
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;

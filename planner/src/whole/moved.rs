@@ -202,9 +202,11 @@ fn still_there(statement: &Statement, declared: &Declared, expanded: &Expanded<'
             return None;
         }
         let whole = !statement.by_instance();
-        let declares = expanded.resources.get(&config)?.iter().any(|(found, expansion)| {
-            found.0.ends_with(&statement.from.module.0) && (whole || expansion.has(key))
-        });
+        let declares = expanded
+            .resources
+            .get(&config)?
+            .iter()
+            .any(|(found, expansion)| found.0.ends_with(&statement.from.module.0) && (whole || expansion.has(key)));
         return declares.then(|| config.to_string());
     }
     let step = statement.from.module.0.last()?;

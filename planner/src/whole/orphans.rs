@@ -141,10 +141,8 @@ mod tests {
     /// How many keys are compared to find that none of an expansion's instances is an orphan.
     #[test]
     fn looking_an_instance_up_costs_little_in_a_large_expansion() {
-        let expansion = |count: u64| Expansion {
-            kind: ExpansionKind::Count,
-            keys: (0..count).map(InstanceKey::Int).collect(),
-        };
+        let expansion =
+            |count: u64| Expansion { kind: ExpansionKind::Count, keys: (0..count).map(InstanceKey::Int).collect() };
         let large = expansion(100_000);
         assert!((0..100_000).all(|index| large.has(&InstanceKey::Int(index))));
         assert!(!large.has(&InstanceKey::None) && !large.has(&InstanceKey::Int(100_000)));

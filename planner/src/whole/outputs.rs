@@ -127,13 +127,8 @@ mod tests {
 
     #[test]
     fn changes_of_outputs() {
-        let output = |value: Value, sensitive| RootOutput {
-            name: "o".into(),
-            value,
-            sensitive,
-            deprecated: None,
-            waits: None,
-        };
+        let output =
+            |value: Value, sensitive| RootOutput { name: "o".into(), value, sensitive, deprecated: None, waits: None };
         let (one, null) = (|| Value::int(1), || Value::null(Type::Number));
         for (before, existed, was_sensitive, after, sensitive, want) in [
             (null(), false, false, one(), false, Action::Create),

@@ -258,7 +258,11 @@ mod tests {
             }
             let mut graph = Linked::of(&list);
             for index in 0..list.len() {
-                if keeps { graph.needed_by(index) } else { graph.depending_on(index) };
+                if keeps {
+                    graph.needed_by(index)
+                } else {
+                    graph.depending_on(index)
+                };
             }
             graph.steps
         };

@@ -1,0 +1,139 @@
+//! Ephemeral objects that are open while planning goes on.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+use weft_providers::call::OpenedEphemeral;
+use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
+use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
+
+use super::ProviderSet;
+use crate::watch::{Looking, Watch};
+
+/// The ephemeral objects of a set of providers.
+#[derive(Default)]
+pub(super) struct OpenObjects(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    /// In the order in which they were opened.
+    kept: Vec<(OpenedHere, OpenObject)>,
+    /// Those of them whose closing is not told.
+    hushed: BTreeSet<String>,
+    /// What was said when objects were renewed.
+    renewals: Vec<Diagnostic>,
+}
+
+impl OpenObjects {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock()
+    }
+}
+
+/// An ephemeral object that was opened.
+#[derive(Clone, Debug)]
+pub struct OpenedHere {
+    /// Which.
+    pub address: ResourceInstance,
+    /// Through which provider.
+    pub provider: ProviderInstance,
+    /// Its block.
+    pub range: SourceRange,
+    /// Who is told of it.
+    pub watch: Watch,
+}
+
+impl ProviderSet {
+    /// Keeps an ephemeral object open, renewed as its provider wants, until [`ProviderSet::close_ephemerals`].
+    pub fn keep_open(self: Arc<Self>, here: OpenedHere, opened: &OpenedEphemeral) {
+        let (set, instance) = (self.clone(), here.provider.clone());
+        let again: ProviderAgain = Arc::new(move || {
+            let (set, instance) = (set.clone(), instance.clone());
+            Box::pin(async move {
+                let in_use = set
+                    .open(&instance)
+                    .await
+                    .map_err(|problems| problems.into_iter().map(|p| p.summary).collect::<Vec<_>>().join("; "))?;
+                Ok(Arc::new(in_use.provider))
+            })
+        });
+        let (set, told) = (self.clone(), here.clone());
+        let heard: RenewalHeard = Arc::new(move |renewal| {
+            let (set, told) = (set.clone(), told.clone());
+            Box::pin(async move { set.renewed(&told, renewal).await })
+        });
+        let object = OpenObject::new(here.address.resource.type_name.clone(), opened, again, heard);
+        self.ephemerals.open().kept.push((here, object));
+    }
+
+    async fn renewed(&self, of: &OpenedHere, renewal: Renewal) {
+        let what = match &renewal {
+            Renewal::Started => Looking::RenewStarted,
+            _ => Looking::RenewDone,
+        };
+        of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
+        let said = match renewal {
+            Renewal::Started => Vec::new(),
+            Renewal::Done(said) | Renewal::Refused(said) => of.told(&said),
+            Renewal::Failed(error) => vec![of.problem("Ephemeral object not renewed", "renewed", &error)],
+        };
+        self.ephemerals.open().renewals.extend(said);
+    }
+
+    /// An object whose block has failed is closed without a word: who follows the events knows it as failed, as from
+    /// OpenTofu (seen in the recorded case `planning/ephemeral-resource-deferred`).
+    pub fn hush(&self, address: &str) {
+        self.ephemerals.open().hushed.insert(address.to_owned());
+    }
+
+    /// Closes all ephemeral objects, those that were opened last first, since others may have been needed for them.
+    /// Gives what there is to say of them.
+    pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
+        let Open { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
+        for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {
+            here.watch = Watch::none();
+        }
+        let mut said = Vec::new();
+        while let Some((last, object)) = kept.pop() {
+            let resource = last.address.all();
+            let mut together = vec![close(last, object)];
+            // Instances of one block need nothing of each other.
+            while kept.last().is_some_and(|(here, _)| here.address.all() == resource) {
+                together.extend(kept.pop().map(|(here, object)| close(here, object)));
+            }
+            said.extend(futures::future::join_all(together).await.into_iter().flatten());
+        }
+        said.extend(renewals);
+        // What was said while they were closed.
+        said.append(&mut self.ephemerals.open().renewals);
+        said
+    }
+}
+
+impl OpenedHere {
+    fn told(&self, said: &[ProviderDiagnostic]) -> Vec<Diagnostic> {
+        said.iter().map(|found| found.to_diagnostic().about(self.address.to_string()).at(self.range.clone())).collect()
+    }
+
+    fn problem(&self, summary: &str, what: &str, why: &str) -> Diagnostic {
+        let detail = format!("{} could not be {what}: {why}.", self.address);
+        Diagnostic::error(summary, detail).about(self.address.to_string()).at(self.range.clone())
+    }
+}
+
+async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
+    let nothing = Value::null(Type::Dynamic);
+    let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
+    let said = match object.close().await {
+        Ok(said) => here.told(&said),
+        Err(error) => vec![here.problem("Ephemeral object not closed", "closed", &error)],
+    };
+    here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
+    said
+}
