@@ -110,24 +110,26 @@ pub enum Ignored {
 
 /// Where the arguments of a block stand in the text.
 #[derive(Clone)]
-pub struct Places(Arc<ResourceBlock>);
+pub struct Places {
+    block: Arc<ResourceBlock>,
+}
 
 impl Places {
     /// Header of the block.
     pub fn block(&self) -> &SourceRange {
-        &self.0.body.range
+        &self.block.body.range
     }
 
     /// The text that a path into the decoded arguments comes from: the value of an attribute, or the header of what
     /// holds it.
     pub fn locate(&self, path: &Path) -> SourceRange {
-        self.0.body.locate(path)
+        self.block.body.locate(path)
     }
 }
 
 impl fmt::Debug for Places {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "places in {}", self.0.resource)
+        write!(out, "places in {}", self.block.resource)
     }
 }
 
@@ -148,7 +150,7 @@ impl BlockRules {
             destroy: lifecycle.destroy,
             has_conditions: block.has_conditions(),
             is_provisioned: block.provisioners.iter().any(|provisioner| !provisioner.on_destroy),
-            places: Places(block.clone()),
+            places: Places { block: block.clone() },
         }
     }
 }
@@ -266,6 +268,40 @@ pub struct OpenCheck {
     pub again: bool,
 }
 
+/// What a named value is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueName {
+    /// The module that declares it.
+    pub module: ModuleInstance,
+    /// What declares it.
+    pub kind: NameKind,
+    /// Its name there.
+    pub name: SmolStr,
+}
+
+/// What declares a named value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A `locals` block.
+    Local,
+    /// A `variable` block.
+    Variable,
+    /// An `output` block.
+    Output,
+}
+
+impl fmt::Display for ValueName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.kind {
+            NameKind::Local => "local",
+            NameKind::Variable => "var",
+            NameKind::Output => "output",
+        };
+        let dot = if self.module.is_root() { "" } else { "." };
+        write!(out, "{}{dot}{word}.{}", self.module, self.name)
+    }
+}
+
 /// An output of the root module.
 #[derive(Clone, Debug)]
 pub struct RootOutput {
@@ -374,7 +410,7 @@ pub trait Glue: Send + Sync + 'static {
 
     /// A named value (a local, a variable, an output of a module): whatever in it can still fail becomes an operation
     /// of its own, so that its error is reported once.
-    fn named(&self, name: &str, value: Value) -> Value;
+    fn named(&self, name: &ValueName, value: Value) -> Value;
 
     /// A condition to be checked at apply. The origin is what must wait for it.
     fn open_check(&self, check: OpenCheck) -> Option<Origin>;

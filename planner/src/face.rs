@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, Managed, OpenCheck, Protection, Provision,
-    RootOutput,
+    Brief, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, Managed, NameKind, OpenCheck, Protection,
+    Provision, RootOutput, ValueName,
 };
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
@@ -27,9 +27,6 @@ use crate::planner::Planner;
 use crate::whole::orphans::first_surplus;
 use crate::whole::protection::problem;
 use crate::whole::selecting::{nothing, replacements_without_instance};
-
-/// What names of variables begin with.
-const VARIABLE: &str = "var.";
 
 impl Planner {
     /// Reports what went wrong with an instance; the rest of the plan goes on.
@@ -151,9 +148,9 @@ impl Glue for Planner {
     }
 
     /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
-    fn named(&self, name: &str, value: Value) -> Value {
-        if let Some(variable) = name.strip_prefix(VARIABLE) {
-            self.told().variables.insert(SmolStr::new(variable), value.clone());
+    fn named(&self, name: &ValueName, value: Value) -> Value {
+        if name.kind == NameKind::Variable && name.module.is_root() {
+            self.told().variables.insert(name.name.clone(), value.clone());
         }
         if !value.deep().formula || !self.facts.kind.computes_named_values() {
             return value;
@@ -163,8 +160,7 @@ impl Glue for Planner {
             if !formula.can_fail() {
                 return Transform::Replace(part.clone());
             }
-            let label = if path.0.is_empty() { SmolStr::new(name) } else { SmolStr::from(format!("{name}{path}")) };
-            Transform::Replace(self.computed(label, part, formula))
+            Transform::Replace(self.computed(SmolStr::from(format!("{name}{path}")), part, formula))
         })
     }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{
     Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose,
-    RootOutput,
+    RootOutput, ValueName,
 };
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_expressions::functions::FunctionError;
@@ -102,7 +102,7 @@ impl Glue for Validation {
 
     fn module_expanded(&self, _: &ModuleInstance, _: &str, _: &Expansion) {}
 
-    fn named(&self, _: &str, value: Value) -> Value {
+    fn named(&self, _: &ValueName, value: Value) -> Value {
         value
     }
 

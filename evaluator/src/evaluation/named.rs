@@ -20,7 +20,7 @@ use super::checks::Tally;
 use super::conditions::{Condition, Conditions, Outcome};
 use super::scope::Repeated;
 use crate::config::{Output, Variable, references_of};
-use crate::glue::{Failed, RootOutput};
+use crate::glue::{Failed, NameKind, RootOutput, ValueName};
 use crate::reference::Subject;
 use crate::selection::Selected;
 
@@ -29,6 +29,11 @@ type Waiting = Shared<BoxFuture<'static, Result<Value, Failed>>>;
 impl ModuleNode {
     pub(crate) fn name_of(&self, rest: &str) -> String {
         if self.address.is_root() { rest.to_string() } else { format!("{}.{rest}", self.address) }
+    }
+
+    /// What a value that this module declares is called.
+    fn value_name(&self, kind: NameKind, name: &SmolStr) -> ValueName {
+        ValueName { module: self.address.clone(), kind, name: name.clone() }
     }
 
     /// A local value.
@@ -43,7 +48,7 @@ impl ModuleNode {
             }
             problems.into_iter().for_each(|p| node.evaluation.glue.report(p));
             let value = node.tell_deprecated(value, &|| local.value.range());
-            Ok(node.evaluation.glue.named(&node.name_of(&format!("local.{key}")), value))
+            Ok(node.evaluation.glue.named(&node.value_name(NameKind::Local, &key), value))
         })
     }
 
@@ -67,7 +72,7 @@ impl ModuleNode {
             let value = node
                 .evaluation
                 .glue
-                .named(&node.name_of(&format!("var.{key}")), node.declared(&value, &variable.marks()));
+                .named(&node.value_name(NameKind::Variable, &key), node.declared(&value, &variable.marks()));
             let checked = node.validate_variable(&variable, &value).await?;
             Ok(value.add_origin(checked.as_ref()))
         })
@@ -339,7 +344,7 @@ impl ModuleNode {
             self.evaluation.glue.module_output(&self.address, &output.name);
         }
         let value = value.add_origin(waits.as_ref());
-        let value = self.evaluation.glue.named(&self.name_of(&format!("output.{}", output.name)), value);
+        let value = self.evaluation.glue.named(&self.value_name(NameKind::Output, &output.name), value);
         Ok(match self.deprecation(output) {
             Some(marks) => value.mark(&marks),
             None => value,

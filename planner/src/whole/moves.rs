@@ -4,15 +4,20 @@
 //! leads to comes after it, so that chains are followed from any of their ends. An object of the first address of a
 //! resource that got or lost its repetition follows it without a statement.
 
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use weft_evaluator::config::{MovedBlock, RelativeAddress};
 use weft_graph_format::address::{
-    ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance,
+    ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
+
+pub use order::in_order;
 
 /// A `moved` block and the module that it stands in.
 #[derive(Clone, Debug)]
@@ -134,12 +139,10 @@ impl Statement {
         nested && !(other.is_reindex() && other.base.0.len() < self.base.0.len())
     }
 
-    /// Whether it names a resource at one of its ends.
-    fn names(&self, config: &ConfigResource) -> bool {
-        [&self.from, &self.to].into_iter().any(|end| {
-            let (module, resource) = self.end(end);
-            module == config.module && resource.as_ref() == Some(&config.resource)
-        })
+    /// The resources that it names at its ends.
+    fn names(&self) -> impl Iterator<Item = ConfigResource> {
+        let ends = [&self.from, &self.to].map(|end| self.end(end));
+        ends.into_iter().filter_map(|(module, resource)| Some(ConfigResource { module, resource: resource? }))
     }
 
     /// An end as text, for messages.
@@ -238,53 +241,6 @@ pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
     problems
 }
 
-/// The statements in the order in which they are carried out.
-///
-/// # Errors
-/// Statements that lead in a circle.
-pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic> {
-    let mut waiting: Vec<usize> = (0..statements.len())
-        .map(|i| (0..statements.len()).filter(|j| *j != i && statements[*j].precedes(&statements[i])).count())
-        .collect();
-    let mut ready: BTreeSet<usize> = (0..statements.len()).filter(|i| waiting[*i] == 0).collect();
-    let mut order = Vec::with_capacity(statements.len());
-    while let Some(next) = ready.pop_first() {
-        order.push(&statements[next]);
-        for other in 0..statements.len() {
-            if other != next && statements[next].precedes(&statements[other]) {
-                waiting[other] -= 1;
-                if waiting[other] == 0 {
-                    ready.insert(other);
-                }
-            }
-        }
-    }
-    if order.len() == statements.len() {
-        return Ok(order);
-    }
-    let circle: Vec<String> = (0..statements.len())
-        .filter(|i| waiting[*i] > 0)
-        .map(|i| {
-            let statement = &statements[i];
-            format!(
-                "\n  - {}:{}: {} to {}",
-                statement.range.file,
-                statement.range.start.line,
-                statement.text(&statement.from),
-                statement.text(&statement.to)
-            )
-        })
-        .collect();
-    Err(Diagnostic::error(
-        "Cyclic dependency in move statements",
-        format!(
-            "These blocks lead in a circle, so nobody can tell where their objects belong:{}\n\nSplit the move over \
-             several plans, through an address that nothing has.",
-            circle.concat()
-        ),
-    ))
-}
-
 /// Carries statements out, which are in order, over the addresses of state.
 pub fn carry_out(
     statements: &[&Statement],
@@ -304,11 +260,7 @@ pub fn carry_out(
             Some(resource) => {
                 resources.get(&ConfigResource { module, resource }).into_iter().flatten().cloned().collect()
             }
-            None => resources
-                .iter()
-                .filter(|(config, _)| config.module.0.starts_with(&module.0))
-                .flat_map(|(_, found)| found.iter().cloned())
-                .collect(),
+            None => within(&resources, &module).cloned().collect(),
         };
         for address in candidates {
             let Some(to) = statement.apply(&address).filter(|to| *to != address) else { continue };
@@ -319,10 +271,10 @@ pub fn carry_out(
             }
         }
     }
+    let named: FxHashSet<ConfigResource> = statements.iter().flat_map(|statement| statement.names()).collect();
     let still: Vec<ResourceInstance> = now.keys().cloned().collect();
     for address in still {
-        let config = address.config();
-        if statements.iter().any(|statement| statement.names(&config)) {
+        if named.contains(&address.config()) {
             continue;
         }
         let to = implied(&address, shape);
@@ -331,6 +283,18 @@ pub fn carry_out(
         }
     }
     Moves { moved: now.into_iter().filter(|(new, old)| new != old).collect(), blocked }
+}
+
+/// The addresses in a module and below.
+fn within<'a>(
+    resources: &'a BTreeMap<ConfigResource, BTreeSet<ResourceInstance>>,
+    module: &'a Module,
+) -> impl Iterator<Item = &'a ResourceInstance> {
+    // What is in a module stands side by side, behind the first resource that it could have.
+    let nothing = Resource { mode: ResourceMode::Data, type_name: SmolStr::default(), name: SmolStr::default() };
+    let first = ConfigResource { module: module.clone(), resource: nothing };
+    let found = resources.range(first..).take_while(|(config, _)| config.module.0.starts_with(&module.0));
+    found.flat_map(|(_, addresses)| addresses)
 }
 
 fn rename(
@@ -391,7 +355,7 @@ mod tests {
         }
     }
 
-    fn statement(base: &str, from: &str, to: &str) -> Statement {
+    pub(super) fn statement(base: &str, from: &str, to: &str) -> Statement {
         let base = if base.is_empty() { Module::root() } else { Module::root().child(base) };
         Statement { base, from: end(from), to: end(to), range: SourceRange::default() }
     }

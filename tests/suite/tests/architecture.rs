@@ -118,6 +118,44 @@ fn syntax_trees_stay_in_their_rooms() {
     }
 }
 
+/// Types that lead into a syntax tree.
+const TREES: [&str; 8] =
+    ["BodyId", "BodySource", "Expression", "Provisioner", "ResourceBlock", "Traversal", "Tree", "weft_syntax"];
+
+/// The pages of `evaluator` through which it hands over what planning works on.
+const DOORS: [&str; 4] = ["declared.rs", "glue.rs", "relevant.rs", "selection.rs"];
+
+/// The types of [`TREES`] that a text names.
+fn trees_in(text: &str) -> Vec<&'static str> {
+    let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    TREES.into_iter().filter(|tree| words.contains(tree)).collect()
+}
+
+/// What evaluation hands over is plain data: no signature of its doors leads into a tree, and planning names no type that
+/// does.
+#[test]
+fn no_syntax_tree_leaves_the_evaluator() {
+    let mut found = Vec::new();
+    for door in DOORS {
+        let text = std::fs::read_to_string(root().join("evaluator/src").join(door)).expect("readable");
+        let leads = public_items(&text).into_iter().filter(|item| !trees_in(item).is_empty());
+        found.extend(leads.map(|item| format!("evaluator/src/{door}: {item}")));
+    }
+    for file in rust_files(&root().join("planner/src")) {
+        let text = std::fs::read_to_string(&file).expect("readable");
+        found.extend(trees_in(&text).into_iter().map(|tree| format!("{}: {tree}", file.display())));
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn a_tree_in_a_signature_is_found() {
+    let text = "pub struct A {\n    pub block: Arc<ResourceBlock>,\n    own: Arc<Tree>,\n}\n";
+    let found: Vec<_> = public_items(text).iter().flat_map(|item| trees_in(item)).collect();
+    assert_eq!(found, ["ResourceBlock"]);
+    assert!(trees_in("pub fn expression_tree(trees: BTreeMap<u8, u8>)").is_empty());
+}
+
 /// Every path that ARCHITECTURE.md names in backticks and with a slash exists.
 #[test]
 fn architecture_names_only_what_is_there() {
