@@ -21,6 +21,7 @@ mod meta;
 mod module_places;
 mod moved;
 pub(crate) mod named_instances;
+mod names_below;
 mod needs;
 mod output;
 mod overrides;

@@ -111,25 +111,35 @@ pub enum Ignored {
 /// Where the arguments of a block stand in the text.
 #[derive(Clone)]
 pub struct Places {
-    block: Arc<ResourceBlock>,
+    header: SourceRange,
+    /// `None` where the text is not known.
+    block: Option<Arc<ResourceBlock>>,
 }
 
 impl Places {
+    /// The places of a block of which only the header is known.
+    pub fn at(header: SourceRange) -> Places {
+        Places { header, block: None }
+    }
+
     /// Header of the block.
     pub fn block(&self) -> &SourceRange {
-        &self.block.body.range
+        &self.header
     }
 
     /// The text that a path into the decoded arguments comes from: the value of an attribute, or the header of what
     /// holds it.
     pub fn locate(&self, path: &Path) -> SourceRange {
-        self.block.body.locate(path)
+        match &self.block {
+            Some(block) => block.body.locate(path),
+            None => self.header.clone(),
+        }
     }
 }
 
 impl fmt::Debug for Places {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "places in {}", self.block.resource)
+        write!(out, "places at {}:{}", self.header.file, self.header.start.line)
     }
 }
 
@@ -150,7 +160,7 @@ impl BlockRules {
             destroy: lifecycle.destroy,
             has_conditions: block.has_conditions(),
             is_provisioned: block.provisioners.iter().any(|provisioner| !provisioner.on_destroy),
-            places: Places { block: block.clone() },
+            places: Places { header: block.body.range.clone(), block: Some(block.clone()) },
         }
     }
 }

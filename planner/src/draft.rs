@@ -213,3 +213,6 @@ impl<'a> Drafting<'a> {
 fn shard(instance: &ProviderInstance) -> Shard {
     Shard::Provider(instance.clone())
 }
+
+#[cfg(test)]
+mod tests;

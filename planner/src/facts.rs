@@ -36,6 +36,7 @@ pub(crate) struct Facts {
     /// Objects that moved: the address by the configuration, and the one that the store has.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) kind: Box<dyn Kind>,
+    /// What to do; the instances to replace are in order.
     pub(crate) options: PlanOptions,
     /// The objects that a plan to destroy a part is about; `None` for all.
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
@@ -106,6 +107,94 @@ impl Facts {
             // Reading an instance that is wanted has brought what the state says of it up to date.
             _ if wanted && self.kind.reads_then_destroys(self.options.refresh) => None,
             _ => skips.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Facts {
+    /// What planning starts from, for tests: a configuration as text, and instances that state has, each with what it
+    /// depends on.
+    pub(crate) fn for_tests(text: &str, instances: &[(&str, &[&str])], options: PlanOptions) -> Facts {
+        use weft_state::{
+            InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, StoredInstance,
+        };
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("main.tf"), text).expect("written");
+        let (root, _, problems) = weft_evaluator::config::load_tree(dir.path(), &BTreeMap::new());
+        assert!(!weft_graph_format::diagnostic::has_errors(&problems), "{problems:?}");
+        let stored = |(address, needs): &(&str, &[&str])| {
+            let provider = "provider[\"registry.opentofu.org/x/y\"]";
+            let mut record = InstanceRecord::new("", ResourceMode::Managed, "a", "b", InstanceKey::None, provider);
+            record.address = (*address).to_owned();
+            let dependencies = needs.iter().map(|name| (*name).to_owned()).collect();
+            record.current = Some(InstanceObject { dependencies, ..InstanceObject::new(0, RawJson::new("{}")) });
+            ((*address).to_owned(), StoredInstance { record, revision: Revision(1) })
+        };
+        let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
+        Facts {
+            declared: Declared::of(&root),
+            root,
+            environment: Environment::new(dir.path().to_path_buf()),
+            counters: Counters::default(),
+            original: snapshot.clone(),
+            state: PriorState::of(snapshot),
+            moved: BTreeMap::new(),
+            kind: crate::kind::rules(options.kind),
+            options,
+            going: None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl PlanOptions {
+    /// Options of a plan of everything, for tests.
+    pub(crate) fn of_kind(kind: crate::inputs::PlanKind) -> PlanOptions {
+        let (selection, replace, timestamp) = Default::default();
+        PlanOptions { kind, refresh: true, selection, replace, timestamp }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs::PlanKind;
+
+    /// Whether an object is left alone, by its block, by a `removed` block, and by what state has of it.
+    #[test]
+    fn what_is_left_alone() {
+        let text = r#"
+            resource "a" "kept" {
+              lifecycle { destroy = false }
+            }
+            resource "a" "plain" {}
+            removed { from = a.gone }
+            removed {
+              from = a.destroyed
+              lifecycle { destroy = true }
+            }
+            removed { from = module.m }
+        "#;
+        let (config, state) =
+            (Reason::ForgotBecauseLifecycleDestroyInConfig, Reason::ForgotBecauseLifecycleDestroyInState);
+        let no_block = Reason::DeleteBecauseNoResourceConfig;
+        for (kind, address, skips, wanted, want) in [
+            (PlanKind::Normal, "a.kept", false, true, Some(config)),
+            (PlanKind::Normal, "a.plain", false, true, None),
+            (PlanKind::Normal, "a.plain", true, true, Some(state)),
+            (PlanKind::Destroy, "a.plain", true, true, None),
+            (PlanKind::Destroy, "a.plain", true, false, Some(state)),
+            (PlanKind::Normal, "a.gone", false, false, Some(no_block)),
+            (PlanKind::Normal, "a.gone", true, false, Some(state)),
+            (PlanKind::Normal, "a.destroyed", true, false, None),
+            (PlanKind::Normal, "module.m[0].a.x", false, false, Some(no_block)),
+            (PlanKind::Normal, "module.n.a.x", false, false, None),
+        ] {
+            let facts = Facts::for_tests(text, &[], PlanOptions::of_kind(kind));
+            let record = StateRecord { skip_destroy: skips, ..StateRecord::default() };
+            let found = facts.left_alone(&address.parse().unwrap(), Some(&record), wanted);
+            assert_eq!(found, want, "{kind:?} {address} {skips}");
         }
     }
 }

@@ -92,6 +92,8 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
     let kind = rules(options.kind);
+    let mut options = options;
+    options.replace.sort();
     let mut said = match kind.validates() {
         true => crate::validate(root.clone(), environment.clone(), providers.clone()).await,
         false => Vec::new(),

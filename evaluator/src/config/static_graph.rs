@@ -6,11 +6,12 @@ mod cycles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, Resource};
 
 use super::meta::references_of;
+use super::names_below::{Gathering, Names};
 use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Subject};
 use crate::selection::{Selected, SelectedAddress, Selection};
@@ -318,7 +319,7 @@ impl StaticGraph {
     ///
     /// The graph must be without circles. What several need is shared.
     pub(crate) fn dependencies(&self) -> BTreeMap<ConfigResource, Arc<[SmolStr]>> {
-        let mut sets: Vec<Option<Arc<BTreeSet<SmolStr>>>> = vec![None; self.nodes.len()];
+        let mut sets: Vec<Option<Names>> = vec![None; self.nodes.len()];
         for start in 0..self.nodes.len() {
             let mut pending = vec![(start, false)];
             while let Some((node, entered)) = pending.pop() {
@@ -346,9 +347,8 @@ impl StaticGraph {
             .collect()
     }
 
-    fn needs(&self, node: usize, sets: &[Option<Arc<BTreeSet<SmolStr>>>]) -> Arc<BTreeSet<SmolStr>> {
-        let mut found: Option<Arc<BTreeSet<SmolStr>>> = None;
-        let mut taken: FxHashSet<*const BTreeSet<SmolStr>> = FxHashSet::default();
+    fn needs(&self, node: usize, sets: &[Option<Names>]) -> Names {
+        let mut gathering = Gathering::default();
         for next in &self.next[node] {
             let Some(below) = &sets[*next] else { continue };
             let own = match &self.nodes[*next] {
@@ -357,20 +357,9 @@ impl StaticGraph {
                 )),
                 _ => None,
             };
-            // What several blocks need is shared, and is taken once.
-            let is_new = taken.insert(Arc::as_ptr(below));
-            if own.is_none() && found.is_none() {
-                found = Some(below.clone());
-                continue;
-            }
-            // The set is copied once at most, when it stops being the same as that of another node.
-            let all = Arc::make_mut(found.get_or_insert_default());
-            if is_new {
-                all.extend(below.iter().cloned());
-            }
-            all.extend(own);
+            gathering.take(below, own);
         }
-        found.unwrap_or_default()
+        gathering.names()
     }
 }
 

@@ -322,41 +322,4 @@ fn lookup(schema: &Schema) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(n: i64) -> Value {
-        Value::object([("n", Value::int(n))])
-    }
-
-    #[test]
-    fn actions() {
-        let null = Value::null(object(1).ty());
-        let none = Pressure::default();
-        let path = [Path::ROOT.attribute("n")];
-        let only = ChangeAction::Only;
-        for (before, planned, paths, pressure, order, want) in [
-            (&null, &object(1), &[][..], none, ReplaceOrder::DestroyFirst, (only(Action::Create), Reason::None)),
-            (&object(1), &object(1), &[], none, ReplaceOrder::DestroyFirst, (only(Action::NoOp), Reason::None)),
-            (&object(1), &object(2), &[], none, ReplaceOrder::CreateFirst, (only(Action::Update), Reason::None)),
-            (
-                &object(1),
-                &object(2),
-                &path,
-                none,
-                ReplaceOrder::DestroyFirst,
-                (ChangeAction::DeleteThenCreate, Reason::ReplaceBecauseCannotUpdate),
-            ),
-            (
-                &object(1),
-                &object(1),
-                &[],
-                Pressure { tainted: true, ..none },
-                ReplaceOrder::CreateFirst,
-                (ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
-            ),
-        ] {
-            assert_eq!(action(before, planned, paths, pressure, order), want, "{before:?} -> {planned:?}");
-        }
-    }
-}
+mod tests;

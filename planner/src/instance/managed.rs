@@ -25,7 +25,7 @@ impl Planner {
         let mut proposal = self.ask.propose(provider, desired, case.proposal_input()).await?;
         let pressure = Pressure {
             tainted: case.is_tainted(),
-            requested: facts.options.replace.contains(address),
+            requested: facts.options.replace.binary_search(address).is_ok(),
             triggered: self.is_triggered(desired).map_err(|problem| vec![problem])?,
         };
         let left_alone = self.left_alone(address, prior.as_ref()).is_some();

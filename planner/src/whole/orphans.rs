@@ -121,6 +121,7 @@ pub(crate) fn absent_providers(state: &PriorState, declared: &Declared, root: &A
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::{PlanKind, PlanOptions};
 
     #[test]
     fn reasons() {
@@ -146,5 +147,54 @@ mod tests {
         let large = expansion(100_000);
         assert!((0..100_000).all(|index| large.has(&InstanceKey::Int(index))));
         assert!(!large.has(&InstanceKey::None) && !large.has(&InstanceKey::Int(100_000)));
+    }
+
+    /// Which objects of state a plan is about although the configuration does not want them, and why.
+    #[test]
+    fn what_is_not_wanted() {
+        let text = r#"resource "a" "each" { for_each = toset(["k"]) }"#;
+        let state: &[(&str, &[&str])] =
+            &[("a.each[\"k\"]", &[]), ("a.each[\"l\"]", &[]), ("a.gone", &[]), ("module.m.a.x", &[])];
+        let mut told = Told::default();
+        let each: weft_graph_format::address::AbsResource = "a.each".parse().unwrap();
+        let keys = vec![InstanceKey::String("k".into())];
+        told.resources.insert(each.clone(), Expansion { kind: ExpansionKind::ForEach, keys });
+        told.desired.insert(each.instance(InstanceKey::String("k".into())));
+        let only = |text: &str| {
+            let address = weft_evaluator::selection::SelectedAddress::parse(text).unwrap();
+            Selection::Only(vec![address])
+        };
+        let (each_key, no_block) = (Reason::DeleteBecauseEachKey, Reason::DeleteBecauseNoResourceConfig);
+        let all = vec![("a.each[\"l\"]", each_key), ("a.gone", no_block), ("module.m.a.x", no_block)];
+        for (selection, failed, want) in [
+            (Selection::All, false, all.clone()),
+            // What is certain is planned also when evaluation failed.
+            (Selection::All, true, all),
+            (only("a.gone"), false, vec![("a.each[\"l\"]", each_key), ("a.gone", no_block)]),
+            (only("a.each[\"k\"]"), false, vec![]),
+        ] {
+            let options = PlanOptions { selection, ..PlanOptions::of_kind(PlanKind::Normal) };
+            let facts = Facts::for_tests(text, state, options);
+            let (found, problems) = orphans(&facts, &told, failed);
+            let found: Vec<_> = found.iter().map(|orphan| (orphan.address.to_string(), orphan.reason)).collect();
+            let want: Vec<_> = want.into_iter().map(|(address, reason)| (address.to_owned(), reason)).collect();
+            assert_eq!((found, problems), (want, Vec::new()), "{:?} {failed}", facts.selection());
+        }
+        let facts = Facts::for_tests(text, state, PlanOptions::of_kind(PlanKind::Normal));
+        let (found, _) = orphans(&facts, &Told::default(), true);
+        // Nothing is known of the resource, so its objects are not touched.
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn surplus_of_an_expansion() {
+        let state: &[(&str, &[&str])] = &[("a.x[0]", &[]), ("a.x[1]", &[]), ("a.y", &[])];
+        let facts = Facts::for_tests("", state, PlanOptions::of_kind(PlanKind::Normal));
+        for (resource, count, want) in [("a.x", 1, Some("a.x[1]")), ("a.x", 2, None), ("a.y", 0, Some("a.y"))] {
+            let keys = (0..count).map(InstanceKey::Int).collect();
+            let expansion = Expansion { kind: ExpansionKind::Count, keys };
+            let found = first_surplus(&facts.state, &Selection::All, &resource.parse().unwrap(), &expansion);
+            assert_eq!(found.map(ToString::to_string).as_deref(), want);
+        }
     }
 }

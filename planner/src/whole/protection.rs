@@ -147,4 +147,34 @@ mod tests {
         }
         assert_eq!(verdict(None, &address, "destroyed"), Verdict::Allowed);
     }
+
+    /// What a protected object depends on stays too, and nothing is said of it.
+    #[test]
+    fn what_a_protected_object_needs_is_not_planned() {
+        use weft_graph_format::changes::{ChangeAction, Reason};
+        let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.y"])];
+        let options = crate::inputs::PlanOptions::of_kind(crate::inputs::PlanKind::Destroy);
+        let facts = crate::facts::Facts::for_tests("", state, options);
+        let change = |address: &str| ResourceChange {
+            address: address.parse().unwrap(),
+            previous_address: None,
+            deposed: None,
+            provider: "provider[\"registry.opentofu.org/x/y\"]".parse().unwrap(),
+            action: ChangeAction::Only(weft_graph_format::graph::Action::Delete),
+            reason: Reason::None,
+            before: Value::null(Type::Dynamic),
+            after: Value::null(Type::Dynamic),
+            replace_paths: Vec::new(),
+            importing: None,
+            before_record: None,
+            schema_version: 0,
+        };
+        let mut changes: Vec<_> = ["a.x", "a.y[0]", "a.z"].map(change).into();
+        let problem = |address: &str| (address.parse().unwrap(), Diagnostic::error("kept", ""));
+        let mut refused = vec![problem("a.y[0]"), problem("a.x")];
+        stop_at_protected(&facts.state, &mut refused, &mut changes);
+        let left: Vec<_> = changes.iter().map(|change| change.address.to_string()).collect();
+        assert_eq!(left, ["a.y[0]", "a.z"]);
+        assert_eq!(refused.len(), 1);
+    }
 }

@@ -1,0 +1,90 @@
+//! Sets of names that nodes of a graph gather from what they lead to. Nodes that lead to the same share the set.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+/// A set of names, shared.
+pub(super) type Names = Arc<BTreeSet<SmolStr>>;
+
+/// The names of one node while they are gathered: the set of the first thing that it leads to, until another adds to it.
+#[derive(Default)]
+pub(super) struct Gathering {
+    found: Option<Names>,
+    /// Sets that were taken. Many blocks of a module need the same, which is taken once.
+    taken: FxHashSet<*const BTreeSet<SmolStr>>,
+    /// How many names were copied.
+    #[cfg(test)]
+    copied: usize,
+}
+
+impl Gathering {
+    /// Takes what something below needs, and its own name where it has one.
+    pub(super) fn take(&mut self, below: &Names, own: Option<SmolStr>) {
+        let is_new = self.taken.insert(Arc::as_ptr(below));
+        if own.is_none() && !is_new {
+            return;
+        }
+        if own.is_none() && self.found.is_none() {
+            self.found = Some(below.clone());
+            return;
+        }
+        #[cfg(test)]
+        {
+            let shared = self.found.as_ref().filter(|found| Arc::strong_count(found) > 1);
+            self.copied += shared.map_or(0, |found| found.len()) + if is_new { below.len() } else { 0 } + 1;
+        }
+        // The set is copied once at most, when it stops being that of another node.
+        let all = Arc::make_mut(self.found.get_or_insert_default());
+        if is_new {
+            all.extend(below.iter().cloned());
+        }
+        all.extend(own);
+    }
+
+    /// All of them.
+    pub(super) fn names(self) -> Names {
+        self.found.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> Names {
+        Arc::new(names.iter().map(SmolStr::new).collect())
+    }
+
+    #[test]
+    fn what_a_single_node_leads_to_is_shared() {
+        let below = set(&["a.x"]);
+        let mut gathering = Gathering::default();
+        gathering.take(&below, None);
+        gathering.take(&below, None);
+        assert!(Arc::ptr_eq(&gathering.names(), &below));
+        let mut gathering = Gathering::default();
+        gathering.take(&below, None);
+        gathering.take(&set(&["a.y"]), Some("a.z".into()));
+        assert_eq!(gathering.names(), set(&["a.x", "a.y", "a.z"]));
+        assert_eq!(below, set(&["a.x"]));
+    }
+
+    /// The end of a called module leads to all of its blocks, each with a name of its own, all needing the same.
+    #[test]
+    fn copies_grow_with_the_number_of_blocks() {
+        let copied = |blocks: usize| {
+            let common = set(&["a.x", "a.y"]);
+            let mut gathering = Gathering::default();
+            gathering.take(&common, None);
+            for index in 0..blocks {
+                gathering.take(&common, Some(SmolStr::from(format!("a.b{index}"))));
+            }
+            gathering.copied
+        };
+        let (few, many) = (copied(100), copied(1_000));
+        assert!(many <= 10 * few, "{few} names copied for 100 blocks, {many} for 1,000");
+    }
+}

@@ -1,0 +1,183 @@
+//! What is decided, over tables.
+
+use std::sync::Arc;
+
+use weft_evaluator::glue::{BlockRules, Places};
+use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+
+use super::*;
+
+fn object(n: i64) -> Value {
+    Value::object([("n", Value::int(n))])
+}
+
+#[test]
+fn actions() {
+    let null = Value::null(object(1).ty());
+    let none = Pressure::default();
+    let path = [Path::ROOT.attribute("n")];
+    let only = ChangeAction::Only;
+    for (before, planned, paths, pressure, order, want) in [
+        (&null, &object(1), &[][..], none, ReplaceOrder::DestroyFirst, (only(Action::Create), Reason::None)),
+        (&object(1), &object(1), &[], none, ReplaceOrder::DestroyFirst, (only(Action::NoOp), Reason::None)),
+        (&object(1), &object(2), &[], none, ReplaceOrder::CreateFirst, (only(Action::Update), Reason::None)),
+        (
+            &object(1),
+            &object(2),
+            &path,
+            none,
+            ReplaceOrder::DestroyFirst,
+            (ChangeAction::DeleteThenCreate, Reason::ReplaceBecauseCannotUpdate),
+        ),
+        (
+            &object(1),
+            &object(1),
+            &[],
+            Pressure { tainted: true, ..none },
+            ReplaceOrder::CreateFirst,
+            (ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
+        ),
+    ] {
+        assert_eq!(action(before, planned, paths, pressure, order), want, "{before:?} -> {planned:?}");
+    }
+}
+
+fn rules() -> BlockRules {
+    BlockRules {
+        range: SourceRange::default(),
+        check: None,
+        ignored: Ignored::Nothing,
+        create_first: false,
+        destroy: None,
+        has_conditions: false,
+        is_provisioned: false,
+        places: Places::at(SourceRange::default()),
+    }
+}
+
+fn desired(config: Value, block: BlockRules) -> DesiredInstance {
+    let attributes = [("n".into(), Attribute::new(Type::Number))].into_iter().collect();
+    let block_schema = Block { attributes, ..Block::default() };
+    DesiredInstance {
+        address: "a.b".parse().unwrap(),
+        provider: "provider[\"registry.opentofu.org/x/y\"]".parse().unwrap(),
+        config,
+        schema: Arc::new(Schema { version: 3, block: block_schema }),
+        block: Arc::new(block),
+        waits: None,
+        dependencies: Arc::from([]),
+        create_first: false,
+        direct: Vec::new(),
+        import: None,
+        triggers: Vec::new(),
+    }
+}
+
+/// What is asked of the provider, decided and planned where state has `before`, the configuration `config`, and the
+/// provider agrees; it cannot update where `replaces`.
+fn outcome(before: Option<Prior>, config: i64, block: BlockRules, replaces: bool, pressure: Pressure) -> Outcome {
+    let config = object(config);
+    let desired = desired(config.clone(), block);
+    let accepted = Accepted { config: config.clone(), marks: Vec::new(), plain: config };
+    let case = Case { desired: &desired, prior: before.as_ref(), accepted: &accepted };
+    let pressure = Pressure { tainted: case.is_tainted(), ..pressure };
+    let answer = |input: ProposalInput| {
+        let replace = if replaces && !input.before.is_null() { vec![Path::ROOT.attribute("n")] } else { Vec::new() };
+        Proposal { planned: input.config, private: vec![7], replace, legacy: false }
+    };
+    let mut proposal = answer(case.proposal_input());
+    let decision = decide(case, &proposal, pressure, false);
+    if decision.asks_again {
+        proposal = answer(case.create_input());
+    }
+    let deposed_key = DeposedKey("0badc0de".into());
+    let around = Surroundings { previous_address: None, importing: None, deposed_key, farewell: Vec::new() };
+    plan(case, decision, proposal, around)
+}
+
+fn prior(n: i64) -> Option<Prior> {
+    Some(Prior { stored: object(n), value: object(n), private: vec![1], ..Prior::gone() })
+}
+
+fn tainted(n: i64) -> Option<Prior> {
+    prior(n).map(|prior| Prior { tainted: true, ..prior })
+}
+
+/// A line that says what happens: action and reason, what becomes of the old object, what is planned.
+fn shown(outcome: Outcome) -> String {
+    let after = outcome.after.clone();
+    let (planned, _) = outcome.split();
+    let actions = planned.change.action.words().join("+");
+    let reason = planned.change.reason.word().unwrap_or("-");
+    let step = match planned.step {
+        None => "nothing".to_owned(),
+        Some(Step::Change(change)) => {
+            let old = match change.old {
+                OldObject::Same => "same",
+                OldObject::DeletedFirst(_) => "deleted first",
+                OldObject::DeletedLast(_) => "deleted last",
+                OldObject::Forgotten => "forgotten",
+            };
+            assert_eq!(change.planned.value, after);
+            format!("{} ({old})", change.planned.action.word())
+        }
+        Some(other) => format!("{other:?}"),
+    };
+    format!("{actions}, {reason}: {step}")
+}
+
+#[test]
+fn what_is_planned() {
+    let none = Pressure::default();
+    let first = || BlockRules { create_first: true, ..rules() };
+    let ignoring = |ignored| BlockRules { ignored, ..rules() };
+    let path = || Ignored::Paths(vec![Path::ROOT.attribute("n")]);
+    for (before, config, block, replaces, pressure, want) in [
+        (None, 1, rules(), false, none, "create, -: create (same)"),
+        (None, 1, first(), false, none, "create, -: create (same)"),
+        (Some(Prior::gone()), 1, rules(), false, none, "create, -: create (same)"),
+        (prior(1), 1, rules(), false, none, "no-op, -: nothing"),
+        (prior(1), 2, rules(), false, none, "update, -: update (same)"),
+        (prior(1), 2, ignoring(Ignored::All), false, none, "no-op, -: nothing"),
+        (prior(1), 2, ignoring(path()), false, none, "no-op, -: nothing"),
+        (prior(1), 2, rules(), true, none, "delete+create, replace_because_cannot_update: create (deleted first)"),
+        (prior(1), 2, first(), true, none, "create+delete, replace_because_cannot_update: create (deleted last)"),
+        (tainted(1), 1, rules(), false, none, "delete+create, replace_because_tainted: create (deleted first)"),
+        (
+            prior(1),
+            1,
+            first(),
+            false,
+            Pressure { requested: true, ..none },
+            "create+delete, replace_by_request: create (deleted last)",
+        ),
+        (
+            prior(1),
+            1,
+            rules(),
+            false,
+            Pressure { triggered: true, ..none },
+            "delete+create, replace_by_triggers: create (deleted first)",
+        ),
+    ] {
+        let (value, found) = (before.clone(), shown(outcome(before, config, block, replaces, pressure)));
+        assert_eq!(found, want, "{value:?} to {config}");
+    }
+}
+
+#[test]
+fn an_object_without_marks_that_its_schema_wants_is_updated() {
+    let bare = prior(1).map(|prior| Prior { lacks_marks: true, ..prior });
+    assert_eq!(shown(outcome(bare, 1, rules(), false, Pressure::default())), "update, -: update (same)");
+}
+
+#[test]
+fn a_replacement_is_planned_from_nothing() {
+    let replaced = outcome(prior(1), 2, rules(), true, Pressure::default());
+    assert!(replaced.creates() && replaced.record.schema_version == 3);
+    assert_eq!(replaced.change.replace_paths, [Path::ROOT.attribute("n")]);
+    // A tainted object is replaced whatever it is: the first answer is that of a create.
+    assert!(outcome(tainted(1), 2, rules(), true, Pressure::default()).change.replace_paths.is_empty());
+}
