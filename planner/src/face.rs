@@ -124,7 +124,7 @@ impl Glue for Planner {
 
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         let facts = &self.facts;
-        if facts.kind.expects_surplus() {
+        if facts.rules.makes_objects {
             // What reads of the resource waits until these are gone.
             let surplus = first_surplus(&facts.state, facts.selection(), resource, expansion);
             if let Some(address) = surplus {
@@ -152,7 +152,7 @@ impl Glue for Planner {
         if name.kind == NameKind::Variable && name.module.is_root() {
             self.told().variables.insert(name.name.clone(), value.clone());
         }
-        if !value.deep().formula || !self.facts.kind.computes_named_values() {
+        if !value.deep().formula || !self.facts.rules.makes_objects {
             return value;
         }
         value.transform(&mut |path, part| {

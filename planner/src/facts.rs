@@ -15,7 +15,7 @@ use weft_state::Snapshot;
 
 use crate::inputs::PlanOptions;
 use crate::instance::prior::{Prior, stored_value};
-use crate::kind::Kind;
+use crate::kind::{Kind, Rules};
 use crate::prior_state::PriorState;
 
 /// Hexadecimal digits of a deposed key.
@@ -36,6 +36,7 @@ pub(crate) struct Facts {
     /// Objects that moved: the address by the configuration, and the one that the store has.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) kind: Box<dyn Kind>,
+    pub(crate) rules: Rules,
     /// What to do; the instances to replace are in order.
     pub(crate) options: PlanOptions,
     /// The objects that a plan to destroy a part is about; `None` for all.
@@ -78,6 +79,11 @@ impl Facts {
         prior.object(self.state.revision(address))
     }
 
+    /// The address that the plan says an object had before.
+    pub(crate) fn shown_previous(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
+        self.previous(address).filter(|_| !self.kind.begins_with_found(self.options.refresh)).cloned()
+    }
+
     /// The key under which the current object of an instance is set aside: the same for the same plan.
     pub(crate) fn deposed_key(&self, address: &ResourceInstance) -> DeposedKey {
         let text = format!("{address} {} {}", self.options.timestamp, self.state.snapshot().serial);
@@ -105,7 +111,7 @@ impl Facts {
         match self.declared.resource(&config).and_then(|block| block.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
             // Reading an instance that is wanted has brought what the state says of it up to date.
-            _ if wanted && self.kind.reads_then_destroys(self.options.refresh) => None,
+            _ if wanted && self.kind.begins_with_found(self.options.refresh) => None,
             _ => skips.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
     }
@@ -132,7 +138,9 @@ impl Facts {
             ((*address).to_owned(), StoredInstance { record, revision: Revision(1) })
         };
         let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
+        let kind = crate::kind::of(options.kind);
         Facts {
+            rules: kind.rules(),
             declared: Declared::of(&root),
             root,
             environment: Environment::new(dir.path().to_path_buf()),
@@ -140,7 +148,7 @@ impl Facts {
             original: snapshot.clone(),
             state: PriorState::of(snapshot),
             moved: BTreeMap::new(),
-            kind: crate::kind::rules(options.kind),
+            kind,
             options,
             going: None,
         }

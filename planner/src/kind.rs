@@ -17,7 +17,6 @@ use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
 use crate::told::Told;
 use crate::whole::orphans;
-use crate::whole::outputs::{Outputs, RootOutputs};
 
 /// What stands in the place of an instance that is not there where others of its resource are.
 pub(crate) enum Gap {
@@ -27,27 +26,63 @@ pub(crate) enum Gap {
     Nothing,
 }
 
+/// What a kind of plan does, where yes or no says it all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// The configuration is validated first.
+    pub(crate) validates: bool,
+    /// Options may name objects to replace.
+    pub(crate) replaces: bool,
+    /// Without objects and outputs in state there is nothing to do, whatever the configuration says.
+    pub(crate) needs_state: bool,
+    /// Apply makes objects, so that what is unknown becomes known: it computes named values and reads data sources.
+    pub(crate) makes_objects: bool,
+    /// Data sources and outputs are taken out of state.
+    pub(crate) empties_state: bool,
+    /// With errors there is no plan at all, not even to be shown.
+    pub(crate) needs_success: bool,
+    /// Warnings of evaluation are reported.
+    pub(crate) reports_warnings: bool,
+    /// Objects that are not wanted are planned.
+    pub(crate) plans_orphans: bool,
+    /// They are planned although evaluation failed.
+    pub(crate) plans_orphans_after_failure: bool,
+    /// Objects that are other than state has them are shown.
+    pub(crate) shows_drift: bool,
+    /// Conditions are looked at again by apply, whatever the plan knows of them, and what was said of those that are not
+    /// known is said again.
+    pub(crate) looks_again: bool,
+    /// Attributes that the plan rests on are listed.
+    pub(crate) rests_on_attributes: bool,
+}
+
+/// The rules of the normal plan.
+const NORMAL: Rules = Rules {
+    validates: true,
+    replaces: true,
+    needs_state: false,
+    makes_objects: true,
+    empties_state: false,
+    needs_success: false,
+    reports_warnings: true,
+    plans_orphans: true,
+    plans_orphans_after_failure: true,
+    shows_drift: true,
+    looks_again: false,
+    rests_on_attributes: true,
+};
+
 /// What depends on the kind of a plan. What is written here is the normal one's.
 #[async_trait]
 pub(crate) trait Kind: Send + Sync {
+    /// What yes or no says.
+    fn rules(&self) -> Rules {
+        NORMAL
+    }
+
     /// What evaluation is to do; selection and wanted providers are for all kinds the same.
     fn brief(&self) -> Brief {
         Brief::new(Purpose::Plan)
-    }
-
-    /// Why options that only normal plans have cannot be used; `None` where they can.
-    fn refuses_replacements(&self) -> Option<Diagnostic> {
-        None
-    }
-
-    /// The configuration is validated first.
-    fn validates(&self) -> bool {
-        true
-    }
-
-    /// Without objects and outputs in state there is nothing to do, whatever the configuration says.
-    fn needs_state(&self) -> bool {
-        false
     }
 
     /// Plans a desired managed instance.
@@ -58,12 +93,12 @@ pub(crate) trait Kind: Send + Sync {
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 
-    /// An instance that the selection leaves out stays.
+    /// Whether an instance that the selection leaves out stays.
     fn keeps_left_out(&self, _: &Facts, _: &ResourceInstance) -> bool {
         true
     }
 
-    /// Nothing stands for an instance that is not there: the rest of its resource is all that there is.
+    /// Whether nothing stands for an instance that is not there: the rest of its resource is all that there is.
     fn is_absent(&self, _: &Planner, _: &ResourceInstance) -> bool {
         false
     }
@@ -73,52 +108,17 @@ pub(crate) trait Kind: Send + Sync {
         Gap::Nothing
     }
 
-    /// Parts of named values whose computing can fail become operations of their own.
-    fn computes_named_values(&self) -> bool {
-        true
-    }
-
-    /// Apply looks at a condition that is not known.
+    /// Whether apply looks at a condition that is not known.
     fn opens_check(&self, _: &OpenCheck) -> bool {
         true
     }
 
-    /// Apply may read data sources.
-    fn reads_at_apply(&self) -> bool {
-        true
-    }
-
-    /// Data sources are taken out of state.
-    fn forgets_data(&self) -> bool {
-        false
-    }
-
-    /// A data source or an ephemeral object waits for what its block names.
+    /// Whether a data source or an ephemeral object waits for what its block names.
     fn waits_for_others(&self, planner: &Planner, desired: &DesiredInstance) -> bool {
         planner.is_pending(desired)
     }
 
-    /// Instances that are not wanted any more change their resource while evaluation goes on.
-    fn expects_surplus(&self) -> bool {
-        true
-    }
-
-    /// Warnings of evaluation are reported.
-    fn reports_warnings(&self) -> bool {
-        true
-    }
-
-    /// Objects that are not wanted are planned although evaluation failed.
-    fn plans_orphans_after_failure(&self) -> bool {
-        true
-    }
-
-    /// Objects that are not wanted are planned at all.
-    fn plans_orphans(&self) -> bool {
-        true
-    }
-
-    /// The plan is about an object of state that is not wanted.
+    /// Whether the plan is about an object of state that is not wanted.
     fn takes_orphan(&self, facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
         orphans::is_selected(facts, told, address)
     }
@@ -136,54 +136,15 @@ pub(crate) trait Kind: Send + Sync {
         planner.plan_leaving(of).await.map(drop)
     }
 
-    /// Objects are read, and destroyed as they were found.
-    fn reads_then_destroys(&self, _refresh: bool) -> bool {
+    /// Whether objects are destroyed as they were found, where `refresh` reads them first: the plan begins with what
+    /// reading found.
+    fn begins_with_found(&self, _refresh: bool) -> bool {
         false
-    }
-
-    /// The address that the plan says an object had before.
-    fn shown_previous(&self, facts: &Facts, address: &ResourceInstance) -> Option<ResourceInstance> {
-        facts.previous(address).cloned()
-    }
-
-    /// Objects that are other than state has them are shown.
-    fn shows_drift(&self) -> bool {
-        true
-    }
-
-    /// With errors there is no plan at all, not even to be shown.
-    fn needs_success(&self) -> bool {
-        false
-    }
-
-    /// Outputs are as evaluation gives them; otherwise all of them go.
-    fn keeps_outputs(&self) -> bool {
-        true
-    }
-
-    /// The outputs of the plan.
-    fn outputs(&self, evaluated: RootOutputs, _refresh: bool) -> Outputs {
-        Outputs { wanted: evaluated, last: RootOutputs::new() }
     }
 
     /// What state keeps of an output whose planned value is this, where that is known now.
     fn settled_output(&self, value: &Value, _planned: &Value) -> Option<Value> {
         Some(crate::instance::prior::without_provenance(value)).filter(Value::is_wholly_known)
-    }
-
-    /// Conditions are looked at again by apply, whatever the plan knows of them.
-    fn looks_again(&self) -> bool {
-        false
-    }
-
-    /// Applying says again what was said of conditions that were not known.
-    fn repeats_open_checks(&self) -> bool {
-        false
-    }
-
-    /// Attributes that the plan rests on are listed.
-    fn rests_on_attributes(&self) -> bool {
-        true
     }
 }
 
@@ -192,8 +153,8 @@ pub(crate) struct Normal;
 
 impl Kind for Normal {}
 
-/// The rules of a kind.
-pub(crate) fn rules(kind: PlanKind) -> Box<dyn Kind> {
+/// What a kind of plan does.
+pub(crate) fn of(kind: PlanKind) -> Box<dyn Kind> {
     match kind {
         PlanKind::Normal => Box::new(Normal),
         PlanKind::Destroy => Box::new(destroy::Destroy),
@@ -209,11 +170,6 @@ pub(crate) async fn open<'p>(
 ) -> Result<crate::providers::InUse<'p>, Problems> {
     planner.ask.metas.check(&desired.address.module, &desired.provider.source)?;
     planner.ask.open(&desired.provider).await
-}
-
-fn refuse_replacements() -> Option<Diagnostic> {
-    let detail = "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.";
-    Some(Diagnostic::error("Unsupported plan mode", detail))
 }
 
 fn unseen(value: Value) -> Managed {

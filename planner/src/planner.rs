@@ -89,7 +89,7 @@ impl Planner {
         prior: &Prior,
         schema_version: u64,
     ) {
-        if !self.facts.kind.shows_drift() {
+        if !self.facts.rules.shows_drift {
             return;
         }
         self.found().drift.extend(drift(address, self.facts.previous(address), provider, prior, schema_version));

@@ -20,7 +20,7 @@ use crate::facts::Facts;
 use crate::instance::agenda::{Agenda, Found};
 use crate::instance::ask::Ask;
 use crate::instance::planned::{Step, Work};
-use crate::kind::rules;
+use crate::kind;
 use crate::planner::Planner;
 use crate::prior_state::PriorState;
 use crate::provider_meta::ProviderMetas;
@@ -47,7 +47,7 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
         Ok(planner) => planner,
         Err(outcome) => return (*outcome, None),
     };
-    let idle = planner.facts.kind.needs_state() && planner.facts.state.is_empty();
+    let idle = planner.facts.rules.needs_state && planner.facts.state.is_empty();
     if idle {
         let outcome = conclude(&planner, false).await;
         return (outcome, None);
@@ -65,18 +65,18 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
 /// The first pass: evaluates, and plans each instance that evaluation comes to.
 async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
     let (outcome, session) = begun.finish().await;
-    planner.report.keep_evaluated(!planner.facts.kind.reports_warnings());
+    planner.report.keep_evaluated(!planner.facts.rules.reports_warnings);
     (outcome.is_err(), session)
 }
 
 /// What comes after evaluation, which may have `failed` in part: orphans, the rules over all instances, and the draft.
 async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
-    let kind = &planner.facts.kind;
-    if kind.plans_orphans() && (!failed || kind.plans_orphans_after_failure()) {
+    let rules = planner.facts.rules;
+    if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure) {
         plan_orphans(planner, failed).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
-    if kind.needs_success() && planner.report.has_errors() {
+    if rules.needs_success && planner.report.has_errors() {
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.told());
@@ -91,15 +91,18 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
 /// A planning that is about to begin, or what keeps it from beginning.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
-    let kind = rules(options.kind);
+    let kind = kind::of(options.kind);
+    let rules = kind.rules();
     let mut options = options;
     options.replace.sort();
-    let mut said = match kind.validates() {
+    let mut said = match rules.validates {
         true => crate::validate(root.clone(), environment.clone(), providers.clone()).await,
         false => Vec::new(),
     };
-    if !has_errors(&said) && !options.replace.is_empty() {
-        said.extend(kind.refuses_replacements());
+    if !has_errors(&said) && !options.replace.is_empty() && !rules.replaces {
+        let detail =
+            "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.";
+        said.push(Diagnostic::error("Unsupported plan mode", detail));
     }
     if has_errors(&said) {
         return Err(refused(said));
@@ -117,7 +120,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let report = Arc::new(Report::default());
     report.add(said);
     state.warnings.into_iter().for_each(|warning| report.remark(warning));
-    let partial = kind.needs_state() && options.selection != Selection::All;
+    let partial = rules.empties_state && options.selection != Selection::All;
     let facts = Facts {
         going: partial.then(|| selecting::destroyed(&selecting::dependents(&state.state), &options.selection)),
         root,
@@ -128,6 +131,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         state: state.state,
         moved: state.moved,
         kind,
+        rules,
         options,
     };
     let ask = Ask { providers, metas, watch, refresh: facts.options.refresh, report: report.clone() };
@@ -224,14 +228,14 @@ struct Ruled {
 fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> Ruled {
     let facts = &planner.facts;
     let mut told = std::mem::take(&mut *planner.told());
-    let outputs = facts.kind.outputs(std::mem::take(&mut told.outputs), facts.options.refresh);
+    let outputs = Outputs::of(facts, std::mem::take(&mut told.outputs));
     let mut changes = Changes {
         resources: changes,
         drift: std::mem::take(&mut found.drift),
         outputs: output_changes(facts, &outputs),
         relevant: Vec::new(),
     };
-    if facts.kind.needs_success() {
+    if facts.rules.needs_success {
         let mut refused = planner.report.take_refused();
         protection::stop_at_protected(&facts.state, &mut refused, &mut changes.resources);
         refused.into_iter().for_each(|(address, problem)| planner.report.refuse(&address, problem));
@@ -251,14 +255,14 @@ fn relevant(
     changes: &Changes,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
 ) -> Vec<RelevantAttribute> {
-    if !facts.kind.rests_on_attributes() {
+    if !facts.rules.rests_on_attributes {
         return Vec::new();
     }
     let resources = changes.resources.iter().filter(|change| !change.action.is_no_op());
     let root = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
-    let mut outputs = match facts.kind.keeps_outputs() {
-        true => told.module_outputs.clone(),
-        false => BTreeSet::new(),
+    let mut outputs = match facts.rules.empties_state {
+        true => BTreeSet::new(),
+        false => told.module_outputs.clone(),
     };
     outputs.extend(root.map(|(name, _)| (ModuleInstance::root(), name.clone())));
     let changed = Changed { resources: resources.map(|change| change.address.all()).collect(), outputs };
@@ -340,7 +344,7 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
 /// Whether whoever carries the plan out is to hear a warning from it: what it is about is not looked at again, and does
 /// not concern planning alone.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
-    let open_until_apply = warning.is_open_check() && !facts.kind.repeats_open_checks();
+    let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
     !open_until_apply && warning.code != READ_FOR_CHECK && warning.code != IGNORED_ATTRIBUTE
 }
 

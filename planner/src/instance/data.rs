@@ -49,15 +49,15 @@ impl Planner {
     /// Reads a data source, or plans to.
     pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
         self.ask.metas.check(&desired.address.module, &desired.provider.source)?;
-        let (schema, kind) = (&desired.schema, &self.facts.kind);
+        let (schema, rules) = (&desired.schema, self.facts.rules);
         let for_check = desired.block.check.is_some();
         let in_use = self.ask.open(&desired.provider).await?;
         let accepted = self.ask.accepted(desired, &in_use.provider).await?;
-        let pending = kind.waits_for_others(self, desired);
+        let pending = self.facts.kind.waits_for_others(self, desired);
         // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
         let known = accepted.config.is_wholly_known();
         if !known || pending {
-            if !kind.reads_at_apply() {
+            if !rules.makes_objects {
                 // Only providers could have wanted it.
                 self.forget_data(desired);
                 return Ok(Value::unknown(schema.block.implied_type()));
@@ -72,7 +72,7 @@ impl Planner {
         let value = self.ask.read_data(desired, &accepted, &in_use.provider).await?;
         let first = self.note_data(desired, &value);
         let marked = with_schema_marks(&value, schema);
-        if for_check && kind.reads_at_apply() {
+        if for_check && rules.makes_objects {
             // What a check block looks at is looked at when the plan is carried out too, and may be something else then.
             let operation = self.take_read(desired, &value, Reason::ReadBecauseCheckNested, first);
             return Ok(planned_result(&marked, operation, true));
@@ -84,7 +84,7 @@ impl Planner {
     /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
-        if !self.facts.kind.reads_at_apply() {
+        if !self.facts.rules.makes_objects {
             return Err(Failed);
         }
         let (config, marks) = desired.config.unmark_with_paths();
@@ -147,7 +147,7 @@ impl Planner {
 
     /// Takes what was read out of state, where the kind of the plan wants that.
     fn forget_data(&self, desired: &DesiredInstance) {
-        if self.facts.kind.forgets_data() && self.facts.state.get(&desired.address).is_some() {
+        if self.facts.rules.empties_state && self.facts.state.get(&desired.address).is_some() {
             self.note_record(&desired.address, None, &desired.provider);
         }
     }
@@ -163,7 +163,7 @@ impl Planner {
             found.refreshed.insert(address.clone(), prior);
             found.read.insert(address.clone(), desired.provider.clone());
         }
-        if self.facts.kind.forgets_data() {
+        if self.facts.rules.empties_state {
             self.forget_data(desired);
             return None;
         }
@@ -173,7 +173,7 @@ impl Planner {
             return None;
         }
         let record = Record { address: address.clone(), object: Some(object), provider: desired.provider.clone() };
-        if desired.block.check.is_some() && self.facts.kind.reads_at_apply() {
+        if desired.block.check.is_some() && self.facts.rules.makes_objects {
             return Some(record);
         }
         self.agenda().records.push(record);

@@ -111,7 +111,7 @@ impl Planner {
             }
         }
         self.move_first(of.address, current, of.instance);
-        let previous = self.facts.kind.shown_previous(&self.facts, of.address);
+        let previous = self.facts.shown_previous(of.address);
         let planned = planned(of, way, previous, leaving);
         let mut agenda = self.agenda();
         agenda.effects.happens_to(of.address);

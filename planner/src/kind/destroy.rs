@@ -4,18 +4,16 @@ use async_trait::async_trait;
 use weft_evaluator::glue::{Brief, DesiredInstance, Managed, OpenCheck, Purpose};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::Reason;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
-use super::{Kind, open, refuse_replacements, unseen};
+use super::{Kind, NORMAL, Rules, open, unseen};
 use crate::facts::Facts;
 use crate::instance::Problems;
 use crate::instance::leaving::Unwanted;
 use crate::instance::prior::with_schema_marks;
 use crate::planner::Planner;
 use crate::told::Told;
-use crate::whole::outputs::{Outputs, RootOutputs};
 use crate::whole::selecting::nothing;
 
 /// Objects are destroyed.
@@ -23,16 +21,28 @@ pub(crate) struct Destroy;
 
 #[async_trait]
 impl Kind for Destroy {
+    /// The plan begins with reading everything, and only then decides. Evaluation reads everything once more: what there
+    /// is to say about the configuration was not asked for.
+    fn rules(&self) -> Rules {
+        Rules {
+            replaces: false,
+            needs_state: true,
+            makes_objects: false,
+            empties_state: true,
+            needs_success: true,
+            reports_warnings: false,
+            plans_orphans_after_failure: false,
+            shows_drift: false,
+            ..NORMAL
+        }
+    }
+
+    fn begins_with_found(&self, refresh: bool) -> bool {
+        refresh
+    }
+
     fn brief(&self) -> Brief {
         Brief { imports: false, lenient: true, ..Brief::new(Purpose::Plan) }
-    }
-
-    fn refuses_replacements(&self) -> Option<Diagnostic> {
-        refuse_replacements()
-    }
-
-    fn needs_state(&self) -> bool {
-        true
     }
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
@@ -47,40 +57,13 @@ impl Kind for Destroy {
         !facts.is_selected_to_go(address)
     }
 
-    /// Nothing but configurations of providers is computed when the plan is carried out.
-    fn computes_named_values(&self) -> bool {
-        false
-    }
-
     fn opens_check(&self, _: &OpenCheck) -> bool {
         false
-    }
-
-    fn reads_at_apply(&self) -> bool {
-        false
-    }
-
-    fn forgets_data(&self) -> bool {
-        true
     }
 
     /// Everything is read before anything goes: only what would have to be made is waited for.
     fn waits_for_others(&self, planner: &Planner, desired: &DesiredInstance) -> bool {
         planner.agenda().effects.is_any_in_plan(&desired.direct)
-    }
-
-    fn expects_surplus(&self) -> bool {
-        false
-    }
-
-    /// Evaluation only reads everything once more: what there is to say about the configuration was not asked for.
-    fn reports_warnings(&self) -> bool {
-        false
-    }
-
-    /// A plan to destroy begins with reading everything, and only then decides.
-    fn plans_orphans_after_failure(&self) -> bool {
-        false
     }
 
     fn takes_orphan(&self, facts: &Facts, _: &Told, address: &ResourceInstance) -> bool {
@@ -89,32 +72,6 @@ impl Kind for Destroy {
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         planner.plan_leaving(Unwanted { reason: Reason::None, ..of }).await.map(drop)
-    }
-
-    fn reads_then_destroys(&self, refresh: bool) -> bool {
-        refresh
-    }
-
-    /// Where everything is read first, the plan begins with the objects where they are by then.
-    fn shown_previous(&self, facts: &Facts, address: &ResourceInstance) -> Option<ResourceInstance> {
-        facts.previous(address).filter(|_| !facts.options.refresh).cloned()
-    }
-
-    fn shows_drift(&self) -> bool {
-        false
-    }
-
-    fn needs_success(&self) -> bool {
-        true
-    }
-
-    fn keeps_outputs(&self) -> bool {
-        false
-    }
-
-    /// All outputs go; what they would be now is what they are destroyed from.
-    fn outputs(&self, evaluated: RootOutputs, refresh: bool) -> Outputs {
-        Outputs { wanted: RootOutputs::new(), last: if refresh { evaluated } else { RootOutputs::new() } }
     }
 }
 

@@ -3,12 +3,11 @@
 use async_trait::async_trait;
 use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
 use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::{Gap, Kind, open, refuse_replacements, unseen};
+use super::{Gap, Kind, NORMAL, Rules, open, unseen};
 use crate::instance::Problems;
 use crate::instance::leaving::Unwanted;
 use crate::instance::prior::{Prior, with_schema_marks};
@@ -22,17 +21,21 @@ pub(crate) struct RefreshOnly {
 
 #[async_trait]
 impl Kind for RefreshOnly {
+    /// Whoever takes an object over may have the rest of the configuration unfinished. Such a plan rests on nothing.
+    fn rules(&self) -> Rules {
+        Rules {
+            validates: !self.importing,
+            replaces: false,
+            makes_objects: false,
+            plans_orphans: !self.importing,
+            looks_again: true,
+            rests_on_attributes: false,
+            ..NORMAL
+        }
+    }
+
     fn brief(&self) -> Brief {
         Brief { imports: self.importing, lenient: true, arguments: false, ..Brief::new(Purpose::Plan) }
-    }
-
-    fn refuses_replacements(&self) -> Option<Diagnostic> {
-        refuse_replacements()
-    }
-
-    /// Whoever takes an object over may have the rest of the configuration unfinished.
-    fn validates(&self) -> bool {
-        !self.importing
     }
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
@@ -55,26 +58,9 @@ impl Kind for RefreshOnly {
         }
     }
 
-    /// Nothing but configurations of providers is computed when the plan is carried out.
-    fn computes_named_values(&self) -> bool {
-        false
-    }
-
     /// Where nothing is made, nothing makes an unknown condition known.
     fn opens_check(&self, check: &OpenCheck) -> bool {
         check.condition.is_known()
-    }
-
-    fn reads_at_apply(&self) -> bool {
-        false
-    }
-
-    fn expects_surplus(&self) -> bool {
-        false
-    }
-
-    fn plans_orphans(&self) -> bool {
-        !self.importing
     }
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
@@ -87,19 +73,6 @@ impl Kind for RefreshOnly {
     /// Nothing is made, so what is unknown is stored as null.
     fn settled_output(&self, _: &Value, planned: &Value) -> Option<Value> {
         Some(planned.unknown_as_null())
-    }
-
-    fn looks_again(&self) -> bool {
-        true
-    }
-
-    fn repeats_open_checks(&self) -> bool {
-        true
-    }
-
-    /// A plan that only reads objects rests on nothing.
-    fn rests_on_attributes(&self) -> bool {
-        false
     }
 }
 

@@ -105,10 +105,10 @@ pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChang
             Some(found) => {
                 for object in found {
                     let mut result = match told.checks.get(&(kind, object.text.clone())) {
-                        Some(result) if facts.kind.keeps_outputs() || kind != CheckedKind::Output => result.clone(),
+                        Some(result) if !facts.rules.empties_state || kind != CheckedKind::Output => result.clone(),
                         _ => CheckResult { address: object.text.clone(), ..none(CheckStatus::Unknown) },
                     };
-                    result.again = facts.kind.looks_again() || is_looked_at_again(facts, &one, &object, &looks);
+                    result.again = facts.rules.looks_again || is_looked_at_again(facts, &one, &object, &looks);
                     results.insert((kind, object.text), result);
                 }
             }
@@ -152,7 +152,7 @@ fn looks(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Looks {
     let selection = facts.selection();
     let read = changes.iter().filter(|change| change.action == ChangeAction::Only(Action::Read));
     let read = read.map(|change| change.address.clone()).collect();
-    if facts.kind.keeps_outputs() {
+    if !facts.rules.empties_state {
         let at_apply = applied(&facts.root, selection, &active(facts, told, changes));
         return Looks { at_plan: planned(&facts.root, selection), at_apply, read };
     }

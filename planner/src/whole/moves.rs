@@ -4,18 +4,21 @@
 //! leads to comes after it, so that chains are followed from any of their ends. An object of the first address of a
 //! resource that got or lost its repetition follows it without a statement.
 
+mod addresses;
 mod order;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use weft_evaluator::config::{MovedBlock, RelativeAddress};
 use weft_graph_format::address::{
-    ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance, ResourceMode,
+    ConfigResource, InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
+
+use addresses::Addresses;
 
 pub use order::in_order;
 
@@ -247,68 +250,29 @@ pub fn carry_out(
     addresses: impl Iterator<Item = ResourceInstance>,
     shape: &dyn Shape,
 ) -> Moves {
-    // By what they are called now: what they were called.
-    let mut now: BTreeMap<ResourceInstance, ResourceInstance> = addresses.map(|a| (a.clone(), a)).collect();
-    let mut resources: BTreeMap<ConfigResource, BTreeSet<ResourceInstance>> = BTreeMap::new();
-    for address in now.keys() {
-        resources.entry(address.config()).or_default().insert(address.clone());
-    }
+    let mut addresses = Addresses::of(addresses);
     let mut blocked = Vec::new();
     for statement in statements {
-        let (module, resource) = statement.end(&statement.from);
-        let candidates: Vec<ResourceInstance> = match resource {
-            Some(resource) => {
-                resources.get(&ConfigResource { module, resource }).into_iter().flatten().cloned().collect()
-            }
-            None => within(&resources, &module).cloned().collect(),
-        };
-        for address in candidates {
+        for address in addresses.about(statement) {
             let Some(to) = statement.apply(&address).filter(|to| *to != address) else { continue };
-            if now.contains_key(&to) {
+            if addresses.has(&to) {
                 blocked.push((address, to));
             } else {
-                rename(&mut now, &mut resources, &address, to);
+                addresses.rename(&address, to);
             }
         }
     }
     let named: FxHashSet<ConfigResource> = statements.iter().flat_map(|statement| statement.names()).collect();
-    let still: Vec<ResourceInstance> = now.keys().cloned().collect();
-    for address in still {
+    for address in addresses.all() {
         if named.contains(&address.config()) {
             continue;
         }
         let to = implied(&address, shape);
-        if to != address && !now.contains_key(&to) {
-            rename(&mut now, &mut resources, &address, to);
+        if to != address && !addresses.has(&to) {
+            addresses.rename(&address, to);
         }
     }
-    Moves { moved: now.into_iter().filter(|(new, old)| new != old).collect(), blocked }
-}
-
-/// The addresses in a module and below.
-fn within<'a>(
-    resources: &'a BTreeMap<ConfigResource, BTreeSet<ResourceInstance>>,
-    module: &'a Module,
-) -> impl Iterator<Item = &'a ResourceInstance> {
-    // What is in a module stands side by side, behind the first resource that it could have.
-    let nothing = Resource { mode: ResourceMode::Data, type_name: SmolStr::default(), name: SmolStr::default() };
-    let first = ConfigResource { module: module.clone(), resource: nothing };
-    let found = resources.range(first..).take_while(|(config, _)| config.module.0.starts_with(&module.0));
-    found.flat_map(|(_, addresses)| addresses)
-}
-
-fn rename(
-    now: &mut BTreeMap<ResourceInstance, ResourceInstance>,
-    resources: &mut BTreeMap<ConfigResource, BTreeSet<ResourceInstance>>,
-    address: &ResourceInstance,
-    to: ResourceInstance,
-) {
-    let Some(origin) = now.remove(address) else { return };
-    if let Some(found) = resources.get_mut(&address.config()) {
-        found.remove(address);
-    }
-    resources.entry(to.config()).or_default().insert(to.clone());
-    now.insert(to, origin);
+    Moves { moved: addresses.moved(), blocked }
 }
 
 /// Where an object belongs when what it belongs to got or lost its repetition: the first instance and the only one

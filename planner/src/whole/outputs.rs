@@ -28,6 +28,19 @@ pub(crate) struct Outputs {
     pub(crate) last: RootOutputs,
 }
 
+impl Outputs {
+    /// Those of a plan, by what evaluation gives. Where state is emptied all of them go; what they would be now is what they
+    /// are destroyed from.
+    pub(crate) fn of(facts: &Facts, evaluated: RootOutputs) -> Outputs {
+        let none = RootOutputs::new;
+        match (facts.rules.empties_state, facts.options.refresh) {
+            (false, _) => Outputs { wanted: evaluated, last: none() },
+            (true, true) => Outputs { wanted: none(), last: evaluated },
+            (true, false) => Outputs { wanted: none(), last: none() },
+        }
+    }
+}
+
 /// An output as it was before the plan.
 struct Before {
     value: Value,
@@ -74,7 +87,7 @@ pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolS
     // An output whose value could not be computed is neither kept nor taken away.
     let failed = |name: &SmolStr| match outputs.wanted.get(name) {
         None if partial => true,
-        None => facts.kind.keeps_outputs() && facts.root.outputs.contains_key(name),
+        None => !facts.rules.empties_state && facts.root.outputs.contains_key(name),
         Some(_) => false,
     };
     names

@@ -1,0 +1,142 @@
+//! The addresses of a state while statements move them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, ResourceInstance, ResourceMode};
+
+use super::Statement;
+
+/// Addresses as they are by now, each with the one that the state has.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    now: BTreeMap<ResourceInstance, ResourceInstance>,
+    /// The same by what they are as configured, and by their keys.
+    by_key: BTreeMap<ConfigResource, BTreeMap<InstanceKey, BTreeSet<ResourceInstance>>>,
+}
+
+impl Addresses {
+    /// Those of a state.
+    pub(super) fn of(addresses: impl Iterator<Item = ResourceInstance>) -> Addresses {
+        let mut found = Addresses::default();
+        addresses.for_each(|address| found.insert(address.clone(), address));
+        found
+    }
+
+    fn insert(&mut self, address: ResourceInstance, origin: ResourceInstance) {
+        let keys = self.by_key.entry(address.config()).or_default();
+        keys.entry(address.key.clone()).or_default().insert(address.clone());
+        self.now.insert(address, origin);
+    }
+
+    /// Whether an address is taken.
+    pub(super) fn has(&self, address: &ResourceInstance) -> bool {
+        self.now.contains_key(address)
+    }
+
+    /// All of them, ascending.
+    pub(super) fn all(&self) -> Vec<ResourceInstance> {
+        self.now.keys().cloned().collect()
+    }
+
+    /// Gives an object another address, which must be free.
+    pub(super) fn rename(&mut self, address: &ResourceInstance, to: ResourceInstance) {
+        let Some(origin) = self.now.remove(address) else { return };
+        if let Some(found) = self.by_key.get_mut(&address.config()).and_then(|keys| keys.get_mut(&address.key)) {
+            found.remove(address);
+        }
+        self.insert(to, origin);
+    }
+
+    /// Those that moved, with the address that the state has.
+    pub(super) fn moved(self) -> BTreeMap<ResourceInstance, ResourceInstance> {
+        self.now.into_iter().filter(|(new, old)| new != old).collect()
+    }
+
+    /// Those that a statement may be about, ascending. For a statement about single instances these are the instances of
+    /// its key alone.
+    pub(super) fn about(&self, statement: &Statement) -> Vec<ResourceInstance> {
+        let (module, _) = statement.end(&statement.from);
+        let found: BTreeSet<ResourceInstance> = match &statement.from.resource {
+            Some((resource, key)) => {
+                let keys = self.by_key.get(&ConfigResource { module, resource: resource.clone() });
+                match statement.by_instance() {
+                    true => keys.and_then(|keys| keys.get(key)).into_iter().flatten().cloned().collect(),
+                    false => keys.into_iter().flat_map(BTreeMap::values).flatten().cloned().collect(),
+                }
+            }
+            None if statement.by_instance() && statement.base.is_root() => {
+                let first = ResourceInstance {
+                    module: statement.from.module.clone(),
+                    resource: least(),
+                    key: InstanceKey::None,
+                };
+                let own = |address: &&ResourceInstance| address.module.0.starts_with(&statement.from.module.0);
+                self.now.range(first..).map(|(address, _)| address).take_while(own).cloned().collect()
+            }
+            None => self.within(&module).cloned().collect(),
+        };
+        found.into_iter().collect()
+    }
+
+    /// The addresses in all instances of a module and below.
+    fn within<'a>(&'a self, module: &'a Module) -> impl Iterator<Item = &'a ResourceInstance> {
+        // What is in a module stands side by side.
+        let first = ConfigResource { module: module.clone(), resource: least() };
+        let found = self.by_key.range(first..).take_while(|(config, _)| config.module.0.starts_with(&module.0));
+        found.flat_map(|(_, keys)| keys.values()).flatten()
+    }
+}
+
+/// What comes before every resource.
+fn least() -> Resource {
+    Resource { mode: ResourceMode::Data, type_name: SmolStr::default(), name: SmolStr::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::statement;
+    use super::*;
+
+    fn about(state: &[&str], base: &str, from: &str, to: &str) -> Vec<String> {
+        let addresses = Addresses::of(state.iter().map(|text| text.parse().unwrap()));
+        addresses.about(&statement(base, from, to)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_a_statement_may_be_about() {
+        let state = [
+            "a.x",
+            "a.x[0]",
+            "a.x[1]",
+            "a.y[0]",
+            "module.m[0].a.x[0]",
+            "module.m[1].a.x[0]",
+            "module.m[1].module.n.a.y",
+        ];
+        for (base, from, to, want) in [
+            ("", "a.x", "a.z", vec!["a.x", "a.x[0]", "a.x[1]"]),
+            ("", "a.x[0]", "a.z", vec!["a.x[0]"]),
+            ("m", "a.x[0]", "a.z", vec!["module.m[0].a.x[0]", "module.m[1].a.x[0]"]),
+            ("", "module.m[1]", "module.m[2]", vec!["module.m[1].a.x[0]", "module.m[1].module.n.a.y"]),
+            ("m", "module.n", "module.o", vec!["module.m[1].module.n.a.y"]),
+        ] {
+            assert_eq!(about(&state, base, from, to), want, "{from} in {base:?}");
+        }
+    }
+
+    #[test]
+    fn steps_grow_with_the_number_of_statements() {
+        let steps = |count: usize, form: fn(usize) -> (String, String, String)| {
+            let all: Vec<_> = (0..count).map(form).collect();
+            let addresses = Addresses::of(all.iter().map(|(address, ..)| address.parse().unwrap()));
+            let about = |(_, from, to): &(String, String, String)| addresses.about(&statement("", from, to)).len();
+            all.iter().map(about).sum::<usize>()
+        };
+        let of_resource = |n: usize| (format!("a.x[{n}]"), format!("a.x[{n}]"), format!("a.x[\"k{n}\"]"));
+        let of_module = |n: usize| (format!("module.m[{n}].a.x"), format!("module.m[{n}]"), format!("module.n[{n}]"));
+        for form in [of_resource, of_module] {
+            assert_eq!((steps(100, form), steps(1_000, form)), (100, 1_000));
+        }
+    }
+}
