@@ -77,7 +77,10 @@ impl Glue for Planner {
         if self.facts.kind.keeps_left_out(&self.facts, address) {
             self.told().desired.insert(address.clone());
         }
-        self.facts.stored_value(address, schema)
+        self.facts.stored_value(address, schema).unwrap_or_else(|problem| {
+            self.report.add(vec![problem]);
+            Some(Value::unknown(schema.block.implied_type()))
+        })
     }
 
     fn is_absent(&self, address: &ResourceInstance) -> bool {

@@ -8,6 +8,7 @@ use weft_evaluator::selection::Selection;
 use weft_evaluator::{Counters, Declared, Environment};
 use weft_graph_format::address::{ConfigResource, DeposedKey, ResourceInstance};
 use weft_graph_format::changes::Reason;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::StateRecord;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
@@ -65,8 +66,15 @@ impl Facts {
     }
 
     /// What stands for an instance that is left out: the object as state has it; `None` when there is none.
-    pub(crate) fn stored_value(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
-        stored_value(self.state.current(address)?, schema)
+    ///
+    /// # Errors
+    /// An object that does not fit the schema.
+    pub(crate) fn stored_value(
+        &self,
+        address: &ResourceInstance,
+        schema: &Schema,
+    ) -> Result<Option<Value>, Diagnostic> {
+        self.state.current(address).map(|object| stored_value(address, object, schema)).transpose()
     }
 
     /// Whether state has no current object of an instance.

@@ -130,7 +130,7 @@ pub(crate) trait Kind: Send + Sync {
             let address = of.address;
             planner.report.remark(Diagnostic::warning(
                 "Resource will be removed from the state",
-                format!("{address} is taken out of state and stays in the world: nobody looks after it any more."),
+                format!("{address} is removed from the state and not destroyed. Weft no longer manages it."),
             ));
         }
         planner.plan_leaving(of).await.map(drop)

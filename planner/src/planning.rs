@@ -185,7 +185,7 @@ fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
         Diagnostic::error(
             "Resource instance in doubt",
             format!(
-                "Run {} began to {} {} and nobody knows whether it took place. Look at the real object, then say what \
+                "Run {} began to {} {}, and it is not known whether that took place. Look at the real object, then say what \
                  happened: weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
                 doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
             ),

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
-use weft_graph_format::graph::{Action, Applied, OperationId, Ref};
+use weft_graph_format::graph::{Action, Applied, OperationId, PlannedObject, Ref};
 use weft_graph_format::origin::Origin;
 
 use super::leave::Going;
@@ -11,22 +11,22 @@ use crate::instance::planned::{Change, OldObject};
 use crate::instance::prior::Prior;
 use crate::whole::order::DeleteKind;
 
-/// What a create or an update has to do with other objects.
-struct Dependencies {
+/// An object that is created or updated.
+struct Target<'a> {
+    address: &'a ResourceInstance,
+    instance: &'a ProviderInstance,
+    /// The number of the operation.
+    result: OperationId,
+    config: weft_graph_format::formula::Formula,
+    planned: PlannedObject,
+    /// What it is replaced by creating first for, if only others ask for that.
+    is_forced: bool,
     /// What it depends on, before or after.
     names: Vec<SmolStr>,
     /// What it depended on before.
-    before: Vec<SmolStr>,
-}
-
-impl Dependencies {
-    fn of(change: &Change) -> Dependencies {
-        let before = change.prior.as_ref().map(|prior| prior.record.dependencies.clone()).unwrap_or_default();
-        let mut names: Vec<_> = change.planned.record.dependencies.iter().chain(&before).cloned().collect();
-        names.sort();
-        names.dedup();
-        Dependencies { names, before }
-    }
+    depended: Vec<SmolStr>,
+    /// What its first operation waits for.
+    waits: Option<Origin>,
 }
 
 impl Drafting<'_> {
@@ -36,57 +36,51 @@ impl Drafting<'_> {
         address: &ResourceInstance,
         instance: &ProviderInstance,
         result: OperationId,
-        mut change: Change,
+        change: Change,
     ) {
-        let old = std::mem::replace(&mut change.old, OldObject::Same);
-        let waits = Origin::union(
-            [change.waits.clone(), self.after_configuration(instance), self.after_move(address)].into_iter().flatten(),
-        );
-        let prior = change.prior.clone();
-        let dependencies = Dependencies::of(&change);
+        let Change { config, waits, planned, depended, old, is_forced } = change;
+        let waits = [waits, self.after_configuration(instance), self.after_move(address)];
+        let waits = Origin::union(waits.into_iter().flatten());
+        let mut names: Vec<_> = planned.record.dependencies.iter().chain(&depended).cloned().collect();
+        names.sort();
+        names.dedup();
+        let all = names.clone();
+        let first = waits.clone();
+        let target = Target { address, instance, result, config, planned, is_forced, names, depended, waits };
         let mut replaced = None;
-        match (old, prior) {
-            (OldObject::Forgotten, prior) => {
-                let forget = self.forget_object(address, None, prior.as_ref(), None);
-                self.builder.wait(forget, waits.clone());
-                let apply = self.planned_object(address, instance, result, change, waits);
+        match old {
+            OldObject::Nothing => drop(self.make(target, None)),
+            OldObject::Updated(prior) => drop(self.make(target, Some(&prior))),
+            OldObject::Forgotten(prior) => {
+                let forget = self.forget_object(address, None, Some(&prior), None);
+                self.builder.wait(forget, first);
+                let apply = self.make(target, None);
                 self.builder.order(forget, apply.id());
             }
-            (OldObject::DeletedFirst(farewell), Some(prior)) => {
+            OldObject::DeletedFirst(prior, farewell) => {
                 let going = Going::replaced(address, instance, &prior, None, DeleteKind::BeforeCreate);
                 let delete = self.delete_object(Going { farewell, ..going });
-                let apply = self.planned_object(address, instance, result, change, waits);
+                let apply = self.make(target, None);
                 self.builder.order(delete, apply.id());
             }
-            (OldObject::DeletedLast(key), Some(prior)) => {
+            OldObject::DeletedLast(prior, key) => {
                 let depose = self.builder.depose(address.clone(), key.clone(), shard(instance));
-                self.builder.wait(depose.id(), waits.clone());
+                self.builder.wait(depose.id(), first);
                 let depose = self.applied(instance, depose);
-                let apply = self.planned_object(address, instance, result, change, waits);
+                let apply = self.make(target, None);
                 self.builder.order(depose, apply.id());
-                let delete =
-                    self.delete_object(Going::replaced(address, instance, &prior, Some(key), DeleteKind::AfterCreate));
+                let going = Going::replaced(address, instance, &prior, Some(key), DeleteKind::AfterCreate);
+                let delete = self.delete_object(going);
                 self.builder.order(apply.id(), delete);
                 replaced = Some(delete);
             }
-            (OldObject::Same, _) | (OldObject::DeletedFirst(_) | OldObject::DeletedLast(_), None) => {
-                self.planned_object(address, instance, result, change, waits);
-            }
         }
-        self.provisions_of(address, result, replaced, &dependencies);
+        self.provisions_of(address, result, replaced, &all);
     }
 
-    /// The operations that make an object what is planned.
-    fn planned_object(
-        &mut self,
-        address: &ResourceInstance,
-        instance: &ProviderInstance,
-        result: OperationId,
-        change: Change,
-        waits: Option<Origin>,
-    ) -> Ref<Applied> {
-        let dependencies = Dependencies::of(&change);
-        let Change { config, mut planned, prior, is_forced, .. } = change;
+    /// The operations that make an object what is planned; `prior` is the object that is updated.
+    fn make(&mut self, target: Target<'_>, prior: Option<&Prior>) -> Ref<Applied> {
+        let Target { address, instance, result, config, mut planned, is_forced, names, depended, waits } = target;
         let is_update = planned.action == Action::Update;
         let create_first = planned.record.create_before_destroy;
         if is_forced && self.destroys_first.contains(address) {
@@ -94,26 +88,27 @@ impl Drafting<'_> {
         }
         let shard = shard(instance);
         let opened = self.opened(instance);
-        let object = prior.filter(|_| is_update).map(|prior: Prior| self.facts.object(address, &prior));
+        let object = prior.map(|prior| self.facts.object(address, prior));
         let prior = object.map(|object| self.builder.prior_state(address.clone(), None, object, shard.clone()));
         let config = self.builder.desired(address.clone(), config, shard.clone(), waits);
         let plan = self.builder.final_plan(address.clone(), opened, prior, Some(config), planned, shard.clone());
         let apply = self.builder.reserved(result).apply(address.clone(), None, plan, shard);
         self.applied(instance, apply);
-        self.ordering.changes(result, &address.module, &dependencies.names);
+        self.ordering.changes(result, &address.module, &names);
         if !create_first || is_update {
-            self.ordering.follows(result, &address.module, &dependencies.before);
+            self.ordering.follows(result, &address.module, &depended);
         }
         apply
     }
 
-    /// What runs after a create, one after the other, and before the delete of the object that it replaces.
+    /// What runs after a create, one after the other, and before the delete of the object that it replaces. `names` are
+    /// what the object depends on.
     fn provisions_of(
         &mut self,
         address: &ResourceInstance,
         created: OperationId,
         replaced: Option<OperationId>,
-        dependencies: &Dependencies,
+        names: &[SmolStr],
     ) {
         let Some(provisions) = self.provisions.remove(address) else { return };
         let mut earlier = created;
@@ -125,6 +120,6 @@ impl Drafting<'_> {
         if let Some(delete) = replaced {
             self.builder.order(earlier, delete);
         }
-        self.ordering.changes(earlier, &address.module, &dependencies.names);
+        self.ordering.changes(earlier, &address.module, names);
     }
 }

@@ -43,11 +43,8 @@ fn change(address: &str, action: ChangeAction) -> ResourceChange {
 }
 
 /// A create or an update, of an object that depends on these.
-fn changed(address: &str, config: Formula, old: OldObject, prior: Option<Prior>, needs: &[&str]) -> PlannedInstance {
-    let action = match (&old, &prior) {
-        (OldObject::Same, Some(_)) => Action::Update,
-        _ => Action::Create,
-    };
+fn changed(address: &str, config: Formula, old: OldObject, needs: &[&str]) -> PlannedInstance {
+    let action = if matches!(old, OldObject::Updated(_)) { Action::Update } else { Action::Create };
     let dependencies = needs.iter().map(SmolStr::new).collect();
     let planned = PlannedObject {
         action,
@@ -60,7 +57,7 @@ fn changed(address: &str, config: Formula, old: OldObject, prior: Option<Prior>,
         sensitive: Vec::new(),
         lookup: None,
     };
-    let step = Change { config, waits: None, planned, prior, old, is_forced: false };
+    let step = Change { config, waits: None, planned, depended: Vec::new(), old, is_forced: false };
     PlannedInstance { change: change(address, ChangeAction::Only(action)), step: Some(Step::Change(Box::new(step))) }
 }
 
@@ -90,9 +87,9 @@ fn place(lines: &[String], word: &str) -> usize {
 fn a_formula_reads_a_result_by_the_number_that_was_reserved() {
     let mut agenda = Agenda::default();
     let known = || Formula::constant(object(2));
-    let first = agenda.take(changed("a.x", known(), OldObject::Same, None, &[])).expect("a number");
+    let first = agenda.take(changed("a.x", known(), OldObject::Nothing, &[])).expect("a number");
     let reads = Formula::result(first, Path::ROOT, object(2).ty());
-    agenda.take(changed("a.y", reads, OldObject::Same, None, &["a.x"]));
+    agenda.take(changed("a.y", reads, OldObject::Updated(prior(&[])), &["a.x"]));
     let lines = graph(agenda);
     assert_eq!(lines.len(), 2);
     assert!(place(&lines, "a.x") < place(&lines, "a.y"), "{lines:#?}");
@@ -111,7 +108,7 @@ fn what_depends_is_deleted_first() {
 fn a_replacement_deletes_then_creates() {
     let mut agenda = Agenda::default();
     let config = Formula::constant(object(2));
-    agenda.take(changed("a.x", config, OldObject::DeletedFirst(Vec::new()), Some(prior(&[])), &[]));
+    agenda.take(changed("a.x", config, OldObject::DeletedFirst(prior(&[]), Vec::new()), &[]));
     assert_eq!(graph(agenda).len(), 2);
 }
 

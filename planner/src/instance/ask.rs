@@ -23,7 +23,7 @@ use crate::providers::{InUse, ProviderSet};
 use crate::report::Report;
 use crate::watch::Watch;
 
-/// Whoever asks providers.
+/// What planning needs to ask providers.
 pub(crate) struct Ask {
     pub(crate) providers: Arc<ProviderSet>,
     /// What modules tell their providers of themselves.

@@ -296,12 +296,13 @@ fn step(
         config: full.to_formula(),
         waits: Origin::union(waits.into_iter().flatten()),
         planned,
-        prior: case.prior.cloned(),
-        old: match action {
-            ChangeAction::DeleteThenCreate => OldObject::DeletedFirst(around.farewell),
-            ChangeAction::CreateThenDelete => OldObject::DeletedLast(around.deposed_key),
-            ChangeAction::ForgetThenCreate => OldObject::Forgotten,
-            ChangeAction::Only(_) => OldObject::Same,
+        depended: case.prior.map(|prior| prior.record.dependencies.clone()).unwrap_or_default(),
+        old: match (action, case.prior.cloned()) {
+            (ChangeAction::DeleteThenCreate, Some(prior)) => OldObject::DeletedFirst(prior, around.farewell),
+            (ChangeAction::CreateThenDelete, Some(prior)) => OldObject::DeletedLast(prior, around.deposed_key),
+            (ChangeAction::ForgetThenCreate, Some(prior)) => OldObject::Forgotten(prior),
+            (ChangeAction::Only(Action::Update), Some(prior)) => OldObject::Updated(prior),
+            (_, None) | (ChangeAction::Only(_), Some(_)) => OldObject::Nothing,
         },
         is_forced: record.create_before_destroy && !desired.block.create_first,
     }))

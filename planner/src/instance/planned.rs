@@ -52,8 +52,8 @@ pub(crate) struct Change {
     /// What the first operation waits for beside the provider.
     pub(crate) waits: Option<Origin>,
     pub(crate) planned: PlannedObject,
-    /// The object before, where there is one.
-    pub(crate) prior: Option<Prior>,
+    /// What the object depended on before.
+    pub(crate) depended: Vec<SmolStr>,
     pub(crate) old: OldObject,
     /// It is replaced by creating first only since something that depends on it asks for that.
     pub(crate) is_forced: bool,
@@ -62,14 +62,16 @@ pub(crate) struct Change {
 /// What becomes of the object before.
 #[derive(Debug)]
 pub(crate) enum OldObject {
-    /// It is the object that is planned, or there is none.
-    Same,
+    /// There is none.
+    Nothing,
+    /// It is changed into what is planned.
+    Updated(Prior),
     /// It is deleted first, after these provisioners.
-    DeletedFirst(Vec<PlannedProvision>),
+    DeletedFirst(Prior, Vec<PlannedProvision>),
     /// It is set aside under the key, and deleted when the new object is there.
-    DeletedLast(DeposedKey),
+    DeletedLast(Prior, DeposedKey),
     /// It is taken out of state first and left alone.
-    Forgotten,
+    Forgotten(Prior),
 }
 
 /// An object that goes.

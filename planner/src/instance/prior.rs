@@ -260,10 +260,28 @@ pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
     value.mark_paths(&sensitive_in(value, &[], &schema.block))
 }
 
-/// The value of a stored object, marked where its schema says sensitive; `None` when it does not fit the schema.
-pub(crate) fn stored_value(object: &InstanceObject, schema: &Schema) -> Option<Value> {
-    let value = json::decode(object.attributes.as_str().as_bytes(), &schema.block.implied_type()).ok()?;
-    Some(with_schema_marks(&value, schema))
+/// The value of a stored object, marked where its schema says sensitive; unknown where only its provider could read it,
+/// since a very old version wrote it.
+///
+/// # Errors
+/// An object that does not fit the schema.
+pub(crate) fn stored_value(
+    address: &ResourceInstance,
+    object: &InstanceObject,
+    schema: &Schema,
+) -> Result<Value, Diagnostic> {
+    let ty = schema.block.implied_type();
+    if object.attributes_flat.is_some() {
+        return Ok(Value::unknown(ty));
+    }
+    match json::decode(object.attributes.as_str().as_bytes(), &ty) {
+        Ok(value) => Ok(with_schema_marks(&value, schema)),
+        Err(_) => Err(Diagnostic::error(
+            "Failed to decode resource from state",
+            format!("The stored object of {address} does not fit the present schema of its type."),
+        )
+        .about(address.to_string())),
+    }
 }
 
 /// The value without formulas and origins at any level.

@@ -47,7 +47,8 @@ impl Kind for Destroy {
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         if !planner.facts.is_selected_to_go(&desired.address) {
-            let stored = planner.facts.stored_value(&desired.address, &desired.schema);
+            let stored =
+                planner.facts.stored_value(&desired.address, &desired.schema).map_err(|problem| vec![problem])?;
             return Ok(unseen(stored.unwrap_or_else(|| nothing(&desired.schema))));
         }
         Box::pin(destroy(planner, desired)).await.map(unseen)

@@ -292,3 +292,80 @@ fn configured_checks(root: &Arc<CompiledModule>) -> Vec<Checked> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs::{PlanKind, PlanOptions};
+    use weft_graph_format::changes::Reason;
+    use weft_graph_format::types::Type;
+    use weft_graph_format::value::Value;
+
+    fn change(address: &str, action: ChangeAction) -> ResourceChange {
+        ResourceChange {
+            address: address.parse().unwrap(),
+            previous_address: None,
+            deposed: None,
+            provider: "provider[\"registry.opentofu.org/x/y\"]".parse().unwrap(),
+            action,
+            reason: Reason::None,
+            before: Value::null(Type::Dynamic),
+            after: Value::null(Type::Dynamic),
+            replace_paths: Vec::new(),
+            importing: None,
+            before_record: None,
+            schema_version: 0,
+        }
+    }
+
+    /// `a.x` is replaced by creating first only since `a.y`, which depends on it, asks for that.
+    #[test]
+    fn create_before_destroy_is_stored_where_apply_comes_to_whoever_asks() {
+        let text = r#"
+            resource "a" "x" {}
+            resource "a" "y" {
+              depends_on = [a.x]
+              lifecycle { create_before_destroy = true }
+            }
+        "#;
+        let facts = Facts::for_tests(text, &[], PlanOptions::of_kind(PlanKind::Normal));
+        let only = ChangeAction::Only;
+        for (of_x, of_y, stored_as_destroy) in [
+            (only(Action::Update), only(Action::NoOp), true),
+            (only(Action::Update), only(Action::Update), false),
+            (only(Action::Create), only(Action::Create), false),
+            (only(Action::Create), only(Action::Delete), true),
+            (ChangeAction::CreateThenDelete, only(Action::NoOp), false),
+        ] {
+            let changes = [change("a.x", of_x), change("a.y", of_y)];
+            let forced = BTreeSet::from(["a.x".parse().unwrap()]);
+            let found = stored_as_destroy_first(&facts, &Told::default(), forced, &changes);
+            assert_eq!(!found.is_empty(), stored_as_destroy, "{of_x:?} {of_y:?}");
+        }
+    }
+
+    #[test]
+    fn data_sources_that_are_read_have_their_conditions_looked_at_again() {
+        let text = r#"
+            data "a" "d" {
+              lifecycle {
+                postcondition {
+                  condition     = self.n == 1
+                  error_message = "No."
+                }
+              }
+            }
+        "#;
+        let facts = Facts::for_tests(text, &[], PlanOptions::of_kind(PlanKind::Normal));
+        let mut told = Told::default();
+        let resource: AbsResource = "data.a.d".parse().unwrap();
+        let keys = vec![weft_graph_format::address::InstanceKey::None];
+        let kind = weft_evaluator::glue::ExpansionKind::Single;
+        told.resources.insert(resource, weft_evaluator::glue::Expansion { kind, keys });
+        for (changes, again) in [(vec![], false), (vec![change("data.a.d", ChangeAction::Only(Action::Read))], true)] {
+            let results = check_results(&facts, &told, &changes);
+            let found: Vec<_> = results.iter().map(|result| (result.address.as_str(), result.again)).collect();
+            assert_eq!(found, [("data.a.d", again)]);
+        }
+    }
+}

@@ -115,10 +115,11 @@ fn shown(outcome: Outcome) -> String {
         None => "nothing".to_owned(),
         Some(Step::Change(change)) => {
             let old = match change.old {
-                OldObject::Same => "same",
-                OldObject::DeletedFirst(_) => "deleted first",
-                OldObject::DeletedLast(_) => "deleted last",
-                OldObject::Forgotten => "forgotten",
+                OldObject::Nothing => "nothing before",
+                OldObject::Updated(_) => "the same object",
+                OldObject::DeletedFirst(..) => "deleted first",
+                OldObject::DeletedLast(..) => "deleted last",
+                OldObject::Forgotten(_) => "forgotten",
             };
             assert_eq!(change.planned.value, after);
             format!("{} ({old})", change.planned.action.word())
@@ -135,11 +136,11 @@ fn what_is_planned() {
     let ignoring = |ignored| BlockRules { ignored, ..rules() };
     let path = || Ignored::Paths(vec![Path::ROOT.attribute("n")]);
     for (before, config, block, replaces, pressure, want) in [
-        (None, 1, rules(), false, none, "create, -: create (same)"),
-        (None, 1, first(), false, none, "create, -: create (same)"),
-        (Some(Prior::gone()), 1, rules(), false, none, "create, -: create (same)"),
+        (None, 1, rules(), false, none, "create, -: create (nothing before)"),
+        (None, 1, first(), false, none, "create, -: create (nothing before)"),
+        (Some(Prior::gone()), 1, rules(), false, none, "create, -: create (nothing before)"),
         (prior(1), 1, rules(), false, none, "no-op, -: nothing"),
-        (prior(1), 2, rules(), false, none, "update, -: update (same)"),
+        (prior(1), 2, rules(), false, none, "update, -: update (the same object)"),
         (prior(1), 2, ignoring(Ignored::All), false, none, "no-op, -: nothing"),
         (prior(1), 2, ignoring(path()), false, none, "no-op, -: nothing"),
         (prior(1), 2, rules(), true, none, "delete+create, replace_because_cannot_update: create (deleted first)"),
@@ -170,7 +171,7 @@ fn what_is_planned() {
 #[test]
 fn an_object_without_marks_that_its_schema_wants_is_updated() {
     let bare = prior(1).map(|prior| Prior { lacks_marks: true, ..prior });
-    assert_eq!(shown(outcome(bare, 1, rules(), false, Pressure::default())), "update, -: update (same)");
+    assert_eq!(shown(outcome(bare, 1, rules(), false, Pressure::default())), "update, -: update (the same object)");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn circle<'a>(statements: impl Iterator<Item = &'a Statement>) -> Diagnostic {
     Diagnostic::error(
         "Cyclic dependency in move statements",
         format!(
-            "These blocks lead in a circle, so nobody can tell where their objects belong:{}\n\nSplit the move over \
+            "These blocks form a cycle, so there is no address at which their objects end:{}\n\nSplit the move over \
              several plans, through an address that nothing has.",
             lines.concat()
         ),
