@@ -16,7 +16,7 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Role, Syntax, Tree};
 
 use crate::attribute_blocks::written_as_blocks;
-use crate::config::{BodySource, did_you_mean, unsupported_argument};
+use crate::config::{BodyContent, BodySource, did_you_mean, unsupported_argument};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 
 /// Deepest nesting of blocks that is decoded; schemas of providers are far from it.
@@ -152,8 +152,31 @@ impl Decoder {
         let declared = schema;
         let schema = changed.as_ref().unwrap_or(declared);
         let content = view.content(&|name| role(schema, name));
-        self.diagnostics.extend(content.problems);
+        self.diagnostics.extend(content.problems.iter().cloned());
         let missing = view.missing();
+        let mut fields = self.arguments(&content, schema, scope, &missing);
+        let mut items = self.items(&content, schema, scope, depth);
+        for (name, nested) in &schema.blocks {
+            let found = items.remove(name.as_str()).unwrap_or_default();
+            if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
+                // An attribute whose dynamic blocks came to nothing is not given. The provider says if it must be.
+                fields.insert(name.clone(), Value::null(rule.ty.clone()));
+                continue;
+            }
+            let value = self.nested(name, nested, found, &missing);
+            fields.insert(name.clone(), value);
+        }
+        Value::object(fields)
+    }
+
+    /// The values of all attributes of the schema.
+    fn arguments(
+        &mut self,
+        content: &BodyContent,
+        schema: &Block,
+        scope: &dyn Scope,
+        missing: &SourceRange,
+    ) -> BTreeMap<SmolStr, Value> {
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for (tree, attribute) in &content.attributes {
             let name = attribute.name.text.as_str();
@@ -173,15 +196,25 @@ impl Decoder {
         for (name, rule) in &schema.attributes {
             if !fields.contains_key(name) {
                 if rule.required {
-                    self.diagnostics.push(missing_argument(name, &missing));
+                    self.diagnostics.push(missing_argument(name, missing));
                 }
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
             }
         }
+        fields
+    }
+
+    /// The nested blocks by type, written ones and those of `dynamic` blocks, in order.
+    fn items<'s>(
+        &mut self,
+        content: &BodyContent,
+        schema: &'s Block,
+        scope: &dyn Scope,
+        depth: usize,
+    ) -> BTreeMap<&'s str, Vec<Item>> {
         let mut items: BTreeMap<&str, Vec<Item>> = BTreeMap::new();
         for (tree, block) in &content.blocks {
             let block_type = block.block_type.text.as_str();
-            let header = tree.range(block.header_span);
             if block_type == "dynamic" && !schema.blocks.contains_key("dynamic") {
                 let read = read_dynamic(tree, block, &mut self.diagnostics);
                 let Some(dynamic) = read else { continue };
@@ -194,41 +227,43 @@ impl Decoder {
                 }
                 continue;
             }
-            let Some((name, nested)) = schema.blocks.get_key_value(block_type) else {
-                self.unsupported_block(block_type, schema, &tree.range(block.block_type.span));
-                continue;
+            match schema.blocks.get_key_value(block_type) {
+                Some((name, nested)) => {
+                    if let Some(item) = self.written(tree, block, nested, scope, depth) {
+                        items.entry(name).or_default().push(item);
+                    }
+                }
+                None => self.unsupported_block(block_type, schema, &tree.range(block.block_type.span)),
+            }
+        }
+        items
+    }
+
+    /// One block as written. `None` when it has the wrong number of labels.
+    fn written(
+        &mut self,
+        tree: &Arc<Tree>,
+        block: &weft_syntax::Block,
+        nested: &NestedBlock,
+        scope: &dyn Scope,
+        depth: usize,
+    ) -> Option<Item> {
+        let block_type = block.block_type.text.as_str();
+        let header = tree.range(block.header_span);
+        let labels: Vec<SmolStr> = block.labels.iter().map(|l| l.text.clone()).collect();
+        let wanted = usize::from(nested.nesting == Nesting::Map);
+        if labels.len() != wanted {
+            let summary = match labels.len() > wanted {
+                true => format!("Extraneous label for {block_type}"),
+                false => format!("Missing key for {block_type}"),
             };
-            let labels: Vec<SmolStr> = block.labels.iter().map(|l| l.text.clone()).collect();
-            let wanted = usize::from(nested.nesting == Nesting::Map);
-            if labels.len() != wanted {
-                self.diagnostics.push(
-                    Diagnostic::error(
-                        if labels.len() > wanted {
-                            format!("Extraneous label for {block_type}")
-                        } else {
-                            format!("Missing key for {block_type}")
-                        },
-                        format!("{block_type:?} blocks have {wanted} labels."),
-                    )
-                    .at(header.clone()),
-                );
-                continue;
-            }
-            let inner = BodySource::inner(tree, block.body, header.clone());
-            let value = self.block(&inner, &nested.block, scope, depth - 1);
-            items.entry(name).or_default().push(Item::Known { labels, value, range: header });
+            let detail = format!("{block_type:?} blocks have {wanted} labels.");
+            self.diagnostics.push(Diagnostic::error(summary, detail).at(header));
+            return None;
         }
-        for (name, nested) in &schema.blocks {
-            let found = items.remove(name.as_str()).unwrap_or_default();
-            if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
-                // An attribute whose dynamic blocks came to none is not given. The provider says if it must be.
-                fields.insert(name.clone(), Value::null(rule.ty.clone()));
-                continue;
-            }
-            let value = self.nested(name, nested, found, &missing);
-            fields.insert(name.clone(), value);
-        }
-        Value::object(fields)
+        let inner = BodySource::inner(tree, block.body, header.clone());
+        let value = self.block(&inner, &nested.block, scope, depth - 1);
+        Some(Item::Known { labels, value, range: header })
     }
 
     fn unsupported_block(&mut self, block_type: &str, schema: &Block, at: &SourceRange) {
@@ -276,16 +311,8 @@ impl Decoder {
             let view = BodySource::inner(tree, dynamic.content, dynamic.content_range.clone());
             decoder.variables.push(iteration.variable(&dynamic.iterator));
             let value = decoder.block(&view, &nested.block, scope, depth - 1);
-            let labels: Vec<SmolStr> = dynamic
-                .labels
-                .iter()
-                .filter_map(|label| {
-                    let value = decoder.evaluate(label, scope)?;
-                    convert(&value, &Type::String).ok()?.as_str().map(SmolStr::new)
-                })
-                .collect();
             decoder.variables.pop();
-            (labels, value)
+            value
         };
         match Iteration::all(&collection, &dynamic.for_each.range()) {
             Err(problem) => {
@@ -295,16 +322,15 @@ impl Decoder {
             Ok(Some(iterations)) => iterations
                 .iter()
                 .map(|iteration| {
-                    let (labels, value) = content(self, iteration);
-                    // What may not be told of the collection may not be told of its blocks either.
-                    let value = value.mark(collection.marks());
-                    Item::Known { labels, value, range: dynamic.label_range.clone() }
+                    // The marks of the collection hold for its blocks too.
+                    let value = content(self, iteration).mark(collection.marks());
+                    Item::Known { labels: Vec::new(), value, range: dynamic.label_range.clone() }
                 })
                 .collect(),
             Ok(None) => {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
-                let (_, body) = content(self, &iteration);
+                let body = content(self, &iteration);
                 // What is wrong with a block that may never be there is said when it is. A set has one at least.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),

@@ -11,7 +11,7 @@ use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Block, BodyId, Expression, Role, Syntax, Tree};
+use weft_syntax::{Block, Body, BodyId, Expression, Label, Role, Syntax, Tree};
 
 /// A `dynamic` block as written.
 pub(crate) struct DynamicBlock {
@@ -23,8 +23,6 @@ pub(crate) struct DynamicBlock {
     pub(crate) for_each: Expression,
     /// What the present element is called in `content`.
     pub(crate) iterator: SmolStr,
-    /// Labels of each block.
-    pub(crate) labels: Vec<Expression>,
     /// Body of each block.
     pub(crate) content: BodyId,
     /// Header of `content`.
@@ -40,99 +38,122 @@ fn role(name: &str) -> Role<'static> {
     }
 }
 
-/// Reads the arguments of a `dynamic` block.
+/// Reads a `dynamic` block, or reports why it cannot be read.
 pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Vec<Diagnostic>) -> Option<DynamicBlock> {
-    let header = tree.range(block.header_span);
     let content = tree.content(block.body, &role);
     diagnostics.extend(content.problems);
-    let body = content.body;
-    let mut error = |summary: &str, detail: &str, at: SourceRange| {
-        diagnostics.push(Diagnostic::error(summary, detail).at(at));
-        None::<DynamicBlock>
-    };
-    let [label] = block.labels.as_slice() else {
-        return error(
-            if block.labels.is_empty() { "Missing type for dynamic" } else { "Extraneous label for dynamic" },
-            "A dynamic block has one label: the type of the blocks that it makes.",
-            header,
-        );
-    };
-    let mut unsupported = false;
-    for attribute in &body.attributes {
-        if !matches!(attribute.name.text.as_str(), "for_each" | "iterator" | "labels") {
-            error(
-                match tree.syntax() {
-                    Syntax::Native => "Unsupported argument",
-                    Syntax::Json => "Extraneous JSON object property",
-                },
-                "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it makes \
-                 go into content.",
-                tree.range(attribute.name.span),
-            );
-            unsupported = true;
+    let (unsupported, read) = DynamicReader { tree, block, body: &content.body }.read();
+    diagnostics.extend(unsupported);
+    read.map_err(|problem| diagnostics.extend(problem)).ok()
+}
+
+/// A `dynamic` block being read.
+struct DynamicReader<'a> {
+    tree: &'a Arc<Tree>,
+    block: &'a Block,
+    body: &'a Body,
+}
+
+impl DynamicReader<'_> {
+    /// The block, or the first problem that makes it unreadable; before it, the arguments that a `dynamic` block does
+    /// not have. The block is unreadable without a further problem where there is such an argument.
+    fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
+        let label = match self.label() {
+            Ok(label) => label,
+            Err(problem) => return (Vec::new(), Err(Some(problem))),
+        };
+        let unsupported = self.unsupported_arguments();
+        let read = match self.for_each() {
+            Ok(_) if !unsupported.is_empty() => Err(None),
+            Ok(for_each) => self.rest(label, for_each).map_err(Some),
+            Err(problem) => Err(Some(problem)),
+        };
+        (unsupported, read)
+    }
+
+    fn rest(&self, label: &Label, for_each: Expression) -> Result<DynamicBlock, Diagnostic> {
+        if let Some(attribute) = self.body.attribute("labels") {
+            let detail = "The blocks of providers have no labels, so a dynamic block cannot make any.";
+            return Err(Diagnostic::error("Unsupported argument", detail).at(self.tree.range(attribute.name.span)));
+        }
+        let iterator = self.iterator(label)?;
+        let content = self.content()?;
+        Ok(DynamicBlock {
+            block_type: label.text.clone(),
+            label_range: self.tree.range(label.span),
+            for_each,
+            iterator,
+            content: content.body,
+            content_range: self.tree.range(content.header_span),
+        })
+    }
+
+    fn header(&self) -> SourceRange {
+        self.tree.range(self.block.header_span)
+    }
+
+    /// The type of the blocks that it makes.
+    fn label(&self) -> Result<&Label, Diagnostic> {
+        let summary = match self.block.labels.as_slice() {
+            [label] => return Ok(label),
+            [] => "Missing type for dynamic",
+            _ => "Extraneous label for dynamic",
+        };
+        let detail = "A dynamic block has one label: the type of the blocks that it makes.";
+        Err(Diagnostic::error(summary, detail).at(self.header()))
+    }
+
+    fn unsupported_arguments(&self) -> Vec<Diagnostic> {
+        let summary = match self.tree.syntax() {
+            Syntax::Native => "Unsupported argument",
+            Syntax::Json => "Extraneous JSON object property",
+        };
+        let detail = "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it \
+                      makes go into content.";
+        let names = self.body.attributes.iter().map(|attribute| &attribute.name);
+        let unsupported = names.filter(|name| !matches!(name.text.as_str(), "for_each" | "iterator" | "labels"));
+        unsupported.map(|name| Diagnostic::error(summary, detail).at(self.tree.range(name.span))).collect()
+    }
+
+    fn for_each(&self) -> Result<Expression, Diagnostic> {
+        let Some(for_each) = self.body.attribute("for_each") else {
+            let detail = "A dynamic block needs for_each: the collection to make blocks from.";
+            let at = self.tree.missing_span(self.block.body).map_or(self.header(), |span| self.tree.range(span));
+            return Err(Diagnostic::error("Missing required argument", detail).at(at));
+        };
+        Ok(self.tree.expression(for_each.expression))
+    }
+
+    /// The name of the present element in `content`.
+    fn iterator(&self, label: &Label) -> Result<SmolStr, Diagnostic> {
+        let Some(attribute) = self.body.attribute("iterator") else { return Ok(label.text.clone()) };
+        let expression = self.tree.expression(attribute.expression);
+        expression.as_keyword().map(SmolStr::new).ok_or_else(|| {
+            Diagnostic::error("Invalid expression", "iterator is a plain name.").at(self.tree.range(attribute.span))
+        })
+    }
+
+    /// The only block in it.
+    fn content(&self) -> Result<&Block, Diagnostic> {
+        let mut contents = self.body.blocks_of("content");
+        let Some(content) = contents.next() else {
+            let detail = "A dynamic block needs a content block: the body of each block it makes.";
+            return Err(Diagnostic::error("Missing dynamic content block", detail).at(self.header()));
+        };
+        if let Some(second) = contents.next() {
+            let detail = "A dynamic block has one content block.";
+            let problem = Diagnostic::error("Extraneous dynamic content block", detail);
+            return Err(problem.at(self.tree.range(second.header_span)));
+        }
+        match self.body.blocks.iter().find(|b| b.block_type.text != "content") {
+            None => Ok(content),
+            Some(other) => {
+                let detail = "A dynamic block holds one content block and nothing else.";
+                let problem = Diagnostic::error("Unsupported block type", detail);
+                Err(problem.at(self.tree.range(other.block_type.span)))
+            }
         }
     }
-    let Some(for_each) = body.attribute("for_each") else {
-        return error(
-            "Missing required argument",
-            "A dynamic block needs for_each: the collection to make blocks from.",
-            tree.missing_span(block.body).map_or(header, |span| tree.range(span)),
-        );
-    };
-    if unsupported {
-        return None;
-    }
-    if let Some(attribute) = body.attribute("labels") {
-        let detail = "The blocks of providers have no labels, so a dynamic block cannot make any.";
-        return error("Unsupported argument", detail, tree.range(attribute.name.span));
-    }
-    let iterator = match body.attribute("iterator") {
-        None => label.text.clone(),
-        Some(attribute) => match tree.expression(attribute.expression).as_keyword() {
-            Some(name) => SmolStr::new(name),
-            None => {
-                return error("Invalid expression", "iterator is a plain name.", tree.range(attribute.span));
-            }
-        },
-    };
-    let labels = match body.attribute("labels") {
-        None => Vec::new(),
-        Some(attribute) => match tree.expression(attribute.expression).as_list() {
-            Some(labels) => labels,
-            None => return error("Invalid expression", "labels is a list.", tree.range(attribute.span)),
-        },
-    };
-    let mut contents = body.blocks_of("content");
-    let Some(content) = contents.next() else {
-        return error(
-            "Missing dynamic content block",
-            "A dynamic block needs a content block: the body of each block it makes.",
-            header,
-        );
-    };
-    if let Some(second) = contents.next() {
-        return error(
-            "Extraneous dynamic content block",
-            "A dynamic block has one content block.",
-            tree.range(second.header_span),
-        );
-    }
-    if let Some(other) = body.blocks.iter().find(|b| b.block_type.text != "content") {
-        return error(
-            "Unsupported block type",
-            "A dynamic block holds one content block and nothing else.",
-            tree.range(other.block_type.span),
-        );
-    }
-    Some(DynamicBlock {
-        block_type: label.text.clone(),
-        label_range: tree.range(label.span),
-        for_each: tree.expression(for_each.expression),
-        iterator,
-        labels,
-        content: content.body,
-        content_range: tree.range(content.header_span),
-    })
 }
 
 /// One element of the collection.

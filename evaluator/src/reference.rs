@@ -92,13 +92,57 @@ fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
 
 /// The subject of a traversal, or why it has none.
 pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnostic> {
-    let whole = match traversal.steps.last() {
-        Some(step) => traversal.root.span.through(step.span),
-        None => traversal.root.span,
-    };
-    let range = tree.range(whole);
-    let root_range = tree.range(traversal.root.span);
-    let reference = |subject: Subject, steps: usize| {
+    let read = Reading { tree, traversal };
+    let root = traversal.root.text.as_str();
+    match root {
+        "var" => Ok(read.reference(Subject::Variable(read.name("var.size")?), 1)),
+        "local" => Ok(read.reference(Subject::Local(read.name("local.name")?), 1)),
+        "path" => Ok(read.reference(Subject::Path(read.name("path.module")?), 1)),
+        "terraform" | "tofu" => {
+            let name = read.name("terraform.workspace")?;
+            Ok(read.reference(Subject::Terraform(SmolStr::new(root), name), 1))
+        }
+        "count" | "each" => read.repetition(),
+        "self" => Ok(read.reference(Subject::SelfObject, 0)),
+        "module" => {
+            let name = read.name("module.network.vpc_id")?;
+            let behind_key = if key(traversal, 1).is_some() { 2 } else { 1 };
+            let output = attribute(traversal, behind_key).cloned();
+            Ok(read.reference(Subject::Module(name, output), 1))
+        }
+        "data" => read.resource(ResourceMode::Data),
+        "ephemeral" => read.resource(ResourceMode::Ephemeral),
+        "resource" => read.resource(ResourceMode::Managed),
+        "template" | "lazy" | "arg" => Err(Diagnostic::error(
+            "Reserved symbol name",
+            format!(
+                "The name {root:?} is kept for later use. To mean a resource type of this name, write resource.{root}."
+            ),
+        )
+        .at(read.root_range())),
+        _ => read.plain_resource(),
+    }
+}
+
+/// A traversal being read.
+struct Reading<'a> {
+    tree: &'a Tree,
+    traversal: &'a Traversal,
+}
+
+impl Reading<'_> {
+    /// The text of the whole traversal.
+    fn range(&self) -> SourceRange {
+        let root = self.traversal.root.span;
+        self.tree.range(self.traversal.steps.last().map_or(root, |step| root.through(step.span)))
+    }
+
+    fn root_range(&self) -> SourceRange {
+        self.tree.range(self.traversal.root.span)
+    }
+
+    fn reference(&self, subject: Subject, steps: usize) -> Reference {
+        let Reading { tree, traversal } = *self;
         let key = key(traversal, steps);
         let after = steps + usize::from(key.is_some());
         let found = attribute(traversal, after).cloned();
@@ -110,99 +154,78 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
             subject,
             steps,
             rest,
-            range: range.clone(),
+            range: self.range(),
             key,
             leads_on: traversal.steps.len() > after,
             attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
             attribute: found,
         }
-    };
-    let one_name = |kind: &str, example: &str| -> Result<SmolStr, Diagnostic> {
-        attribute(traversal, 0).cloned().ok_or_else(|| {
-            if traversal.steps.is_empty() {
-                Diagnostic::error(
-                    "Invalid reference",
-                    format!("\"{kind}\" alone names nothing: a name must follow it, as in {example}."),
-                )
-                .at(root_range.clone())
-            } else {
-                Diagnostic::error(
-                    "Invalid reference",
-                    format!("\"{kind}\" must be followed by a dot and a name, as in {example}."),
-                )
-                .at(range.clone())
-            }
+    }
+
+    /// The name behind the root, which `example` shows.
+    fn name(&self, example: &str) -> Result<SmolStr, Diagnostic> {
+        let root = &self.traversal.root.text;
+        attribute(self.traversal, 0).cloned().ok_or_else(|| {
+            let (detail, at) = match self.traversal.steps.is_empty() {
+                true => (
+                    format!("\"{root}\" alone names nothing: a name must follow it, as in {example}."),
+                    self.root_range(),
+                ),
+                false => (format!("\"{root}\" must be followed by a dot and a name, as in {example}."), self.range()),
+            };
+            Diagnostic::error("Invalid reference", detail).at(at)
         })
-    };
-    let root = traversal.root.text.as_str();
-    match root {
-        "var" => Ok(reference(Subject::Variable(one_name("var", "var.size")?), 1)),
-        "local" => Ok(reference(Subject::Local(one_name("local", "local.name")?), 1)),
-        "path" => Ok(reference(Subject::Path(one_name("path", "path.module")?), 1)),
-        "terraform" | "tofu" => {
-            let name = one_name(root, "terraform.workspace")?;
-            Ok(reference(Subject::Terraform(SmolStr::new(root), name), 1))
-        }
-        "count" => match one_name("count", "count.index")?.as_str() {
-            "index" => Ok(reference(Subject::CountIndex, 1)),
-            other => Err(Diagnostic::error(
-                "Invalid \"count\" attribute",
-                format!("count has no attribute {other:?}; the only one is count.index."),
+    }
+
+    /// `count.index`, `each.key` or `each.value`.
+    fn repetition(&self) -> Result<Reference, Diagnostic> {
+        let root = self.traversal.root.text.as_str();
+        let (example, others) = match root {
+            "count" => ("count.index", "the only one is count.index"),
+            _ => ("each.key", "there are each.key and each.value"),
+        };
+        let name = self.name(example)?;
+        let subject = match (root, name.as_str()) {
+            ("count", "index") => Subject::CountIndex,
+            ("each", "key") => Subject::EachKey,
+            ("each", "value") => Subject::EachValue,
+            _ => {
+                let detail = format!("{root} has no attribute {name:?}; {others}.");
+                return Err(Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail)
+                    .at(self.tree.range(self.traversal.steps[0].span)));
+            }
+        };
+        Ok(self.reference(subject, 1))
+    }
+
+    /// A resource with its mode in front: `data.TYPE.NAME`.
+    fn resource(&self, mode: ResourceMode) -> Result<Reference, Diagnostic> {
+        let (Some(type_name), Some(name)) = (attribute(self.traversal, 0), attribute(self.traversal, 1)) else {
+            let root = &self.traversal.root.text;
+            return Err(Diagnostic::error(
+                "Invalid reference",
+                format!("\"{root}\" must be followed by a resource type and a name: {root}.TYPE.NAME."),
             )
-            .at(tree.range(traversal.steps[0].span))),
-        },
-        "each" => match one_name("each", "each.key")?.as_str() {
-            "key" => Ok(reference(Subject::EachKey, 1)),
-            "value" => Ok(reference(Subject::EachValue, 1)),
-            other => Err(Diagnostic::error(
-                "Invalid \"each\" attribute",
-                format!("each has no attribute {other:?}; there are each.key and each.value."),
+            .at(self.range()));
+        };
+        let resource = Resource { mode, type_name: type_name.clone(), name: name.clone() };
+        Ok(self.reference(Subject::Resource(resource), 2))
+    }
+
+    /// A managed resource: `TYPE.NAME`.
+    fn plain_resource(&self) -> Result<Reference, Diagnostic> {
+        let root = self.traversal.root.text.as_str();
+        let Some(name) = attribute(self.traversal, 0) else {
+            return Err(Diagnostic::error(
+                "Invalid reference",
+                format!(
+                    "{root:?} alone refers to nothing: a reference to a resource needs the type and the name. A \
+                     string must stand in quotes."
+                ),
             )
-            .at(tree.range(traversal.steps[0].span))),
-        },
-        "self" => Ok(reference(Subject::SelfObject, 0)),
-        "module" => {
-            let name = one_name("module", "module.network.vpc_id")?;
-            let behind_key = if key(traversal, 1).is_some() { 2 } else { 1 };
-            let output = attribute(traversal, behind_key).cloned();
-            Ok(reference(Subject::Module(name, output), 1))
-        }
-        "data" | "ephemeral" | "resource" => {
-            let mode = match root {
-                "data" => ResourceMode::Data,
-                "ephemeral" => ResourceMode::Ephemeral,
-                _ => ResourceMode::Managed,
-            };
-            let (Some(type_name), Some(name)) = (attribute(traversal, 0), attribute(traversal, 1)) else {
-                return Err(Diagnostic::error(
-                    "Invalid reference",
-                    format!("\"{root}\" must be followed by a resource type and a name: {root}.TYPE.NAME."),
-                )
-                .at(range));
-            };
-            let resource = Resource { mode, type_name: type_name.clone(), name: name.clone() };
-            Ok(reference(Subject::Resource(resource), 2))
-        }
-        "template" | "lazy" | "arg" => Err(Diagnostic::error(
-            "Reserved symbol name",
-            format!(
-                "The name {root:?} is kept for later use. To mean a resource type of this name, write resource.{root}."
-            ),
-        )
-        .at(root_range)),
-        _ => {
-            let Some(name) = attribute(traversal, 0) else {
-                return Err(Diagnostic::error(
-                    "Invalid reference",
-                    format!(
-                        "{root:?} alone refers to nothing: a reference to a resource needs the type and the name. \
-                         A string must stand in quotes."
-                    ),
-                )
-                .at(range));
-            };
-            let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
-            Ok(reference(Subject::Resource(resource), 1))
-        }
+            .at(self.range()));
+        };
+        let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
+        Ok(self.reference(Subject::Resource(resource), 1))
     }
 }

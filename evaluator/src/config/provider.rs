@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::Role;
+use weft_syntax::{Expression, Role};
 
 use super::ProviderBlock;
 use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
-use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock};
 use super::literal::optional;
 
 const PROVIDER: ContentRules = ContentRules {
@@ -39,6 +39,47 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if !compiling.normalised_provider(&local_name, &block.range) {
         return;
     }
+    reserved_names(compiling, &content);
+    let alias = content.get("alias").and_then(|given| alias(compiling, block, given));
+    let for_each = content.get("for_each").cloned();
+    if let (Some(expression), None) = (&for_each, &alias) {
+        let at = expression.range();
+        compiling.error(
+            "Alias required when using \"for_each\"",
+            "A provider block with for_each needs an alias: instances are named ALIAS[KEY].",
+            &at,
+        );
+    }
+    let key = (local_name, alias);
+    if let Some(first) = compiling.module.providers.get(&key).cloned() {
+        duplicate(compiling, &first, block);
+        return;
+    }
+    let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
+    body.escaped = compiling.escaped(&content.blocks);
+    // Without a schema any name may be an argument.
+    let left = body.content(&|_| Role::Unknown);
+    let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
+    let mut references = compiling.body_references(&body);
+    if let Some(expression) = &for_each {
+        references.extend(compiling.references(expression));
+    }
+    let found = ProviderBlock {
+        local_name: key.0.clone(),
+        alias: key.1.clone(),
+        for_each,
+        version: version(compiling, &content),
+        body,
+        is_empty,
+        is_mock: false,
+        references,
+        range: block.range.clone(),
+    };
+    compiling.module.providers.insert(key, Arc::new(found));
+}
+
+/// Reports arguments and blocks whose names the language keeps for itself.
+fn reserved_names(compiling: &mut Compiling<'_>, content: &Content) {
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
             let at = found.name_range.clone();
@@ -56,81 +97,52 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             &inner.range,
         );
     }
-    let alias = match content.get("alias") {
-        None => None,
-        Some(expression) => {
-            let text = compiling.text(Some(expression)).map(SmolStr::from);
-            if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
-                compiling.diagnostics.push(Diagnostic::error(
-                    "Invalid provider configuration alias",
-                    format!(
-                        "The alias of the provider {local_name:?} in {} must be a plain name: letters, digits, \
-                         underscores and dashes.",
-                        block.range.file
-                    ),
-                ));
-            }
-            text.filter(|text| !text.is_empty())
+}
+
+/// The alias, which has to be a plain name.
+fn alias(compiling: &mut Compiling<'_>, block: &FoundBlock, expression: &Expression) -> Option<SmolStr> {
+    let text = compiling.text(Some(expression)).map(SmolStr::from);
+    if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
+        compiling.diagnostics.push(Diagnostic::error(
+            "Invalid provider configuration alias",
+            format!(
+                "The alias of the provider {:?} in {} must be a plain name: letters, digits, underscores and dashes.",
+                block.labels[0].0, block.range.file
+            ),
+        ));
+    }
+    text.filter(|text| !text.is_empty())
+}
+
+/// Reports a second block for one configuration.
+fn duplicate(compiling: &mut Compiling<'_>, first: &ProviderBlock, block: &FoundBlock) {
+    let place = format!("{}:{}", first.range.file, first.range.start.line);
+    let ProviderBlock { local_name, alias, .. } = first;
+    let detail = match alias {
+        None => {
+            format!(
+                "The default configuration of provider {local_name:?} is at {place} already. Give this one an alias."
+            )
+        }
+        Some(alias) => {
+            format!("A configuration of provider {local_name:?} with alias {alias:?} is at {place} already.")
         }
     };
-    let for_each = content.get("for_each").cloned();
-    if let (Some(expression), None) = (&for_each, &alias) {
-        let at = expression.range();
-        compiling.error(
-            "Alias required when using \"for_each\"",
-            "A provider block with for_each needs an alias: instances are named ALIAS[KEY].",
-            &at,
-        );
-    }
-    let key = (local_name.clone(), alias.clone());
-    if let Some(first) = compiling.module.providers.get(&key) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.clash(
-            "Duplicate provider configuration",
-            match &alias {
-                None => format!(
-                    "The default configuration of provider {local_name:?} is at {place} already. Give this one an \
-                     alias."
-                ),
-                Some(alias) => {
-                    format!("A configuration of provider {local_name:?} with alias {alias:?} is at {place} already.")
-                }
-            },
-            &block.range,
-        );
-        return;
-    }
-    let mut source = compiling.body_source(block, ARGUMENTS, BLOCKS);
-    source.escaped = compiling.escaped(&content.blocks);
-    // Without a schema any name may be an argument.
-    let left = source.content(&|_| Role::Unknown);
-    let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
-    let mut references = compiling.body_references(&source);
-    if let Some(expression) = &for_each {
-        references.extend(compiling.references(expression));
-    }
-    let version = content.get("version").and_then(|given| compiling.version_text(given));
-    if let Some(found) = content.attributes.get("version") {
-        compiling.diagnostics.push(
-            Diagnostic::warning(
-                "Version constraints inside provider configuration blocks are deprecated",
-                "Say the version in required_providers in the terraform block: only there it is sure to count.",
-            )
-            .at(found.value.range()),
-        );
-    }
-    let found = ProviderBlock {
-        local_name,
-        alias,
-        for_each,
-        version,
-        body: source,
-        is_empty,
-        is_mock: false,
-        references,
-        range: block.range.clone(),
-    };
-    compiling.module.providers.insert(key, Arc::new(found));
+    compiling.clash("Duplicate provider configuration", detail, &block.range);
+}
+
+/// The version constraint, which works but belongs elsewhere.
+fn version(compiling: &mut Compiling<'_>, content: &Content) -> Option<SmolStr> {
+    let found = content.attributes.get("version")?;
+    let version = compiling.version_text(&found.value);
+    compiling.diagnostics.push(
+        Diagnostic::warning(
+            "Version constraints inside provider configuration blocks are deprecated",
+            "Say the version in required_providers in the terraform block: only there it is sure to count.",
+        )
+        .at(found.value.range()),
+    );
+    version
 }
 
 impl Compiling<'_> {

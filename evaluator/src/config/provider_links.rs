@@ -1,18 +1,19 @@
-//! How provider configurations are handed from module to module: what a call passes, what the child needs.
+//! How provider configurations pass from module to module: what a call passes, and what the child needs.
 //!
-//! Checked when the whole tree is read, callers first: problems that nobody has to evaluate anything for.
+//! The checks run once the whole tree is read, callers first. They evaluate nothing.
+
+mod passed;
+mod repeated;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{ProviderConfig, ProviderSource, ResourceMode};
+use weft_graph_format::address::{ProviderConfig, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{ExprKind, Expression};
 
+pub(crate) use self::repeated::unsuitable;
 use super::requirements::is_part;
 use super::{CompiledModule, ModuleCall, ProviderBlock, ProviderReference, Repetition};
 
@@ -44,7 +45,7 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
     while let Some((module, forbidden)) = pending.pop() {
         check_names(&module, diagnostics);
         check_references(&module, diagnostics);
-        warn_of_same(&module, diagnostics);
+        repeated::warn_of_same(&module, diagnostics);
         for call in module.calls.values() {
             let Some(child) = module.children.get(&call.name) else { continue };
             let own = forbidding(call).filter(|_| !module.experiments.provider_iteration);
@@ -67,7 +68,7 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
                     .at(at.clone()),
                 );
             }
-            check_call(&module, call, child, diagnostics);
+            passed::check(&module, call, child, diagnostics);
             check_wholes(&module, call, child, diagnostics);
             check_passed_on(child, Some((&module, call)), diagnostics);
             pending.push((child.clone(), forbidden));
@@ -166,136 +167,6 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
     match &call.repetition {
         Repetition::Single => call.depends_on.first().map(|reference| reference.range.clone()),
         Repetition::Count(e) | Repetition::ForEach(e) | Repetition::Enabled(e) => Some(e.range()),
-    }
-}
-
-fn check_call(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    let mut passed: BTreeMap<Name, &super::PassedProvider> = BTreeMap::new();
-    let mut duplicate = false;
-    for one in &call.providers {
-        let name = (one.child_name.clone(), one.child_alias.clone());
-        if let Some(first) = passed.get(&name) {
-            duplicate = true;
-            diagnostics.push(
-                Diagnostic::error(
-                    "Duplicate provider address",
-                    format!(
-                        "A provider configuration was passed to {} at {}:{} already.",
-                        shown(&name),
-                        first.child_range.file,
-                        first.child_range.start.line
-                    ),
-                )
-                .at(one.child_range.clone()),
-            );
-            continue;
-        }
-        passed.insert(name, one);
-    }
-    if duplicate {
-        return;
-    }
-    let aliases: BTreeSet<Name> =
-        child.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned()).collect();
-    for (name, block) in child.providers.iter().filter(|(_, block)| block.is_configured()) {
-        if let Some(one) = passed.get(name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Cannot override provider configuration",
-                    format!(
-                        "{} configures {} itself (at {}:{}), so its caller cannot pass another configuration for it.",
-                        child.path,
-                        shown(name),
-                        block.range.file,
-                        block.range.start.line
-                    ),
-                )
-                .at(one.child_range.clone()),
-            );
-        }
-    }
-    for name in &aliases {
-        let configured = child.providers.get(name).is_some_and(|block| block.is_configured());
-        // An entry with a key on its left may be the one that is missing.
-        if !configured && !passed.contains_key(name) && call.keyed_providers.is_empty() {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Missing required provider configuration",
-                    format!(
-                        "The module needs a configuration of provider {} under the name {:?}: add an entry for it \
-                         to the \
-                         \"providers\" argument of this call.",
-                        child.provider_source(&name.0).for_display(),
-                        shown(name)
-                    ),
-                )
-                .at(call.range.clone()),
-            );
-        }
-    }
-    for (name, one) in &passed {
-        let known = aliases.contains(name)
-            || (name.1.is_none() && child.required_providers.contains_key(&name.0))
-            || child.providers.get(name).is_some_and(|block| !block.is_configured());
-        if !known {
-            let summary = "Reference to undefined provider";
-            let detail = format!(
-                "{} declares no provider with the local name {:?}. Add it to required_providers there.",
-                child.path,
-                shown(name)
-            );
-            // What the module would take the name for is as good as declared where it is a default provider.
-            let source = child.provider_source(&name.0);
-            let problem = match source == ProviderSource::default_for(&source.type_name) {
-                true => Diagnostic::warning(summary, detail),
-                false => Diagnostic::error(summary, detail),
-            };
-            diagnostics.push(problem.at(one.child_range.clone()));
-        }
-        if one.value.is_some() {
-            // What it is, evaluation finds out.
-            continue;
-        }
-        let declared = |m: &CompiledModule, name: &Name| m.required_providers.contains_key(&name.0);
-        let parent_name = (one.parent.local_name.clone(), one.parent.alias.clone());
-        let theirs: ProviderSource = child.provider_source(&name.0);
-        let ours = module.provider_source(&parent_name.0);
-        // A mismatch is missed where the caller has the child's name too, as in OpenTofu.
-        if ours != theirs && !(declared(module, name) && declared(child, name)) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Provider type mismatch",
-                    format!(
-                        "{:?} in {} is provider {}, but {:?} in {} is {}.",
-                        one.parent.local_name.as_str(),
-                        place(module),
-                        ours.for_display(),
-                        name.0.as_str(),
-                        child.path,
-                        theirs.for_display()
-                    ),
-                )
-                .at(one.parent.range.clone()),
-            );
-        }
-    }
-    // One for each local name, at the last of its blocks.
-    let mut empty: BTreeMap<&SmolStr, &ProviderBlock> = BTreeMap::new();
-    for block in child.providers.values().filter(|block| !block.is_configured()) {
-        let last = empty.entry(&block.local_name).or_insert(block);
-        if last.range < block.range {
-            *last = block;
-        }
-    }
-    for block in empty.into_values() {
-        diagnostics.push(
-            Diagnostic::warning(
-                "Redundant empty provider block",
-                "A module says which providers it needs in required_providers, with configuration_aliases for further \
-                 configurations. Its empty blocks of this provider say nothing more and can be taken out.",
-            )
-            .at(block.range.clone()),
-        );
     }
 }
 
@@ -413,105 +284,4 @@ fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModu
         diagnostics
             .push(Diagnostic::error("Invalid module provider configuration", detail).at(passed.parent.range.clone()));
     }
-}
-
-/// Whether an element of a set is a text, or may still become one.
-fn may_be_key(item: &Value) -> bool {
-    !item.is_null() && matches!(item.ty(), Type::String | Type::Dynamic)
-}
-
-/// Why a value cannot be the `for_each` of a provider.
-pub(crate) fn unsuitable(value: &Value) -> Option<String> {
-    const WANTED: &str = "The for_each of a provider needs a map, or a set of strings";
-    let (marks, kind) = value.open();
-    if marks.is_sensitive() {
-        return Some(String::from("A sensitive value cannot be used for for_each: keys are part of addresses."));
-    }
-    if marks.is_ephemeral() {
-        return Some(String::from("An ephemeral value cannot be used for for_each: keys are stored."));
-    }
-    match kind {
-        Kind::Null(_) => Some(format!("{WANTED}; this is null.")),
-        Kind::Map(_) | Kind::Object(_) => None,
-        Kind::Set(set) if set.items().is_empty() => None,
-        // Elements that are not known may become keys.
-        Kind::Set(set) => match set.items().iter().all(may_be_key) {
-            true => None,
-            false => Some(format!("{WANTED}; this is a set with elements of another kind.")),
-        },
-        Kind::Unknown(unknown) => match &unknown.ty {
-            Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
-            Type::Set(element) if matches!(**element, Type::String | Type::Dynamic) => None,
-            other => Some(format!("{WANTED}, not {}.", other.friendly_name())),
-        },
-        _ => Some(format!("{WANTED}, not {}.", value.ty().friendly_name())),
-    }
-}
-
-/// When resources are repeated over the very expression that their provider is, taking a key out takes the provider
-/// away together with what it would have to destroy.
-fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
-    for block in module.providers.values() {
-        if let Some(expression) = &block.for_each {
-            warn_of_same_as(module, block, expression, diagnostics);
-        }
-    }
-}
-
-fn warn_of_same_as(
-    module: &CompiledModule,
-    block: &ProviderBlock,
-    expression: &Expression,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    // Keys that are written out cannot go without the resource being changed too.
-    if weft_syntax::references(expression).is_empty() {
-        return;
-    }
-    let Some(text) = compact(expression) else { return };
-    let is_meant = |reference: &ProviderReference| {
-        reference.local_name == block.local_name && reference.alias == block.alias && reference.key.is_some()
-    };
-    let mut warn = |own: &Repetition, summary: &str, what: &str| {
-        let Repetition::ForEach(own) = own else { return };
-        if compact(own).is_some_and(|own| own == text) {
-            diagnostics.push(
-                Diagnostic::warning(
-                    summary,
-                    format!(
-                        "This {what} and its provider configuration use the same for_each expression. When a key is \
-                         taken out of it, nobody is left to destroy what was made with it: the provider's keys have to \
-                         outlive those of the {what}."
-                    ),
-                )
-                .at(own.range()),
-            );
-        }
-    };
-    for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
-        if resource.provider.as_ref().is_some_and(is_meant) {
-            warn(&resource.repetition, "Provider configuration for_each matches resource", "resource");
-        }
-    }
-    for call in module.calls.values() {
-        if call.providers.iter().any(|passed| is_meant(&passed.parent)) {
-            warn(&call.repetition, "Provider configuration for_each matches module", "module");
-        }
-    }
-}
-
-/// The text of an expression without blanks; none for forms that are not compared.
-fn compact(expression: &Expression) -> Option<String> {
-    let mut pending = vec![expression.clone()];
-    while let Some(here) = pending.pop() {
-        match here.kind() {
-            ExprKind::Splat(_) | ExprKind::AnonymousElement | ExprKind::Error => return None,
-            ExprKind::Call(call) => pending.extend(call.arguments.iter().map(|id| here.child(*id))),
-            ExprKind::Parentheses { inner } | ExprKind::TemplateWrap { inner } => pending.push(here.child(*inner)),
-            _ => {}
-        }
-    }
-    let span = expression.span();
-    let text = expression.tree.source().text().get(span.start as usize..span.end as usize)?;
-    Some(text.chars().filter(|c| !c.is_whitespace()).collect())
 }

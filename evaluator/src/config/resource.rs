@@ -7,7 +7,7 @@ use weft_graph_format::address::{Resource, ResourceMode};
 
 use super::call::provider_key_references;
 use super::compile::Compiling;
-use super::content::{BlockRule, ContentRules, FoundBlock};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;
 use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock};
@@ -96,16 +96,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     let managed = mode == ResourceMode::Managed;
     let content = compiling.content(block, if mode == ResourceMode::Data { &WITHOUT_PROVISIONERS } else { &RESOURCE });
     if nested != Nested::No {
-        for name in ["count", "for_each"] {
-            if let Some(found) = content.attributes.get(name) {
-                let at = found.name_range.clone();
-                compiling.error(
-                    &format!("Invalid \"{name}\" attribute"),
-                    format!("A data block in a check is there once: {name:?} cannot be used in it."),
-                    &at,
-                );
-            }
-        }
+        refuse_repetition(compiling, &content);
     }
     let read = inner_blocks(compiling, &content.blocks, &resource, &nested, &words);
     let InnerBlocks { lifecycle, enabled, connection, provisioners } = read;
@@ -117,32 +108,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     let taken = if managed { BLOCKS } else { BLOCKS_WITHOUT_PROVISIONERS };
     let mut body = compiling.body_source(block, ARGUMENTS, taken);
     body.escaped = compiling.escaped(&content.blocks);
-    let mut references = compiling.body_references(&body);
-    if let Some(expression) = repetition.expression() {
-        references.extend(compiling.references(expression));
-    }
-    if let Some(expression) = &provider_value {
-        references.extend(compiling.references(expression));
-    }
-    if let Some(ProviderReference { key: Some(key), .. }) = &provider {
-        references.extend(provider_key_references(compiling, key));
-    }
-    for condition in lifecycle.preconditions.iter().chain(&lifecycle.postconditions) {
-        references.extend(compiling.references(&condition.condition));
-        references.extend(compiling.references(&condition.error_message));
-    }
-    let mut trigger_references = Vec::new();
-    for trigger in &lifecycle.replace_triggered_by {
-        trigger_references.extend(compiling.references(trigger));
-    }
-    if let Some(expression) = &lifecycle.prevent_destroy {
-        // What only instances have is refused when planning.
-        let of_instance = |reference: &Reference| {
-            matches!(reference.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue)
-        };
-        references.extend(compiling.references(expression).into_iter().filter(|found| !of_instance(found)));
-    }
-    let found = ResourceBlock {
+    let mut found = ResourceBlock {
         resource: resource.clone(),
         repetition,
         provider,
@@ -156,10 +122,13 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
             Nested::No => None,
         },
         body,
-        references,
-        trigger_references,
+        references: Vec::new(),
+        trigger_references: Vec::new(),
         range: block.range.clone(),
     };
+    found.references = references(compiling, &found);
+    found.trigger_references =
+        found.lifecycle.replace_triggered_by.iter().flat_map(|trigger| compiling.references(trigger)).collect();
     if !valid {
         return None;
     }
@@ -174,6 +143,46 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     }
     compiling.module.resources.insert(resource.clone(), Arc::new(found));
     Some(resource)
+}
+
+/// Reports `count` and `for_each` in a data block of a check.
+fn refuse_repetition(compiling: &mut Compiling<'_>, content: &Content) {
+    for name in ["count", "for_each"] {
+        if let Some(found) = content.attributes.get(name) {
+            let at = found.name_range.clone();
+            compiling.error(
+                &format!("Invalid \"{name}\" attribute"),
+                format!("A data block in a check is there once: {name:?} cannot be used in it."),
+                &at,
+            );
+        }
+    }
+}
+
+/// What the expressions of a block refer to, except for `replace_triggered_by`.
+fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Reference> {
+    let mut references = compiling.body_references(&block.body);
+    if let Some(expression) = block.repetition.expression() {
+        references.extend(compiling.references(expression));
+    }
+    if let Some(expression) = &block.provider_value {
+        references.extend(compiling.references(expression));
+    }
+    if let Some(ProviderReference { key: Some(key), .. }) = &block.provider {
+        references.extend(provider_key_references(compiling, key));
+    }
+    for condition in block.lifecycle.preconditions.iter().chain(&block.lifecycle.postconditions) {
+        references.extend(compiling.references(&condition.condition));
+        references.extend(compiling.references(&condition.error_message));
+    }
+    if let Some(expression) = &block.lifecycle.prevent_destroy {
+        // Planning refuses what only instances have.
+        let of_instance = |reference: &Reference| {
+            matches!(reference.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue)
+        };
+        references.extend(compiling.references(expression).into_iter().filter(|found| !of_instance(found)));
+    }
+    references
 }
 
 /// The blocks of a resource that the language reads.

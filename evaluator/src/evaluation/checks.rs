@@ -7,6 +7,7 @@ use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION, READ_FOR_CHECK};
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -96,24 +97,19 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 }
 
 impl ModuleNode {
-    /// Looks at the assertions of a check block. What does not hold is a warning.
+    /// Evaluates the assertions of a check block. One that does not hold is a warning.
     pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
         let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
-        let mut tally = Tally::new(CheckedKind::Check, address.clone(), block.asserts.len());
         let data = match &block.data {
             Some(resource) => self.resource(resource).await.map(Some),
             None => Ok(None),
         };
         let read = data.is_ok();
-        let data = data.ok().flatten();
-        let data = data.as_ref().and_then(|data| data.whole.formula());
         // What could not be read says it all, until apply reads it.
         let unread = self.evaluation.glue.is_failed_check(&address);
         if unread && !read {
             return Ok(());
         }
-        let mut failed = false;
-        let mut skipped = false;
         let mut outcomes = Vec::with_capacity(block.asserts.len());
         for (index, assert) in block.asserts.iter().enumerate() {
             let condition = Condition {
@@ -124,78 +120,111 @@ impl ModuleNode {
                 of_resource: false,
             };
             if !read && block.data.as_ref().is_some_and(|data| condition.names(&Subject::Resource(data.clone()))) {
-                skipped = true;
                 continue;
             }
-            outcomes.push((index, assert, self.evaluate_condition(&condition).await));
+            outcomes.push((index, self.evaluate_condition(&condition).await));
         }
-        // What apply says of a block replaces what the plan says of it, so apply looks at each assertion that may fail.
-        let again = unread || outcomes.iter().any(|(.., outcome)| outcome.as_ref().is_ok_and(Outcome::changes));
-        for (index, assert, outcome) in outcomes {
-            let at = assert.condition.range();
-            let at_apply = |condition: Value, message| {
-                let condition = data.map_or(condition.clone(), |data| if_read(&condition, data));
-                self.evaluation.glue.open_check(OpenCheck {
-                    address: SmolStr::from(format!("{address}[{index}]")),
-                    kind: CheckKind::Assertion,
-                    condition,
-                    message,
-                    range: at.clone(),
-                    waits: self.waits(),
-                    again: false,
-                })
-            };
-            match outcome {
-                Ok(outcome) if unread => {
-                    if let Some((condition, message)) = outcome.made_from() {
-                        at_apply(condition, message);
-                    }
-                }
-                Ok(outcome @ Outcome::Holds { .. }) => {
-                    tally.note(CheckStatus::Pass, None);
-                    // What ephemeral values are at apply is looked at by whoever uses them.
-                    if let (true, Some((condition, message))) = (outcome.changes(), outcome.made_from()) {
-                        at_apply(condition, message);
-                    }
-                }
-                Ok(Outcome::Fails { message, recorded, values, made_from }) => {
-                    if !self.evaluation.is_validation() {
-                        let mut problem = Diagnostic::warning("Check block assertion failed", &message).at(at.clone());
-                        problem = problem.checking(&address);
-                        if again {
-                            problem = problem.code(READ_FOR_CHECK);
-                            at_apply(made_from.0, made_from.1);
-                        }
-                        self.evaluation.glue.report(Diagnostic { values, ..problem });
-                    }
-                    tally.note(CheckStatus::Fail, recorded);
-                }
-                Ok(Outcome::Open { condition, message }) => {
-                    tally.note(CheckStatus::Unknown, None);
-                    if self.evaluation.is_validation() {
-                        continue;
-                    }
-                    self.evaluation.glue.report(
-                        Diagnostic::warning(
-                            OPEN_ASSERTION,
-                            "The condition depends on values that only apply can know: it is looked at then.",
-                        )
-                        .checking(&address)
-                        .at(at.clone()),
-                    );
-                    at_apply(condition, message);
-                }
-                Ok(Outcome::Missing) => failed = true,
-                Err(Failed) => {
-                    failed = true;
-                    tally.note(CheckStatus::Error, None);
-                }
-            }
+        let skipped = outcomes.len() < block.asserts.len();
+        let data = data.ok().flatten();
+        let mut assertions = Assertions {
+            node: self,
+            block,
+            data: data.as_ref().and_then(|data| data.whole.formula()),
+            unread,
+            again: unread || outcomes.iter().any(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::changes)),
+            tally: Tally::new(CheckedKind::Check, address.clone(), block.asserts.len()),
+            address,
+            failed: false,
+        };
+        for (index, outcome) in outcomes {
+            assertions.note(index, outcome);
         }
+        let Assertions { tally, failed, .. } = assertions;
         let untold = skipped && tally.worst.is_none();
         if !self.evaluation.is_validation() && !untold && !unread {
             self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(()) }
+    }
+}
+
+/// The assertions of one check block, after their evaluation.
+struct Assertions<'a> {
+    node: &'a Arc<ModuleNode>,
+    block: &'a CheckBlock,
+    address: SmolStr,
+    /// The formula of the data source of the block, where apply reads it.
+    data: Option<&'a Formula>,
+    /// The plan failed to read the data source, so the assertions are left to apply.
+    unread: bool,
+    /// Apply evaluates each assertion that may fail: its result for the block replaces that of the plan.
+    again: bool,
+    tally: Tally,
+    failed: bool,
+}
+
+impl Assertions<'_> {
+    /// Notes the outcome of one assertion: reports it, and leaves to apply what only apply can tell.
+    fn note(&mut self, index: usize, outcome: Result<Outcome, Failed>) {
+        let glue = &self.node.evaluation.glue;
+        match outcome {
+            Ok(outcome) if self.unread => {
+                if let Some((condition, message)) = outcome.made_from() {
+                    self.at_apply(index, condition, message);
+                }
+            }
+            Ok(outcome @ Outcome::Holds { .. }) => {
+                self.tally.note(CheckStatus::Pass, None);
+                // Those who use ephemeral values at apply check them there.
+                if let (true, Some((condition, message))) = (outcome.changes(), outcome.made_from()) {
+                    self.at_apply(index, condition, message);
+                }
+            }
+            Ok(Outcome::Fails { message, recorded, values, made_from }) => {
+                if !self.node.evaluation.is_validation() {
+                    let mut problem = Diagnostic::warning("Check block assertion failed", &message)
+                        .at(self.range(index))
+                        .checking(&self.address);
+                    if self.again {
+                        problem = problem.code(READ_FOR_CHECK);
+                        self.at_apply(index, made_from.0, made_from.1);
+                    }
+                    glue.report(Diagnostic { values, ..problem });
+                }
+                self.tally.note(CheckStatus::Fail, recorded);
+            }
+            Ok(Outcome::Open { condition, message }) => {
+                self.tally.note(CheckStatus::Unknown, None);
+                if !self.node.evaluation.is_validation() {
+                    let detail = "The condition depends on values that only apply can know: it is looked at then.";
+                    let problem = Diagnostic::warning(OPEN_ASSERTION, detail);
+                    glue.report(problem.checking(&self.address).at(self.range(index)));
+                    self.at_apply(index, condition, message);
+                }
+            }
+            Ok(Outcome::Missing) => self.failed = true,
+            Err(Failed) => {
+                self.failed = true;
+                self.tally.note(CheckStatus::Error, None);
+            }
+        }
+    }
+
+    fn range(&self, index: usize) -> SourceRange {
+        self.block.asserts[index].condition.range()
+    }
+
+    /// Leaves an assertion to apply.
+    fn at_apply(&self, index: usize, condition: Value, message: Value) {
+        let condition = self.data.map_or(condition.clone(), |data| if_read(&condition, data));
+        self.node.evaluation.glue.open_check(OpenCheck {
+            address: SmolStr::from(format!("{}[{index}]", self.address)),
+            kind: CheckKind::Assertion,
+            condition,
+            message,
+            range: self.range(index),
+            waits: self.node.waits(),
+            again: false,
+        });
     }
 }

@@ -4,6 +4,8 @@
 //! Done for each module of the configuration once, before anything is evaluated. What is wrong here fails without
 //! another word when it is evaluated.
 
+mod undeclared;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use weft_graph_format::path::Step;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 
+use self::undeclared::undeclared;
 use super::Evaluation;
 use super::in_elements::contents;
 use super::nameless::unknown_names;
@@ -21,7 +24,7 @@ use super::provisioners::provisioner_schema;
 use super::schema_traversal::{Placed, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
 use super::unsound::Unsound;
-use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock, did_you_mean};
+use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock};
 use crate::reference::{Reference, Subject};
 
 /// Where references stand decides what else may be named there.
@@ -470,98 +473,10 @@ impl<'a> Checking<'a> {
     }
 }
 
-fn place(module: &CompiledModule) -> String {
-    if module.path.is_root() { String::from("the root module") } else { module.path.to_string() }
-}
-
 /// The expressions of conditions, which are evaluated for themselves.
 fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
     let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
     conditions.into_iter().flat_map(both).collect()
-}
-
-/// A name that the module does not declare.
-fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnostic> {
-    let error = |summary: &str, detail: String| Some(Diagnostic::error(summary, detail).at(reference.range.clone()));
-    match &reference.subject {
-        Subject::Variable(name) if !module.variables.contains_key(name) => {
-            let hint = did_you_mean(name, module.variables.keys().map(|n| n.as_str()));
-            let hint = if hint.is_empty() { format!(" A variable {name:?} {{}} block declares it.") } else { hint };
-            error(
-                "Reference to undeclared input variable",
-                format!("No input variable named {name:?} is declared in {}.{hint}", place(module)),
-            )
-        }
-        Subject::Local(name) if !module.locals.contains_key(name) => {
-            let hint = did_you_mean(name, module.locals.keys().map(|n| n.as_str()));
-            error(
-                "Reference to undeclared local value",
-                format!("No local value named {name:?} is declared in {}.{hint}", place(module)),
-            )
-        }
-        Subject::Resource(_) if module.provider_named(reference).is_some() => {
-            let (name, alias) = module.provider_named(reference)?;
-            let key = (name, alias);
-            let declared = match &key.1 {
-                Some(alias) => module.providers.contains_key(&key) || module.promises(&key.0, Some(alias)),
-                None => {
-                    module.required_providers.contains_key(&key.0)
-                        || module.providers.contains_key(&key)
-                        || module.resources.values().any(|block| block.provider_local_name() == key.0)
-                }
-            };
-            if declared {
-                return None;
-            }
-            let (name, alias) = key;
-            let shown = alias.as_ref().map_or_else(|| name.to_string(), |alias| format!("{name}.{alias}"));
-            error(
-                "Reference to undeclared provider configuration",
-                format!(
-                    "There is no provider configuration {shown} in {}: neither a block for it, nor a word in \
-                     required_providers that callers pass it.",
-                    place(module)
-                ),
-            )
-        }
-        Subject::Resource(resource) if module.outside.contains_key(resource) => None,
-        Subject::Resource(resource) if !module.resources.contains_key(resource) => {
-            let same_type = module.resources.keys().filter(|r| r.type_name == resource.type_name);
-            let hint = match resource.type_name == "provider" && reference.steps == 1 {
-                true => String::from(
-                    " Modules that say experiments = [provider_values] in a language block can refer to providers so.",
-                ),
-                false => did_you_mean(&resource.name, same_type.map(|r| r.name.as_str())),
-            };
-            error("Reference to undeclared resource", format!("{resource} is not declared in {}.{hint}", place(module)))
-        }
-        Subject::Module(name, _) if !module.calls.contains_key(name) => {
-            let hint = did_you_mean(name, module.calls.keys().map(|n| n.as_str()));
-            error(
-                "Reference to undeclared module",
-                format!("No module call named {name:?} is declared in {}.{hint}", place(module)),
-            )
-        }
-        Subject::Module(name, Some(output)) => {
-            let child = module.children.get(name)?;
-            // Without a key in brackets the name may be that of an instance.
-            let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
-            let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
-            if by_name || child.outputs.contains_key(output) {
-                return None;
-            }
-            let hint = did_you_mean(output, child.outputs.keys().map(|n| n.as_str()));
-            let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-            Some(
-                Diagnostic::error(
-                    "Unsupported attribute",
-                    format!("This object does not have an attribute named {output:?}.{hint}"),
-                )
-                .at(at),
-            )
-        }
-        _ => None,
-    }
 }
 
 /// Something that has no value where it is named.

@@ -221,6 +221,60 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     Diagnostic::error(summary, detail).at(reference.range.clone())
 }
 
+/// What references name, each thing once.
+struct Wanted<'a> {
+    subjects: BTreeSet<&'a Subject>,
+    /// Module calls with the outputs that are named; `None` where the whole module is.
+    outputs: BTreeMap<&'a SmolStr, Option<BTreeSet<SmolStr>>>,
+    /// Providers as values, each with the first place that names it.
+    providers: BTreeMap<(SmolStr, Option<SmolStr>), &'a SourceRange>,
+}
+
+impl<'a> Wanted<'a> {
+    fn by(node: &ModuleNode, references: &'a [Reference]) -> Wanted<'a> {
+        let mut wanted = Wanted { subjects: BTreeSet::new(), outputs: BTreeMap::new(), providers: BTreeMap::new() };
+        for reference in references {
+            if let Some(named) = node.config.provider_named(reference) {
+                wanted.providers.entry(named).or_insert(&reference.range);
+                continue;
+            }
+            match &reference.subject {
+                Subject::Module(name, output) if node.config.calls.contains_key(name) => {
+                    let entry = wanted.outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
+                    match (output, entry.as_mut()) {
+                        (Some(output), Some(named)) => drop(named.insert(output.clone())),
+                        _ => *entry = None,
+                    }
+                }
+                subject if node.declares(subject) => drop(wanted.subjects.insert(subject)),
+                // An undeclared name is wrong only where its value is read.
+                _ => {}
+            }
+        }
+        wanted
+    }
+}
+
+/// How failures count while values are gathered.
+struct Results {
+    /// What failed is unknown.
+    lenient: bool,
+    failed: bool,
+}
+
+impl Results {
+    fn take(&mut self, value: Result<Value, Failed>) -> Option<Value> {
+        match value {
+            Ok(value) => Some(value),
+            Err(Failed) if self.lenient => Some(Value::unknown(Type::Dynamic)),
+            Err(Failed) => {
+                self.failed = true;
+                None
+            }
+        }
+    }
+}
+
 impl ModuleNode {
     /// Waits for everything that the references name and makes a scope of it.
     pub(crate) async fn scope(
@@ -244,70 +298,25 @@ impl ModuleNode {
         {
             return Err(Failed);
         }
-        let mut wanted: BTreeSet<&Subject> = BTreeSet::new();
-        let mut outputs: BTreeMap<&SmolStr, Option<BTreeSet<SmolStr>>> = BTreeMap::new();
-        let mut providers: BTreeMap<(SmolStr, Option<SmolStr>), &SourceRange> = BTreeMap::new();
-        for reference in references {
-            if let Some(named) = self.config.provider_named(reference) {
-                providers.entry(named).or_insert(&reference.range);
-                continue;
-            }
-            match &reference.subject {
-                Subject::Module(name, output) if self.config.calls.contains_key(name) => {
-                    let entry = outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
-                    match (output, entry.as_mut()) {
-                        (Some(output), Some(named)) => {
-                            named.insert(output.clone());
-                        }
-                        _ => *entry = None,
-                    }
-                }
-                subject if self.declares(subject) => drop(wanted.insert(subject)),
-                // What is not declared is wrong only where somebody looks at it.
-                _ => {}
-            }
-        }
+        let Wanted { subjects, outputs, providers } = Wanted::by(self, references);
+        let mut results = Results { lenient, failed: false };
         let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
         // All tasks are started before the first is waited for.
-        let pending: Vec<_> = wanted.iter().map(|subject| (*subject, self.start(subject))).collect();
+        let pending: Vec<_> = subjects.into_iter().map(|subject| (subject, self.start(subject))).collect();
         let modules: Vec<_> =
             outputs.into_iter().map(|(name, named)| (name.clone(), self.call_value(name.clone(), named))).collect();
-        let mut failed = false;
         for (subject, value) in pending {
-            match value.await {
-                Ok(value) => {
-                    values.insert(subject.clone(), value);
-                }
-                Err(Failed) if lenient => {
-                    values.insert(subject.clone(), Value::unknown(Type::Dynamic));
-                }
-                Err(Failed) => failed = true,
-            }
+            values.extend(results.take(value.await).map(|value| (subject.clone(), value)));
         }
         for (name, value) in modules {
-            match value.await {
-                Ok(value) => {
-                    values.insert(Subject::Module(name, None), value);
-                }
-                Err(Failed) if lenient => {
-                    values.insert(Subject::Module(name, None), Value::unknown(Type::Dynamic));
-                }
-                Err(Failed) => failed = true,
-            }
+            values.extend(results.take(value.await).map(|value| (Subject::Module(name, None), value)));
         }
         let mut provider_values = BTreeMap::new();
         for (named, at) in providers {
-            match self.provider_value(&named.0, named.1.as_ref(), at).await {
-                Ok(value) => {
-                    provider_values.insert(named, value);
-                }
-                Err(Failed) if lenient => {
-                    provider_values.insert(named, Value::unknown(Type::Dynamic));
-                }
-                Err(Failed) => failed = true,
-            }
+            let value = self.provider_value(&named.0, named.1.as_ref(), at).await;
+            provider_values.extend(results.take(value).map(|value| (named, value)));
         }
-        if failed {
+        if results.failed {
             return Err(Failed);
         }
         Ok(ReadyScope {

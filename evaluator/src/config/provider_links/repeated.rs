@@ -1,0 +1,110 @@
+//! Provider configurations with `for_each`: which values they take, and resources that repeat over the same expression.
+
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Kind, Value};
+use weft_syntax::{ExprKind, Expression};
+
+use crate::config::{CompiledModule, ProviderBlock, ProviderReference, Repetition};
+
+/// Whether an element of a set is a text, or may still become one.
+fn may_be_key(item: &Value) -> bool {
+    !item.is_null() && matches!(item.ty(), Type::String | Type::Dynamic)
+}
+
+/// Why a value cannot be the `for_each` of a provider.
+pub(crate) fn unsuitable(value: &Value) -> Option<String> {
+    const WANTED: &str = "The for_each of a provider needs a map, or a set of strings";
+    let (marks, kind) = value.open();
+    if marks.is_sensitive() {
+        return Some(String::from("A sensitive value cannot be used for for_each: keys are part of addresses."));
+    }
+    if marks.is_ephemeral() {
+        return Some(String::from("An ephemeral value cannot be used for for_each: keys are stored."));
+    }
+    match kind {
+        Kind::Null(_) => Some(format!("{WANTED}; this is null.")),
+        Kind::Map(_) | Kind::Object(_) => None,
+        Kind::Set(set) if set.items().is_empty() => None,
+        // Elements that are not known may become keys.
+        Kind::Set(set) => match set.items().iter().all(may_be_key) {
+            true => None,
+            false => Some(format!("{WANTED}; this is a set with elements of another kind.")),
+        },
+        Kind::Unknown(unknown) => match &unknown.ty {
+            Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
+            Type::Set(element) if matches!(**element, Type::String | Type::Dynamic) => None,
+            other => Some(format!("{WANTED}, not {}.", other.friendly_name())),
+        },
+        _ => Some(format!("{WANTED}, not {}.", value.ty().friendly_name())),
+    }
+}
+
+/// When resources are repeated over the very expression that their provider is, taking a key out takes the provider
+/// away together with what it would have to destroy.
+pub(super) fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
+    for block in module.providers.values() {
+        if let Some(expression) = &block.for_each {
+            warn_of_same_as(module, block, expression, diagnostics);
+        }
+    }
+}
+
+fn warn_of_same_as(
+    module: &CompiledModule,
+    block: &ProviderBlock,
+    expression: &Expression,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    // Keys that are written out cannot go without the resource being changed too.
+    if weft_syntax::references(expression).is_empty() {
+        return;
+    }
+    let Some(text) = compact(expression) else { return };
+    let is_meant = |reference: &ProviderReference| {
+        reference.local_name == block.local_name && reference.alias == block.alias && reference.key.is_some()
+    };
+    let mut warn = |own: &Repetition, summary: &str, what: &str| {
+        let Repetition::ForEach(own) = own else { return };
+        if compact(own).is_some_and(|own| own == text) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    summary,
+                    format!(
+                        "This {what} and its provider configuration use the same for_each expression. When a key is \
+                         taken out of it, nobody is left to destroy what was made with it: the provider's keys have to \
+                         outlive those of the {what}."
+                    ),
+                )
+                .at(own.range()),
+            );
+        }
+    };
+    for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
+        if resource.provider.as_ref().is_some_and(is_meant) {
+            warn(&resource.repetition, "Provider configuration for_each matches resource", "resource");
+        }
+    }
+    for call in module.calls.values() {
+        if call.providers.iter().any(|passed| is_meant(&passed.parent)) {
+            warn(&call.repetition, "Provider configuration for_each matches module", "module");
+        }
+    }
+}
+
+/// The text of an expression without blanks; none for forms that are not compared.
+fn compact(expression: &Expression) -> Option<String> {
+    let mut pending = vec![expression.clone()];
+    while let Some(here) = pending.pop() {
+        match here.kind() {
+            ExprKind::Splat(_) | ExprKind::AnonymousElement | ExprKind::Error => return None,
+            ExprKind::Call(call) => pending.extend(call.arguments.iter().map(|id| here.child(*id))),
+            ExprKind::Parentheses { inner } | ExprKind::TemplateWrap { inner } => pending.push(here.child(*inner)),
+            _ => {}
+        }
+    }
+    let span = expression.span();
+    let text = expression.tree.source().text().get(span.start as usize..span.end as usize)?;
+    Some(text.chars().filter(|c| !c.is_whitespace()).collect())
+}
