@@ -44,7 +44,7 @@ impl LocalBackend {
     /// # Errors
     /// What is wrong with the block.
     pub fn of(root: &CompiledModule) -> Result<LocalBackend, Vec<Diagnostic>> {
-        if let Some(cloud) = &root.cloud {
+        if let Some(cloud) = &root.settings.cloud {
             return Err(vec![
                 Diagnostic::error(
                     "Cloud block not supported",
@@ -55,7 +55,7 @@ impl LocalBackend {
                 .at(cloud.clone()),
             ]);
         }
-        let Some(written) = &root.backend else { return Ok(LocalBackend::default()) };
+        let Some(written) = &root.settings.backend else { return Ok(LocalBackend::default()) };
         if written.kind != "local" {
             return Err(vec![
                 Diagnostic::error(

@@ -75,7 +75,7 @@ impl Generated {
         let (wanted, others): (Vec<_>, Vec<_>) =
             without.into_iter().partition(|block| is_selected(&selection(&wishes.selected), &address_of(block)));
         // Nothing is imported to what the options leave out.
-        root.imports.retain(|block| !others.iter().any(|other| other.to.resource == block.to.resource));
+        root.statements.imports.retain(|block| !others.iter().any(|other| other.to.resource == block.to.resource));
         let root = Arc::new(root);
         loaded.project.root = root.clone();
         if wanted.is_empty() {
@@ -97,7 +97,7 @@ impl Generated {
         let mut root = CompiledModule::clone(&root);
         let written = |block: &ImportBlock| generated.blocks.iter().any(|(address, _)| *address == address_of(block));
         let wanted: BTreeSet<_> = wanted.iter().map(|block| block.to.resource.clone()).collect();
-        root.imports.retain(|block| !wanted.contains(&block.to.resource) || written(block));
+        root.statements.imports.retain(|block| !wanted.contains(&block.to.resource) || written(block));
         let text = generated.text(&BTreeMap::new());
         loaded.project.root = with_text(invocation, &Arc::new(root), path, &text)?;
         Ok(generated)
@@ -163,7 +163,7 @@ fn imported(
         text.push('\n');
     }
     let mut root = CompiledModule::clone(&loaded.project.root);
-    root.imports = wanted.to_vec();
+    root.statements.imports = wanted.to_vec();
     loaded.project.root = with_text(invocation, &Arc::new(root), "<imported objects>", &text)?;
     let wishes = Wishes {
         mode: UiMode::RefreshOnly,

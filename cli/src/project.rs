@@ -305,7 +305,7 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
         };
         require(&mut requirements, source, &constraints);
     };
-    for required in module.required_providers.values() {
+    for required in module.settings.required_providers.values() {
         add(required.source.clone(), required.version.as_ref(), required.range.clone());
     }
     for block in module.providers.values() {

@@ -112,7 +112,7 @@ fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
 type Made = (Arc<Sealing>, Vec<Diagnostic>);
 
 fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
-    let Some(encryption) = &root.encryption else { return Ok(Default::default()) };
+    let Some(encryption) = &root.settings.encryption else { return Ok(Default::default()) };
     let mut making = Making { encryption, problems: encryption.problems.clone() };
     let settings = making.settings();
     let mut problems = making.problems;

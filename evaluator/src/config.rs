@@ -94,8 +94,10 @@ pub struct CompiledModule {
     pub path: Module,
     /// Its directory, relative to the directory of the root module; `.` for the root module itself.
     pub dir: String,
-    /// Constructs that it asks for although OpenTofu does not have them.
-    pub experiments: Experiments,
+    /// Its `terraform` and `language` blocks.
+    pub settings: Settings,
+    /// Its `moved`, `removed` and `import` blocks.
+    pub statements: Statements,
     /// `variable` blocks.
     pub variables: BTreeMap<SmolStr, Arc<Variable>>,
     /// Names of all `locals` blocks.
@@ -108,28 +110,8 @@ pub struct CompiledModule {
     pub calls: BTreeMap<SmolStr, Arc<ModuleCall>>,
     /// `provider` blocks by local name and alias.
     pub providers: BTreeMap<(SmolStr, Option<SmolStr>), Arc<ProviderBlock>>,
-    /// `required_providers`, by local name.
-    pub required_providers: BTreeMap<SmolStr, RequiredProvider>,
-    /// `moved` blocks in order.
-    pub moved: Vec<MovedBlock>,
-    /// `removed` blocks in order.
-    pub removed: Vec<RemovedBlock>,
-    /// `import` blocks in order, of the root module only.
-    pub imports: Vec<ImportBlock>,
     /// `check` blocks.
     pub checks: BTreeMap<SmolStr, Arc<CheckBlock>>,
-    /// `required_version` where it counts.
-    pub required_versions: Vec<RequiredVersion>,
-    /// The `backend` block, of the root module only.
-    pub backend: Option<Arc<BackendBlock>>,
-    /// Header of the `cloud` block, of the root module only.
-    pub cloud: Option<SourceRange>,
-    /// `provider_meta` blocks by the local name of their provider.
-    pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
-    /// The `encryption` block, of the root module only.
-    encryption_block: Option<Arc<FoundBlock>>,
-    /// How states and plans are sealed, of the root module only.
-    pub encryption: Option<Arc<Encryption>>,
     /// Expressions name these although nothing can be called so: reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
     /// Names that have a value from outside of the configuration, such as `run.setup` while it is tested.
@@ -138,6 +120,39 @@ pub struct CompiledModule {
     pub sources: BTreeMap<SmolStr, CallSource>,
     /// What its calls lead to.
     pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
+}
+
+/// The `terraform` and `language` blocks of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Constructs that the module asks for although OpenTofu does not have them.
+    pub experiments: Experiments,
+    /// `required_providers`, by local name.
+    pub required_providers: BTreeMap<SmolStr, RequiredProvider>,
+    /// Every `required_version` that counts.
+    pub required_versions: Vec<RequiredVersion>,
+    /// `provider_meta` blocks by the local name of their provider.
+    pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
+    /// The `backend` block. Only the root module has one.
+    pub backend: Option<Arc<BackendBlock>>,
+    /// Header of the `cloud` block. Only the root module has one.
+    pub cloud: Option<SourceRange>,
+    /// The `encryption` block. Only the root module has one.
+    encryption_block: Option<Arc<FoundBlock>>,
+    /// How states and plans are sealed. Only the root module has it.
+    pub encryption: Option<Arc<Encryption>>,
+}
+
+/// Blocks of a module that say something of addresses rather than declare an object. Each kind is in the order of the
+/// text.
+#[derive(Clone, Debug, Default)]
+pub struct Statements {
+    /// `moved` blocks.
+    pub moved: Vec<MovedBlock>,
+    /// `removed` blocks.
+    pub removed: Vec<RemovedBlock>,
+    /// `import` blocks. Only the root module has them.
+    pub imports: Vec<ImportBlock>,
 }
 
 /// Where a call leads.
@@ -432,7 +447,7 @@ impl CompiledModule {
         if let Some(source) = local_name.contains('/').then(|| local_name.parse().ok()).flatten() {
             return source;
         }
-        match self.required_providers.get(local_name) {
+        match self.settings.required_providers.get(local_name) {
             Some(required) => required.source.clone(),
             None if local_name == "terraform" => ProviderSource::builtin("terraform"),
             None => ProviderSource::default_for(local_name),
@@ -450,13 +465,13 @@ impl CompiledModule {
 
     /// Whether callers are to pass a configuration of a provider under this name.
     pub fn promises(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
-        let mut names = self.required_providers.values().flat_map(|required| &required.configuration_aliases);
+        let mut names = self.settings.required_providers.values().flat_map(|required| &required.configuration_aliases);
         names.any(|(name, promised)| name == local_name && promised.as_ref() == alias)
     }
 
     /// Whether callers are to pass a configuration with `for_each` under this name, all its instances together.
     pub fn promises_whole(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
-        let required = self.required_providers.get(local_name);
+        let required = self.settings.required_providers.get(local_name);
         alias.zip(required).is_some_and(|(alias, required)| required.whole_aliases.contains(alias))
     }
 

@@ -70,7 +70,7 @@ impl Declared {
             for (name, call) in &module.calls {
                 found.modules.insert(module.path.child(name), kind_of(&call.repetition));
             }
-            module.removed.iter().for_each(|block| found.take_removal(block));
+            module.statements.removed.iter().for_each(|block| found.take_removal(block));
         }
         found
     }

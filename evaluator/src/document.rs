@@ -39,10 +39,10 @@ pub struct DocumentInputs<'a> {
 
 /// The providers that a module names or needs: those that are required, have blocks or resources, or import.
 pub fn providers_of(module: &CompiledModule) -> BTreeSet<ProviderSource> {
-    let required = module.required_providers.values().map(|required| required.source.clone());
+    let required = module.settings.required_providers.values().map(|required| required.source.clone());
     let blocks = module.providers.values().map(|block| module.provider_source(&block.local_name));
     let resources = module.resources.values().map(|block| module.provider_source(&block.provider_local_name()));
-    let imports = module.imports.iter().map(|import| {
+    let imports = module.statements.imports.iter().map(|import| {
         let implied = import.to.resource.type_name.split('_').next().unwrap_or_default();
         let named = import.provider.as_ref().map_or(implied, |provider| provider.local_name.as_str());
         module.provider_source(named)

@@ -188,7 +188,7 @@ fn begin(
         unused_outputs: graph.unused_outputs(&root),
         create_first,
         imported: match brief.imports {
-            true => root.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
+            true => root.statements.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
             false => BTreeSet::new(),
         },
         brief,

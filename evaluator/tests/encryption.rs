@@ -105,7 +105,7 @@ fn printed(encryption: &Encryption) -> String {
 fn what_the_targets_need_is_computed() {
     let (root, problems) = load(MAIN, None);
     assert!(problems.is_empty(), "{problems:?}");
-    let encryption = root.encryption.unwrap();
+    let encryption = root.settings.encryption.unwrap();
     assert!(encryption.problems.is_empty(), "{:?}", encryption.problems);
     let expected = "state: aes_gcm.main, unencrypted.open, aes_gcm.main\n\
                     remote: unencrypted.open\n\
@@ -154,18 +154,19 @@ fn the_environment_is_laid_over_it() {
     for text in [native, json] {
         let (root, problems) = load(MAIN, Some(text));
         assert!(problems.is_empty(), "{problems:?}");
-        let encryption = root.encryption.unwrap();
+        let encryption = root.settings.encryption.unwrap();
         assert!(encryption.problems.is_empty(), "{:?}", encryption.problems);
         assert_eq!(printed(&encryption), expected);
     }
     // What one of them enforces, the other does not take back.
     let (root, _) = load(&MAIN.replace("enforced = false", "enforced = true"), Some("state {\n  enforced = false\n}"));
     assert!(
-        printed(&root.encryption.unwrap()).contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
+        printed(&root.settings.encryption.unwrap())
+            .contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
     );
     // Alone, it is all there is.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
-    assert_eq!(printed(&root.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
+    assert_eq!(printed(&root.settings.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
     assert!(load("", None).0.encryption.is_none());
 }
 
@@ -201,7 +202,7 @@ fn what_is_wrong_is_said_where_it_stands() {
         ),
     ] {
         let (root, mut problems) = load(&around(&inner), None);
-        problems.extend(root.encryption.iter().flat_map(|encryption| encryption.problems.clone()));
+        problems.extend(root.settings.encryption.iter().flat_map(|encryption| encryption.problems.clone()));
         let found: Vec<String> = problems
             .iter()
             .map(|problem| {

@@ -32,7 +32,7 @@ fn facts(module: &CompiledModule) -> Vec<String> {
     for (name, variable) in &module.variables {
         found.push(format!("{name}: {:?} {:?} {:?}", variable.ty, variable.defaults, variable.description));
     }
-    for (name, required) in &module.required_providers {
+    for (name, required) in &module.settings.required_providers {
         let aliases = &required.configuration_aliases;
         found.push(format!("{name}: {} {:?} {aliases:?}", required.source, required.version));
     }
@@ -62,13 +62,13 @@ fn facts(module: &CompiledModule) -> Vec<String> {
             found.push(format!("{} {:?} = {}", passed.child_name, passed.child_alias, provider(&passed.parent)));
         }
     }
-    for moved in &module.moved {
+    for moved in &module.statements.moved {
         found.push(format!("{:?} -> {:?}", moved.from.resource, moved.to.resource));
     }
-    for removed in &module.removed {
+    for removed in &module.statements.removed {
         found.push(format!("{:?} {:?} {:?}", removed.module, removed.resource, removed.destroy));
     }
-    for import in &module.imports {
+    for import in &module.statements.imports {
         let key = match &import.to.key {
             ImportKey::Constant(key) => format!("{key:?}"),
             ImportKey::Computed(key) => key.text().to_owned(),

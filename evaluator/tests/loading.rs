@@ -153,7 +153,7 @@ fn settings_of_provider_meta_follow_the_schema() {
         let text = format!("terraform {{\n provider_meta \"a\" {{\n{body}\n }}\n}}");
         let (root, problems) = loaded(&[("main.tf", &text)], &[]);
         assert_eq!(problems, Vec::<String>::new(), "{body}");
-        let said = root.provider_metas["a"].settings(&schema).err().unwrap_or_default();
+        let said = root.settings.provider_metas["a"].settings(&schema).err().unwrap_or_default();
         let mut found: Vec<String> = said.iter().map(told).collect();
         found.sort();
         assert_eq!(found, expected, "{body}");

@@ -207,15 +207,16 @@ impl Compiler {
                 }
             });
         }
-        self.numbers.get(&root.identity()).copied().unwrap_or_default()
+        self.number(root)
     }
 
+    /// The node of a formula that has one: operands come before what uses them.
     fn number(&self, formula: &Formula) -> NodeId {
-        self.numbers.get(&formula.identity()).copied().unwrap_or_default()
+        *self.numbers.get(&formula.identity()).expect("a formula is compiled after its operands")
     }
 
     fn push(&mut self, node: Node, facts: Facts) -> NodeId {
-        let id = NodeId::try_from(self.nodes.len()).unwrap_or(NodeId::MAX);
+        let id = NodeId::try_from(self.nodes.len()).expect("nodes are fewer than the bytes of memory that they take");
         self.nodes.push(node);
         self.facts.push(facts);
         id

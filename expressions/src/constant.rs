@@ -1,5 +1,4 @@
-//! Expressions in which nothing may be referred to: defaults of optional attributes, variable files; with functions,
-//! what is looked at before there are any values.
+//! Expressions without references and function calls: defaults of optional attributes, and variable files.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,14 +7,13 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
 
-use crate::call_context::{CallContext, DiskFiles, Files, ForbiddenFiles};
+use crate::call_context::{CallContext, ForbiddenFiles};
 use crate::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
 use crate::functions::FunctionError;
 
 /// The scope without names.
 #[derive(Debug, Default)]
 struct ConstantScope {
-    functions: bool,
     occurrences: AtomicU32,
     parameters: AtomicU32,
 }
@@ -27,8 +25,7 @@ impl Scope for ConstantScope {
     }
 
     fn context(&self) -> CallContext<'_> {
-        let files: &dyn Files = if self.functions { &DiskFiles } else { &ForbiddenFiles };
-        CallContext { files, ..CallContext::new(&self.occurrences, &self.parameters) }
+        CallContext { files: &ForbiddenFiles, ..CallContext::new(&self.occurrences, &self.parameters) }
     }
 
     fn new_parameter(&self) -> Parameter {
@@ -36,7 +33,7 @@ impl Scope for ConstantScope {
     }
 
     fn functions_allowed(&self) -> bool {
-        self.functions
+        false
     }
 
     fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {
@@ -53,10 +50,4 @@ impl Scope for ConstantScope {
 /// In the JSON syntax strings are taken as they stand: where nothing can be referred to they are no templates.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
     evaluate(&expression.without_templates(), &ConstantScope::default())
-}
-
-/// Evaluates an expression that may call built-in functions and refer to nothing. Relative names of files are relative
-/// to the working directory.
-pub fn evaluate_nameless(expression: &Expression) -> (Value, Vec<Diagnostic>) {
-    evaluate(expression, &ConstantScope { functions: true, ..ConstantScope::default() })
 }

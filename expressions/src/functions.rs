@@ -220,13 +220,6 @@ impl Function {
         self
     }
 
-    /// What is known of unknown results.
-    #[must_use]
-    pub fn refines(mut self, refine: RefineFn) -> Function {
-        self.refine = Some(refine);
-        self
-    }
-
     /// Evaluation treats its arguments itself.
     #[must_use]
     pub fn lazy(mut self) -> Function {

@@ -5,12 +5,12 @@
 //! [`action`] say what follows from a plan; [`ignore_changes`] carries out `ignore_changes`. All of them look at
 //! content only: callers take marks off first.
 
-mod action;
 mod compatible;
 mod ignore;
 mod opened;
 mod plan_valid;
 mod proposed;
+mod replacement;
 mod schema_marks;
 mod schema_path;
 mod sets;
@@ -20,12 +20,12 @@ use std::fmt;
 
 use weft_graph_format::path::Path;
 
-pub use action::{Action, ReplaceOrder, ReplacePaths, action, replace_paths};
 pub use compatible::{result_problems, value_problems};
 pub use ignore::{ignore_changes, prior_for_ignoring_all};
 pub use opened::opened_problem;
 pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};
+pub use replacement::{ReplacePaths, replace_paths};
 pub use schema_marks::{deprecated_paths, sensitive_paths};
 pub use schema_path::attribute_at;
 pub use stored::{all_unknown, settle_unknowns, without_write_only};

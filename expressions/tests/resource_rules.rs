@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_expressions::resource_rules::{
-    Action, ReplaceOrder, action, ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths,
-    result_problems,
+    ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths, result_problems,
 };
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
@@ -199,12 +198,6 @@ fn replacement_needs_a_real_change() {
     assert_eq!(found.paths, [path("name"), path("id")]);
     assert_eq!(found.problems.len(), 1);
     assert!(replace_paths(&null(), &planned, &[path("name")]).paths.is_empty());
-    let order = ReplaceOrder::CreateThenDelete;
-    assert_eq!(action(&prior, &planned, Some(order)), Action::Replace(order));
-    assert_eq!(action(&prior, &planned, None), Action::Update);
-    assert_eq!(action(&prior, &prior, None), Action::NoOp);
-    assert_eq!(action(&null(), &planned, None), Action::Create);
-    assert_eq!(action(&prior, &null(), None), Action::Delete);
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl ProviderMetas {
     pub(crate) async fn of(root: &Arc<CompiledModule>, providers: &ProviderSet) -> ProviderMetas {
         let mut found = ProviderMetas::default();
         for module in root.all() {
-            for (name, block) in &module.provider_metas {
+            for (name, block) in &module.settings.provider_metas {
                 let source = module.provider_source(name);
                 let uses = |local: &str| module.provider_source(local) == source;
                 if !module.resources.values().any(|resource| uses(&resource.provider_local_name())) {

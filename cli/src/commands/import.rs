@@ -140,7 +140,7 @@ fn with_import(
         range,
     };
     let mut changed = CompiledModule::clone(root);
-    changed.imports = vec![import];
+    changed.statements.imports = vec![import];
     Ok(Arc::new(changed))
 }
 

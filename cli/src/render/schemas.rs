@@ -59,8 +59,10 @@ pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<
     let typed = schema
         .filter(|schema| schema.version == object.schema_version)
         .and_then(|schema| Some((codec::json::decode(text, &schema.block.implied_type()).ok()?, schema)));
-    let marks: Vec<(Path, Marks)> =
-        object.sensitive_paths.iter().filter_map(|path| Some((path_of(path)?, Marks::SENSITIVE))).collect();
+    // A path that cannot be read may lead to any part, so the whole object is hidden.
+    let marks: Option<Vec<(Path, Marks)>> =
+        object.sensitive_paths.iter().map(|path| Some((path_of(path)?, Marks::SENSITIVE))).collect();
+    let marks = marks.unwrap_or_else(|| vec![(Path::ROOT, Marks::SENSITIVE)]);
     match typed {
         Some((value, schema)) => Some(with_schema_marks(&value.mark_paths(&marks), &schema.block)),
         None => Some(codec::json::decode_implied(text).ok()?.mark_paths(&marks)),

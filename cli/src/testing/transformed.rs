@@ -261,10 +261,10 @@ fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
     let mut left = CompiledModule::default();
     left.path = module.path.clone();
     left.dir = module.dir.clone();
-    left.experiments = module.experiments;
+    left.settings.experiments = module.settings.experiments;
     left.variables = module.variables.clone();
     left.outputs = module.outputs.iter().map(output).collect();
-    left.required_providers = module.required_providers.clone();
+    left.settings.required_providers = module.settings.required_providers.clone();
     left
 }
 

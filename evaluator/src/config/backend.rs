@@ -16,7 +16,7 @@ use weft_syntax::Role;
 use super::compile::Compiling;
 use super::content::{FoundBlock, unsupported_argument};
 use super::static_values::{Needing, StaticValues};
-use super::{BodySource, CompiledModule};
+use super::{BodySource, Settings};
 use crate::decode::missing_argument;
 
 /// A `backend` or `provider_meta` block.
@@ -115,8 +115,7 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
         return;
     }
-    let CompiledModule { backend: first, .. } = &compiling.module;
-    if let Some(first) = first {
+    if let Some(first) = &compiling.module.settings.backend {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
         compiling.error(
             "Duplicate backend configuration",
@@ -132,25 +131,25 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         values: BTreeMap::new(),
         problems: Vec::new(),
     };
-    compiling.module.backend = Some(Arc::new(found));
+    compiling.module.settings.backend = Some(Arc::new(found));
     refuse_both(compiling);
 }
 
 /// A `cloud` block of the root module.
 pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
-    if let Some(first) = &compiling.module.cloud {
+    if let Some(first) = &compiling.module.settings.cloud {
         let detail =
             format!("A module may have only one cloud block; the first is at {}:{}.", first.file, first.start.line);
         compiling.error("Duplicate cloud configurations", detail, &block.range);
         return;
     }
-    compiling.module.cloud = Some(block.range.clone());
+    compiling.module.settings.cloud = Some(block.range.clone());
     refuse_both(compiling);
 }
 
 /// State has one place.
 fn refuse_both(compiling: &mut Compiling<'_>) {
-    let CompiledModule { backend, cloud, .. } = &compiling.module;
+    let Settings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
         let detail = format!(
             "A cloud block, such as that at {}:{}, says where state is, and so does a backend block. Keep one of them.",
@@ -164,7 +163,7 @@ fn refuse_both(compiling: &mut Compiling<'_>) {
 /// A `provider_meta` block.
 pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
-    if let Some(first) = compiling.module.provider_metas.get(&name) {
+    if let Some(first) = compiling.module.settings.provider_metas.get(&name) {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
         compiling.clash(
             "Duplicate provider_meta block",
@@ -180,5 +179,5 @@ pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         values: BTreeMap::new(),
         problems: Vec::new(),
     };
-    compiling.module.provider_metas.insert(name, Arc::new(found));
+    compiling.module.settings.provider_metas.insert(name, Arc::new(found));
 }

@@ -171,7 +171,7 @@ pub(super) fn compile_module(
     let above: Vec<FoundBlock> = overrides.iter().flat_map(|tree| compiling.top_level(tree)).collect();
     let rest = compiling.lay_over(&mut base, above);
     compiling.note_experiments(&base);
-    if compiling.module.experiments.provider_values {
+    if compiling.module.settings.experiments.provider_values {
         // Types name providers.
         base.sort_by_key(|block| block.block_type != "terraform");
     }

@@ -139,7 +139,7 @@ pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if !compiling.module.path.is_root() {
         return;
     }
-    if let Some(first) = &compiling.module.encryption_block {
+    if let Some(first) = &compiling.module.settings.encryption_block {
         let place = format!("{}:{}", first.range.file, first.range.start.line);
         compiling.error(
             "Duplicate encryption configuration",
@@ -150,7 +150,7 @@ pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     // What does not belong there is said with everything else that is wrong with the module.
     layer(&block.tree, block.body, &block.range, compiling.diagnostics);
-    compiling.module.encryption_block = Some(Arc::new(block.clone()));
+    compiling.module.settings.encryption_block = Some(Arc::new(block.clone()));
 }
 
 impl Encryption {

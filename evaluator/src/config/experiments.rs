@@ -28,8 +28,8 @@ impl Compiling<'_> {
             let Some(found) = block.tree.argument(block.body, "experiments") else { continue };
             for name in names(&block.tree.expression(found.expression)) {
                 match name.as_str() {
-                    PROVIDER_ITERATION => self.module.experiments.provider_iteration = true,
-                    PROVIDER_VALUES => self.module.experiments.provider_values = true,
+                    PROVIDER_ITERATION => self.module.settings.experiments.provider_iteration = true,
+                    PROVIDER_VALUES => self.module.settings.experiments.provider_values = true,
                     _ => {}
                 }
             }

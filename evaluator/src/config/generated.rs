@@ -16,7 +16,7 @@ use super::{CompiledModule, ImportBlock, ImportKey};
 pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    for block in &root.imports {
+    for block in &root.statements.imports {
         if block.to.resource.mode != ResourceMode::Managed || has_block(root, block) {
             continue;
         }

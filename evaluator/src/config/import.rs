@@ -137,7 +137,7 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let range = block.range.clone();
     if let Some(address) = to.static_address().filter(|_| for_each.is_none())
-        && let Some(first) = compiling.module.imports.iter().find(|other| other.means(&address))
+        && let Some(first) = compiling.module.statements.imports.iter().find(|other| other.means(&address))
     {
         let (file, line) = (first.range.file.clone(), first.range.start.line);
         return compiling.clash(
@@ -146,7 +146,7 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             &range,
         );
     }
-    compiling.module.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
+    compiling.module.statements.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
 }
 
 /// Reads an address whose keys may have to be evaluated. Only the last key and those of modules can be.

@@ -216,12 +216,12 @@ impl<'a> Loader<'a> {
             self.statics.give((self.inputs.given)(&module));
         }
         self.statics.enter(&module, caller.clone());
-        if let Some(written) = module.backend.take() {
-            module.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+        if let Some(written) = module.settings.backend.take() {
+            module.settings.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
         }
         if caller.is_none() {
-            let (block, environment) = (module.encryption_block.as_deref(), self.inputs.encryption.as_deref());
-            module.encryption = Encryption::computed(block, environment, &mut self.statics);
+            let (block, environment) = (module.settings.encryption_block.as_deref(), self.inputs.encryption.as_deref());
+            module.settings.encryption = Encryption::computed(block, environment, &mut self.statics);
         }
         let calls = if self.early { Vec::new() } else { self.static_parts(&mut module) };
         self.check_constants(&module, caller.as_deref());
@@ -246,7 +246,7 @@ impl<'a> Loader<'a> {
     /// What of a module is computed before planning, beside its variables. Its calls come back, as far as they lead
     /// anywhere.
     fn static_parts(&mut self, module: &mut CompiledModule) -> Vec<Called> {
-        for written in module.provider_metas.values_mut() {
+        for written in module.settings.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
         }
         let calls: Vec<_> = module.calls.values().cloned().collect();
@@ -257,7 +257,7 @@ impl<'a> Loader<'a> {
 
     /// A module that is made for another version is not looked at any closer: nothing else is said of it.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
-        let unmet: Vec<Diagnostic> = module.required_versions.iter().filter_map(unmet).collect();
+        let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {
             self.diagnostics.truncate(before);
             self.diagnostics.extend(unmet);
@@ -382,7 +382,7 @@ impl<'a> Loader<'a> {
             };
             let needing = Needing { text, range: expression.range() };
             // Where the module asks for it, any value that planning knows will do, which evaluation sees to.
-            let value = match module.experiments.provider_iteration {
+            let value = match module.settings.experiments.provider_iteration {
                 true => None,
                 false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
             };

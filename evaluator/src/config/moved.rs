@@ -36,7 +36,7 @@ pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
         return;
     }
-    compiling.module.moved.push(MovedBlock { from, to, range: block.range.clone() });
+    compiling.module.statements.moved.push(MovedBlock { from, to, range: block.range.clone() });
 }
 
 fn endpoint(

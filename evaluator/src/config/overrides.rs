@@ -101,11 +101,11 @@ impl Compiling<'_> {
                     let content = block.tree.content(block.body, &|name| terraform::RULES.role(name));
                     let body = &content.body;
                     if body.attribute("required_version").is_some() {
-                        self.module.required_versions.clear();
+                        self.module.settings.required_versions.clear();
                     }
                     if body.blocks.iter().any(|inner| matches!(inner.block_type.text.as_str(), "backend" | "cloud")) {
-                        self.module.backend = None;
-                        self.module.cloud = None;
+                        self.module.settings.backend = None;
+                        self.module.settings.cloud = None;
                     }
                     // Each entry is replaced for itself.
                     self.requirements = None;

@@ -48,10 +48,10 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
         repeated::warn_of_same(&module, diagnostics);
         for call in module.calls.values() {
             let Some(child) = module.children.get(&call.name) else { continue };
-            let own = forbidding(call).filter(|_| !module.experiments.provider_iteration);
+            let own = forbidding(call).filter(|_| !module.settings.experiments.provider_iteration);
             let forbidden = own.or_else(|| forbidden.clone());
             if let Some(at) = &forbidden
-                && !child.experiments.provider_iteration
+                && !child.settings.experiments.provider_iteration
                 && child.providers.values().any(|block| block.is_configured())
             {
                 diagnostics.push(
@@ -80,7 +80,7 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
 fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     const SUMMARY: &str = "Duplicate required provider";
     let mut first_names: BTreeMap<&ProviderSource, &SmolStr> = BTreeMap::new();
-    for (name, required) in &module.required_providers {
+    for (name, required) in &module.settings.required_providers {
         let source = &required.source;
         if let Some(first) = first_names.get(source) {
             let detail = format!(
@@ -111,7 +111,7 @@ fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
                 block.resource.type_name
             );
             diagnostics.push(Diagnostic::error("Invalid provider local name", detail).at(block.range.clone()));
-        } else if !module.required_providers.contains_key(&local_name)
+        } else if !module.settings.required_providers.contains_key(&local_name)
             && let Some(other) = first_names.get(&module.provider_source(&local_name))
         {
             let detail = format!(
@@ -136,7 +136,7 @@ fn check_passed_on(
         let name = (one.parent.local_name.clone(), None);
         let configured = module.providers.get(&name).is_some_and(|block| block.is_configured());
         let source = module.provider_source(&name.0);
-        if !configured && !module.required_providers.contains_key(&name.0) {
+        if !configured && !module.settings.required_providers.contains_key(&name.0) {
             let detail = format!(
                 "{} does not say what provider {:?} is, so {} is taken to be meant. Add it to required_providers.",
                 place(module),
@@ -178,7 +178,7 @@ pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<
     let mut found = Vec::new();
     // Each module with the names that stand for something in it, beside its own blocks.
     let mut pending: Vec<(&CompiledModule, BTreeSet<Name>)> = Vec::new();
-    let promised = root.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
+    let promised = root.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
     pending.push((root, promised.filter(|_| alone).collect()));
     while let Some((module, passed)) = pending.pop() {
         let is_there = |name: &Name| name.1.is_none() || module.providers.contains_key(name) || passed.contains(name);

@@ -19,7 +19,7 @@ impl Compiling<'_> {
     /// The `provider` argument of a resource where it is an expression, and not the name of a configuration. That is
     /// seen from its form alone: a plain reference with a known root, or no plain reference at all.
     pub(super) fn provider_value(&self, expression: &Expression) -> Option<Expression> {
-        if !self.module.experiments.provider_values {
+        if !self.module.settings.experiments.provider_values {
             return None;
         }
         // Names in quotes are an old form of the native syntax.
@@ -55,7 +55,7 @@ impl CompiledModule {
     /// `provider` is `resource.provider` in modules that ask for provider values.
     pub(crate) fn provider_named(&self, reference: &Reference) -> Option<(SmolStr, Option<SmolStr>)> {
         let Subject::Resource(resource) = &reference.subject else { return None };
-        let named = self.experiments.provider_values
+        let named = self.settings.experiments.provider_values
             && reference.steps == 1
             && resource.mode == ResourceMode::Managed
             && resource.type_name == ROOT;

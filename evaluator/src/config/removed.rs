@@ -105,7 +105,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if compiling.errors() == errors && found.destroy.is_none() {
         compiling.diagnostics.push(without_lifecycle(&found));
     }
-    compiling.module.removed.push(found);
+    compiling.module.statements.removed.push(found);
 }
 
 /// Whether something follows what is the address of a resource.

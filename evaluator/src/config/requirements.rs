@@ -48,7 +48,7 @@ impl Compiling<'_> {
                 continue;
             }
             if let Some(required) = self.required_provider(&name, &value).filter(|_| counts) {
-                self.module.required_providers.insert(name, required);
+                self.module.settings.required_providers.insert(name, required);
             }
         }
     }
@@ -183,7 +183,7 @@ impl Compiling<'_> {
         let mut sound = true;
         for item in items {
             let whole = whole_configuration(&item);
-            if whole.is_some() && !self.module.experiments.provider_iteration {
+            if whole.is_some() && !self.module.settings.experiments.provider_iteration {
                 self.error(
                     "Invalid expression",
                     "A single static reference is needed here. A configuration with for_each can be taken as a whole by \

@@ -65,7 +65,7 @@ impl StaticGraph {
     /// The graph of a whole tree of modules.
     pub(crate) fn new(root: &Arc<CompiledModule>) -> StaticGraph {
         let mut imports: BTreeMap<ConfigResource, Vec<Node>> = BTreeMap::new();
-        for block in &root.imports {
+        for block in &root.statements.imports {
             let config = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
             imports.entry(config).or_default().extend(targets(root, &block.references));
         }
@@ -192,8 +192,8 @@ impl StaticGraph {
         let mut names = provider_names(child);
         // Functions and references to providers may name whatever there is.
         names.extend(call.providers.iter().map(|passed| (passed.child_name.clone(), passed.child_alias.clone())));
-        if child.experiments.provider_values {
-            names.extend(child.required_providers.keys().map(|name| (name.clone(), None)));
+        if child.settings.experiments.provider_values {
+            names.extend(child.settings.required_providers.keys().map(|name| (name.clone(), None)));
         }
         for (name, alias) in names {
             let block = child.providers.get(&(name.clone(), alias.clone()));
@@ -213,7 +213,8 @@ impl StaticGraph {
                 }
                 None if alias.is_none() => {
                     let source = child.provider_source(&name);
-                    let known = module.required_providers.iter().find(|(_, required)| required.source == source);
+                    let known =
+                        module.settings.required_providers.iter().find(|(_, required)| required.source == source);
                     let name = known.map_or_else(|| name.clone(), |(name, _)| name.clone());
                     Node::Provider(module.path.clone(), name, None)
                 }

@@ -68,7 +68,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let own = block.range.file.ends_with(".tofu") || block.range.file.ends_with(".tofu.json");
     if let Some(found) = content.attributes.get("required_version").filter(|_| own) {
         let constraint = found.value.clone();
-        compiling.module.required_versions.push(RequiredVersion { constraint, range: found.range.clone() });
+        compiling.module.settings.required_versions.push(RequiredVersion { constraint, range: found.range.clone() });
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
                 );
                 compiling.diagnostics.push(problem.at(range.clone()));
             }
-            compiling.module.required_versions.push(RequiredVersion { constraint, range });
+            compiling.module.settings.required_versions.push(RequiredVersion { constraint, range });
         }
     }
 }

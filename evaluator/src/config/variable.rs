@@ -137,7 +137,7 @@ fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeCo
     // What is no expression is no type either, and that is said of the whole string.
     let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
     let source_of = |name: &str| module.provider_source(name);
-    variable_type_with(&expression, if module.experiments.provider_values { Some(&source_of) } else { None })
+    variable_type_with(&expression, if module.settings.experiments.provider_values { Some(&source_of) } else { None })
 }
 
 /// A default is written out and fits its type.

@@ -78,7 +78,7 @@ impl ProviderConfigs {
             }
             self.0.insert(key(&module.path, local_name, alias.as_deref()), config);
         }
-        for (local_name, required) in &module.required_providers {
+        for (local_name, required) in &module.settings.required_providers {
             for (name, alias) in &required.configuration_aliases {
                 self.0.entry(key(&module.path, name, alias.as_deref())).or_insert_with(|| {
                     let mut config = config(local_name, &required.source, &module.path);

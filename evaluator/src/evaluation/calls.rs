@@ -287,7 +287,7 @@ impl ModuleNode {
         let wanted = &self.evaluation.brief.wanted_providers;
         let here = wanted.iter().filter(|w| w.module == self.config.path);
         here.filter_map(|w| {
-            let declared = self.config.required_providers.iter().find(|(_, r)| r.source == w.source);
+            let declared = self.config.settings.required_providers.iter().find(|(_, r)| r.source == w.source);
             let name = declared.map_or_else(|| w.source.type_name.clone(), |(name, _)| name.clone());
             if self.config.provider_source(&name) != w.source {
                 return None;

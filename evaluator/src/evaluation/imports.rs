@@ -33,7 +33,7 @@ impl ModuleNode {
             .get(key, move || async move {
                 let mut found = BTreeMap::new();
                 let mut failed = false;
-                for block in node.config.imports.iter().filter(|block| block_address(block) == wanted) {
+                for block in node.config.statements.imports.iter().filter(|block| block_address(block) == wanted) {
                     failed |= node.import_block(block, &mut found).await.is_err();
                 }
                 if failed { Err(Failed) } else { Ok(Arc::new(found)) }
@@ -260,7 +260,7 @@ impl ModuleNode {
     pub(crate) fn aimless_imports(self: &Arc<Self>) -> Result<(), Failed> {
         let modules = self.config.all();
         let mut failed = false;
-        for block in &self.config.imports {
+        for block in &self.config.statements.imports {
             let path = block.to.module_config();
             let there = modules.iter().find(|module| module.path == path);
             let managed = block.to.resource.mode == ResourceMode::Managed;

@@ -245,7 +245,8 @@ impl ModuleNode {
                 // The default configuration of the same provider is handed down by itself.
                 None if alias.is_none() => {
                     let above = &caller.parent.config;
-                    let required = above.required_providers.iter().find(|(_, required)| required.source == source);
+                    let required =
+                        above.settings.required_providers.iter().find(|(_, required)| required.source == source);
                     let parent_name = match required {
                         Some((name, _)) => name.clone(),
                         None if above.provider_source(&local_name) == source => local_name,

@@ -90,7 +90,7 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     for module in root.all() {
         for reference in all_references(&module) {
             if let Subject::ProviderFunction(name, _) = &reference.subject
-                && !module.required_providers.contains_key(name)
+                && !module.settings.required_providers.contains_key(name)
             {
                 found.push(unknown_provider(name).at(reference.range.clone()));
             }
@@ -121,7 +121,7 @@ impl ModuleNode {
         let Some(wanted) = FunctionName::read(name) else {
             return unknown("Unable to parse provider function", format!("{name} is no name of a function."));
         };
-        if !self.config.required_providers.contains_key(&wanted.provider) {
+        if !self.config.settings.required_providers.contains_key(&wanted.provider) {
             return Err(unknown_provider(&wanted.provider));
         }
         let source = self.config.provider_source(&wanted.provider);

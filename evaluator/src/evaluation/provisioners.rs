@@ -24,7 +24,7 @@ pub(super) const LOCAL_EXEC: &str = "local-exec";
 /// Provisioners that need a plugin, of which there are none.
 pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
-    let removed = module.removed.iter().flat_map(|block| &block.provisioners);
+    let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
     own.chain(removed)
         .filter(|found| !KINDS.contains(&found.kind.as_str()))
         .map(|found| {

@@ -134,7 +134,7 @@ pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &R
     let provisioners = module.resources.values().flat_map(|block| provisioner_references(block));
     let calls = module.calls.values().flat_map(|c| &c.references);
     let checks = module.checks.values().flat_map(|c| &c.references);
-    let imports = module.imports.iter().flat_map(|i| &i.references);
+    let imports = module.statements.imports.iter().flat_map(|i| &i.references);
     locals
         .chain(outputs)
         .chain(providers)
@@ -205,7 +205,7 @@ impl<'a> Checking<'a> {
             self.all(&check.references, NOTHING);
             self.block_with(&check.asserts, &check.references);
         }
-        for import in &module.imports {
+        for import in &module.statements.imports {
             self.all(&import.references, Allowed { each: true, ..NOTHING });
             self.block(&import.references);
         }

@@ -25,7 +25,7 @@ pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Gl
 /// `removed` blocks about what is declared all the same.
 fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for block in modules.iter().flat_map(|module| &module.removed) {
+    for block in modules.iter().flat_map(|module| &module.statements.removed) {
         let declared = modules.iter().find(|module| module.path == block.module);
         let problem = match (&block.resource, declared) {
             (Some(resource), Some(module)) if module.resources.contains_key(resource) => {
@@ -49,7 +49,7 @@ fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
 /// Provisioners that cannot be run yet. Using one is an error, never ignored.
 fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
-    let removed = module.removed.iter().flat_map(|block| &block.provisioners);
+    let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
     let others = own.chain(removed).filter(|inner| inner.kind != provisioners::LOCAL_EXEC);
     others
         .map(|inner| {

@@ -71,7 +71,7 @@ fn still_exists(from: &str, statement: &Statement) -> Diagnostic {
 
 fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
     let all = root.all();
-    all.iter().flat_map(|m| m.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
+    all.iter().flat_map(|m| m.statements.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
 }
 
 /// Moves what state has to where the configuration says that it belongs.

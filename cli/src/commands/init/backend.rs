@@ -42,7 +42,9 @@ enum Settled {
 fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
-    if let Some(block) = root.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments)) {
+    if let Some(block) =
+        root.settings.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments))
+    {
         let kind = block.kind.as_str();
         tell(invocation, &format!("\nState is kept in the store that was named. The backend \"{kind}\" is not used."));
         return Ok(Settled::UpToDate);

@@ -18,7 +18,8 @@ pub(super) fn check(
 ) {
     match entries(call) {
         Ok(passed) => {
-            let aliases = child.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
+            let aliases =
+                child.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
             let handover = Handover { module, call, child, passed, aliases: aliases.collect() };
             diagnostics.extend(handover.overrides());
             diagnostics.extend(handover.missing());
@@ -102,7 +103,7 @@ impl Handover<'_> {
     /// An entry for a name that the child does not declare.
     fn undeclared(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
         let declared = self.aliases.contains(name)
-            || (name.1.is_none() && self.child.required_providers.contains_key(&name.0))
+            || (name.1.is_none() && self.child.settings.required_providers.contains_key(&name.0))
             || self.child.providers.get(name).is_some_and(|block| !block.is_configured());
         if declared {
             return None;
@@ -131,7 +132,8 @@ impl Handover<'_> {
         let ours = self.module.provider_source(&one.parent.local_name);
         let theirs = self.child.provider_source(&name.0);
         // OpenTofu misses a mismatch where the caller declares the child's name too, and so do we.
-        let both_declare = [self.module, self.child].iter().all(|m| m.required_providers.contains_key(&name.0));
+        let both_declare =
+            [self.module, self.child].iter().all(|m| m.settings.required_providers.contains_key(&name.0));
         if ours == theirs || both_declare {
             return None;
         }

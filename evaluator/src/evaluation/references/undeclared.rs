@@ -58,7 +58,7 @@ fn undeclared_provider(
         || match &key.1 {
             Some(alias) => module.promises(&key.0, Some(alias)),
             None => {
-                module.required_providers.contains_key(&key.0)
+                module.settings.required_providers.contains_key(&key.0)
                     || module.resources.values().any(|block| block.provider_local_name() == key.0)
             }
         };

@@ -1,34 +1,10 @@
-//! What follows from a planned object: which replacements are real, and what is to be done.
+//! Which of the replacements that a provider asks for are real.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
 use super::RuleProblem;
 use crate::operators::equal;
-
-/// In which order an object is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReplaceOrder {
-    /// The old object goes first.
-    DeleteThenCreate,
-    /// `create_before_destroy`
-    CreateThenDelete,
-}
-
-/// What is to be done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Action {
-    /// Nothing.
-    NoOp,
-    /// It is made.
-    Create,
-    /// It is changed in place.
-    Update,
-    /// It is replaced by a new one.
-    Replace(ReplaceOrder),
-    /// It is removed.
-    Delete,
-}
 
 /// The paths that make a provider want a new object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,19 +45,4 @@ fn unchanged(before: &Value, after: &Value) -> bool {
     let (before, _) = before.unmark_deep();
     let (after, _) = after.unmark_deep();
     equal(&before, &after) == Some(true)
-}
-
-/// What is to be done for a planned object; null stands for absence. `replace` is the order in which the object is
-/// replaced when it must be: a real replace path, `-replace`, a trigger, or a tainted object.
-pub fn action(prior: &Value, planned: &Value, replace: Option<ReplaceOrder>) -> Action {
-    match (prior.is_null(), planned.is_null()) {
-        (true, true) => Action::NoOp,
-        (true, false) => Action::Create,
-        (false, true) => Action::Delete,
-        (false, false) => match replace {
-            Some(order) => Action::Replace(order),
-            None if unchanged(prior, planned) => Action::NoOp,
-            None => Action::Update,
-        },
-    }
 }
