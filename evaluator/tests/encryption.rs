@@ -167,7 +167,7 @@ fn the_environment_is_laid_over_it() {
     // Alone, it is all there is.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
     assert_eq!(printed(&root.settings.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
-    assert!(load("", None).0.encryption.is_none());
+    assert!(load("", None).0.settings.encryption.is_none());
 }
 
 #[test]

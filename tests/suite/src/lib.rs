@@ -1,5 +1,7 @@
 //! Tests of the whole live in `tests/`; this library holds the rooms, and the ways to the repository and its sources.
 
+pub mod text;
+
 use std::path::{Path, PathBuf};
 
 /// The arrows of the design: each crate, and those of ours that it may use.
@@ -45,6 +47,18 @@ pub fn root() -> PathBuf {
 /// # Panics
 /// When a folder cannot be read.
 pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    files(dir, &[".rs"])
+}
+
+/// All files with Rust code below a folder, those that others include too, in order.
+///
+/// # Panics
+/// When a folder cannot be read.
+pub fn source_files(dir: &Path) -> Vec<PathBuf> {
+    files(dir, &[".rs", ".rs.in"])
+}
+
+fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_path_buf()];
     while let Some(dir) = pending.pop() {
@@ -52,7 +66,7 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 pending.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
                 found.push(path);
             }
         }

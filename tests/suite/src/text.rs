@@ -1,0 +1,165 @@
+//! Rust sources as text, without what is not code.
+
+/// The characters of a source text in which comments, strings and character literals are blank. Lines and positions
+/// stay as they are.
+pub fn code_only(text: &str) -> Vec<char> {
+    let mut reader = Reader { chars: text.chars().collect(), at: 0 };
+    while reader.at < reader.chars.len() {
+        reader.step();
+    }
+    reader.chars
+}
+
+struct Reader {
+    chars: Vec<char>,
+    at: usize,
+}
+
+impl Reader {
+    fn peek(&self, ahead: usize) -> char {
+        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
+    }
+
+    fn step(&mut self) {
+        match (self.peek(0), self.peek(1)) {
+            ('/', '/') => {
+                while self.at < self.chars.len() && self.peek(0) != '\n' {
+                    self.blank(1);
+                }
+            }
+            ('/', '*') => self.block_comment(),
+            ('"', _) => self.string(),
+            ('\'', '\\') => {
+                self.blank(2);
+                while self.at < self.chars.len() && self.peek(0) != '\'' {
+                    self.blank(1);
+                }
+                self.blank(1);
+            }
+            ('\'', _) if self.peek(2) == '\'' => self.blank(3),
+            ('r', '"' | '#') if !self.in_word() => self.raw_string(),
+            ('b', 'r') if !self.in_word() && matches!(self.peek(2), '"' | '#') => {
+                self.blank(1);
+                self.raw_string();
+            }
+            _ => self.at += 1,
+        }
+    }
+
+    /// Whether the character before belongs to a name.
+    fn in_word(&self) -> bool {
+        self.at > 0 && is_word(self.chars[self.at - 1])
+    }
+
+    fn blank(&mut self, count: usize) {
+        for _ in 0..count {
+            if let Some(c) = self.chars.get_mut(self.at) {
+                *c = if *c == '\n' { '\n' } else { ' ' };
+                self.at += 1;
+            }
+        }
+    }
+
+    fn block_comment(&mut self) {
+        let mut depth = 0;
+        while self.at < self.chars.len() {
+            match (self.peek(0), self.peek(1)) {
+                ('/', '*') => {
+                    depth += 1;
+                    self.blank(2);
+                }
+                ('*', '/') => {
+                    depth -= 1;
+                    self.blank(2);
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                _ => self.blank(1),
+            }
+        }
+    }
+
+    fn string(&mut self) {
+        self.blank(1);
+        while self.at < self.chars.len() {
+            match self.peek(0) {
+                '\\' => self.blank(2),
+                '"' => return self.blank(1),
+                _ => self.blank(1),
+            }
+        }
+    }
+
+    /// A raw string from its `r`, or a raw identifier.
+    fn raw_string(&mut self) {
+        let hashes = (1..).take_while(|ahead| self.peek(*ahead) == '#').count();
+        if self.peek(hashes + 1) != '"' {
+            self.at += 1;
+            return;
+        }
+        self.blank(hashes + 2);
+        while self.at < self.chars.len() {
+            if self.peek(0) == '"' && (1..=hashes).all(|ahead| self.peek(ahead) == '#') {
+                return self.blank(hashes + 1);
+            }
+            self.blank(1);
+        }
+    }
+}
+
+/// Whether a character can be part of a name.
+pub fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where a word stands in code, as positions of its first character.
+pub fn places_of(code: &[char], word: &str) -> Vec<usize> {
+    let word: Vec<char> = word.chars().collect();
+    let is_here = |at: &usize| {
+        code[*at..].starts_with(&word)
+            && !at.checked_sub(1).is_some_and(|before| is_word(code[before]))
+            && !code.get(at + word.len()).is_some_and(|after| is_word(*after))
+    };
+    (0..code.len()).filter(|at| code[*at] == word[0]).filter(is_here).collect()
+}
+
+/// The braces that open next, as positions of both. `None` where a semicolon outside of brackets comes first.
+pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
+    let (mut brackets, mut depth, mut opened) = (0, 0, None);
+    for (at, c) in code.iter().enumerate().skip(from) {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            ';' if depth == 0 && brackets == 0 => return None,
+            '{' => {
+                depth += 1;
+                opened = opened.or(Some(at));
+            }
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some((opened?, at));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Code without its modules of tests.
+pub fn shipped_only(text: &str) -> Vec<char> {
+    let mut code = code_only(text);
+    let attribute: Vec<char> = "#[cfg(test)]".chars().collect();
+    let mut at = 0;
+    while at < code.len() {
+        if code[at..].starts_with(&attribute) {
+            let end = next_block(&code, at + attribute.len()).map_or(at, |(_, end)| end);
+            code[at..=end].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+            at = end;
+        }
+        at += 1;
+    }
+    code
+}

@@ -1,0 +1,143 @@
+//! Sizes of shipped code: how long a function and how wide a struct may be.
+//!
+//! A function over the limit does several things, and a struct over it is several things. The exceptions are named
+//! here, each with its reason. An entry that is no longer needed fails the test too.
+
+use std::collections::BTreeMap;
+
+use weft_suite::text::{is_word, next_block, places_of, shipped_only};
+use weft_suite::{ARROWS, root, rust_files};
+
+const LONGEST_FUNCTION: usize = 80;
+const WIDEST_STRUCT: usize = 15;
+
+/// Functions that may be longer.
+const LONG: &[(&str, &str)] = &[
+    ("cli/src/apply/here.rs carry_out", "waits for the rebuild of the command line"),
+    ("cli/src/apply/progress.rs happened", "waits for the rebuild of the command line"),
+    ("executor/src/final_plan.rs plan_again", "waits for the rebuild of the executor"),
+    ("expressions/src/access.rs index", "waits for the rebuild of its file"),
+    ("expressions/src/compile/strict.rs compute", "waits for the rebuild of its file"),
+    ("expressions/src/console.rs resolve", "waits for the rebuild of its file"),
+    ("expressions/src/evaluate.rs node_value", "waits for the rebuild of its file"),
+    ("expressions/src/evaluate/operations.rs conditional", "waits for the rebuild of its file"),
+    ("expressions/src/functions/string.rs functions", "waits for the rebuild of its file"),
+    ("expressions/src/type_constraint.rs object", "waits for the rebuild of its file"),
+    ("expressions/src/type_constraint.rs read", "waits for the rebuild of its file"),
+    ("graph-format/src/graph/disassembly.rs write_formula", "waits for the rebuild of its file"),
+    ("cli/src/apply/progress.rs Progress", "waits for the rebuild of the command line"),
+    ("coordinator/src/core.rs Coordinator", "waits for the rebuild of the coordinator"),
+    ("coordinator/src/core/roster.rs Worker", "waits for the rebuild of the coordinator"),
+    ("coordinator/src/core/simulation/world.rs World", "waits for the rebuild of the coordinator"),
+    ("coordinator/src/driver.rs Driver", "waits for the rebuild of the coordinator"),
+    ("state/src/ledger.rs Ledger", "waits for the rebuild of the stores"),
+];
+
+/// Structs that may be wider.
+const WIDE: &[(&str, &str)] = &[(
+    "graph-format/src/plan_file/manifest.rs Manifest",
+    "a table of a format: plan files encode its fields by position, so their order and nesting are on disk",
+)];
+
+/// The functions over the limit, and the structs over theirs, by file and name.
+#[derive(Debug, Default)]
+struct Sizes {
+    functions: BTreeMap<String, usize>,
+    structs: BTreeMap<String, usize>,
+}
+
+impl Sizes {
+    fn add(&mut self, file: &str, text: &str) {
+        let code = shipped_only(text);
+        for (name, behind) in named(&code, "fn") {
+            let Some((_, end)) = next_block(&code, behind) else { continue };
+            let lines = code[behind..end].iter().filter(|c| **c == '\n').count() + 1;
+            if lines > LONGEST_FUNCTION {
+                self.functions.insert(format!("{file} {name}"), lines);
+            }
+        }
+        for (name, behind) in named(&code, "struct") {
+            let fields = next_block(&code, behind).map_or(0, |(start, end)| fields(&code[start + 1..end]));
+            if fields > WIDEST_STRUCT {
+                self.structs.insert(format!("{file} {name}"), fields);
+            }
+        }
+    }
+}
+
+/// The names behind a keyword, each with the position behind the name.
+fn named(code: &[char], keyword: &str) -> Vec<(String, usize)> {
+    let name_behind = |at: usize| {
+        let start = at + keyword.len() + 1;
+        let name: String = code.get(start..)?.iter().take_while(|c| is_word(**c)).collect();
+        let end = start + name.len();
+        (!name.is_empty()).then_some((name, end))
+    };
+    places_of(code, keyword).into_iter().filter_map(name_behind).collect()
+}
+
+/// How many fields the body of a struct has.
+fn fields(body: &[char]) -> usize {
+    let (mut depth, mut count, mut named, mut before) = (0, 0, false, ' ');
+    for c in body {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            '>' if before == '-' => {}
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ':' if depth == 0 => named = true,
+            ',' if depth == 0 => count += usize::from(std::mem::take(&mut named)),
+            _ => {}
+        }
+        before = *c;
+    }
+    count + usize::from(named)
+}
+
+/// What is over a limit without leave, and leave that nothing needs.
+fn problems(found: &BTreeMap<String, usize>, allowed: &[(&str, &str)]) -> Vec<String> {
+    let allowed: BTreeMap<&str, &str> = allowed.iter().copied().collect();
+    let over = found.iter().filter(|(name, _)| !allowed.contains_key(name.as_str()));
+    let idle = allowed.keys().filter(|name| !found.contains_key(**name));
+    over.map(|(name, size)| format!("{name} has {size}"))
+        .chain(idle.map(|name| format!("{name} is no exception any more: remove its entry")))
+        .collect()
+}
+
+#[test]
+fn functions_are_short_and_structs_narrow() {
+    let root = root();
+    let mut sizes = Sizes::default();
+    for (room, _) in ARROWS {
+        for path in rust_files(&root.join(room).join("src")) {
+            let file = path.strip_prefix(&root).expect("a file of the repository").to_string_lossy().into_owned();
+            if file.ends_with("/tests.rs") || file.contains("/tests/") || file.contains("/generated/") {
+                continue;
+            }
+            sizes.add(&file, &std::fs::read_to_string(&path).expect("a readable file"));
+        }
+    }
+    assert_eq!(problems(&sizes.functions, LONG), Vec::<String>::new(), "functions over {LONGEST_FUNCTION} lines");
+    assert_eq!(problems(&sizes.structs, WIDE), Vec::<String>::new(), "structs over {WIDEST_STRUCT} fields");
+}
+
+#[test]
+fn sizes_are_those_of_the_code() {
+    let lines = "\n    step();".repeat(LONGEST_FUNCTION);
+    let wide: String = (0..=WIDEST_STRUCT).map(|n| format!("    f{n}: BTreeMap<u8, (u8, u8)>,\n")).collect();
+    let narrow: String = (0..WIDEST_STRUCT).map(|n| format!("    f{n}: fn(u8) -> Vec<u8>,\n")).collect();
+    let text = format!(
+        "fn long(x: [u8; 4]) -> char {{{lines}\n    '{{'\n}}\n\
+         fn short() {{\n    // }} {{\n    let text = \"}}\\\"\"; let raw = r#\"{{\"#;\n}}\n\
+         struct Wide<'a> {{\n{wide}}}\n\
+         struct Narrow {{\n{narrow}}}\n\
+         struct Tuple(u8);\n\
+         #[cfg(test)]\nmod tests {{\n    fn tested() {{{lines}\n    }}\n}}\n"
+    );
+    let mut sizes = Sizes::default();
+    sizes.add("x.rs", &text);
+    assert_eq!(sizes.functions, BTreeMap::from([("x.rs long".to_owned(), LONGEST_FUNCTION + 3)]));
+    assert_eq!(sizes.structs, BTreeMap::from([("x.rs Wide".to_owned(), WIDEST_STRUCT + 1)]));
+    assert_eq!(problems(&sizes.structs, &[("x.rs Wide", "why")]), Vec::<String>::new());
+    assert_eq!(problems(&sizes.structs, &[]), ["x.rs Wide has 16"]);
+    assert_eq!(problems(&BTreeMap::new(), &[("x", "why")]), ["x is no exception any more: remove its entry"]);
+}
