@@ -25,6 +25,14 @@ const LONG: &[(&str, &str)] = &[
     ("expressions/src/type_constraint.rs object", "waits for the rebuild of its file"),
     ("expressions/src/type_constraint.rs read", "waits for the rebuild of its file"),
     ("graph-format/src/graph/disassembly.rs write_formula", "waits for the rebuild of its file"),
+];
+
+/// Structs that may be wider.
+const WIDE: &[(&str, &str)] = &[
+    (
+        "graph-format/src/plan_file/manifest.rs Manifest",
+        "a table of a format: plan files encode its fields by position, so their order and nesting are on disk",
+    ),
     ("cli/src/apply/progress.rs Progress", "waits for the rebuild of the command line"),
     ("coordinator/src/core.rs Coordinator", "waits for the rebuild of the coordinator"),
     ("coordinator/src/core/roster.rs Worker", "waits for the rebuild of the coordinator"),
@@ -32,12 +40,6 @@ const LONG: &[(&str, &str)] = &[
     ("coordinator/src/driver.rs Driver", "waits for the rebuild of the coordinator"),
     ("state/src/ledger.rs Ledger", "waits for the rebuild of the stores"),
 ];
-
-/// Structs that may be wider.
-const WIDE: &[(&str, &str)] = &[(
-    "graph-format/src/plan_file/manifest.rs Manifest",
-    "a table of a format: plan files encode its fields by position, so their order and nesting are on disk",
-)];
 
 /// The functions over the limit, and the structs over theirs, by file and name.
 #[derive(Debug, Default)]
