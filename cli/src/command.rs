@@ -1,14 +1,15 @@
 //! What a command is: its name, its options, its help, and what it does. The table of all of them is in
 //! [`crate::commands`].
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::options::{Arguments, Flag, Takes, switch, text};
+use crate::help;
+use crate::options::Section::{self, Output, State};
+use crate::options::{Arguments, Flag, Takes, option, switch, switch_on, text};
 use crate::store::without_lock;
 use crate::view::{View, json_twice, open_into};
 
@@ -69,7 +70,7 @@ impl Invocation<'_> {
         self.view.diagnostics(problems);
         if !self.view.is_json() {
             match self.command.on_mistake {
-                OnMistake::Usage => self.view.line(&self.command.help()),
+                OnMistake::Usage => self.view.line(&help::of_command(self.command)),
                 OnMistake::Hint => {
                     self.view.aside(&format!(
                         "\nFor more help on using this command, run:\n  weft {} -help",
@@ -128,101 +129,84 @@ impl Command {
     pub fn name(&self) -> String {
         self.words.join(" ")
     }
-
-    /// The help text.
-    pub fn help(&self) -> String {
-        let mut help = format!("Usage: weft [global options] {}", self.name());
-        if self.flags.iter().any(|group| !group.is_empty()) {
-            help.push_str(" [options]");
-        }
-        if !self.operands.is_empty() {
-            help.push(' ');
-            help.push_str(self.operands);
-        }
-        // Writing to a string does not fail.
-        let _ = write!(help, "\n\n  {}\n", self.about);
-        let listed: Vec<&Flag> =
-            self.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect();
-        if !listed.is_empty() {
-            help.push_str("\nOptions:\n\n");
-        }
-        for flag in listed {
-            let name = match flag.takes {
-                Takes::Switch => format!("-{}", flag.name),
-                Takes::Text(placeholder) => format!("-{}={placeholder}", flag.name),
-                Takes::Number | Takes::Integer => format!("-{}=N", flag.name),
-                Takes::Time => format!("-{}=TIME", flag.name),
-            };
-            let _ = writeln!(help, "  {name:<26}{}", flag.about);
-        }
-        help
-    }
 }
 
 /// Options about what is printed.
 pub const VIEW: &[Flag] = &[
-    switch("no-color", "Print without colours."),
-    switch("compact-warnings", "Print warnings in one line each, where there are no errors."),
-    switch("consolidate-warnings", "Show warnings that say the same once (the default)."),
-    switch("consolidate-errors", "Show errors that say the same once."),
-    switch("concise", "Leave out the lines about progress."),
-    text("deprecation", "WHAT", ""),
+    switch("no-color", "Print without colors.").of(Output),
+    switch("compact-warnings", "Print each warning as one line, unless there are errors.").of(Output),
+    switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output),
+    switch("consolidate-errors", "Group errors that are the same.").of(Output),
+    switch("concise", "Leave out progress lines.").of(Output),
+    text("deprecation", "WHAT", "").of(Output),
 ];
 /// The stream of events.
 pub const JSON: &[Flag] = &[
-    switch("json", "Print what happens as JSON, one object a line."),
-    text("json-into", "FILE", "Write the same to a file, and text to the terminal."),
+    switch("json", "Print events as JSON, one object per line.").of(Output),
+    text("json-into", "FILE", "Write these events to FILE and print text as well.").of(Output),
 ];
 /// A document in JSON.
-pub const JSON_DOCUMENT: &[Flag] = &[switch("json", "Print as JSON.")];
+pub const JSON_DOCUMENT: &[Flag] = &[switch("json", "Print the result as JSON.").of(Output)];
 /// A document in JSON, perhaps in a file of its own.
 pub const DOCUMENT: &[Flag] = &[
-    switch("json", "Print as JSON."),
-    text("json-into", "FILE", "Write the same to a file, and text to the terminal."),
+    switch("json", "Print the result as JSON.").of(Output),
+    text("json-into", "FILE", "Write this JSON to FILE and print text as well.").of(Output),
 ];
 /// Questions.
-pub const INPUT: &[Flag] = &[switch("input", "Ask for what is missing (the default, on a terminal).")];
+pub const INPUT: &[Flag] =
+    &[switch_on("input", "Fail instead of asking for values that are missing.").of(Section::Variables)];
 /// Secrets.
-pub const SENSITIVE: &[Flag] = &[switch("show-sensitive", "Show sensitive values.")];
+pub const SENSITIVE: &[Flag] = &[switch("show-sensitive", "Print sensitive values in clear text.").of(Output)];
 /// Variables.
 pub const VARIABLES: &[Flag] = &[
-    text("var", "'NAME=VALUE'", "Set a variable of the root module. May be given several times."),
-    text("var-file", "FILE", "Read variables from a file. May be given several times."),
+    text("var", "'NAME=VALUE'", "Set a variable of the root module. Can be repeated.").of(Section::Variables),
+    text(
+        "var-file",
+        "FILE",
+        "Read variables from FILE, in addition to terraform.tfvars and *.auto.tfvars. Can be repeated.",
+    )
+    .of(Section::Variables),
 ];
 /// The lock on the state.
 pub const LOCK: &[Flag] = &[
-    switch("lock", "Lock the state (the default)."),
-    Flag { name: "lock-timeout", takes: Takes::Time, about: "How long to wait for the lock." },
+    switch_on("lock", "Do not lock the state. Others may then change it at the same time.").of(State),
+    option("lock-timeout", Takes::Time, "How long to wait for the lock, such as 30s (0s).").of(State),
 ];
 /// Where the state is.
 pub const STATE: &[Flag] = &[
-    text("state", "FILE", "The state file."),
-    text("state-out", "FILE", "Write the state to another file."),
-    text("backup", "FILE", "Where the previous state goes; - for nowhere."),
+    text("state", "FILE", "Read the state from FILE (terraform.tfstate).").of(State),
+    text("state-out", "FILE", "Write the new state to FILE (the same as -state).").of(State),
+    text("backup", "FILE", "Keep the previous state in FILE; - keeps none.").of(State),
 ];
 /// Where state and runs are.
 pub const STORE: &[Flag] = &[text(
     "store",
     "URL",
-    "Where state and runs are: redis://HOST/DB?state=NAME; otherwise in files here (WEFT_STORE).",
-)];
+    "Where state and runs are kept: redis://HOST/DB?state=NAME. The default is files in this directory. \
+     Environment: WEFT_STORE.",
+)
+.of(State)];
 /// Who carries runs out.
-pub const COORDINATOR: &[Flag] =
-    &[text("coordinator", "ADDR", "Let the coordinator at HOST:PORT carry it out (WEFT_COORDINATOR).")];
+pub const COORDINATOR: &[Flag] = &[text(
+    "coordinator",
+    "HOST:PORT",
+    "Let the workers of this coordinator do the work. Environment: WEFT_COORDINATOR.",
+)
+.of(Section::Execution)];
 /// How much at once.
 pub const PARALLELISM: &[Flag] =
-    &[Flag { name: "parallelism", takes: Takes::Integer, about: "How many operations at a time (10)." }];
+    &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations (10).").of(Section::Execution)];
 /// What is planned.
 pub const PLANNING: &[Flag] = &[
-    switch("refresh", "Look at real objects first (the default)."),
-    switch("refresh-only", "Only look at real objects, and take into the state what they are."),
-    switch("destroy", "Plan to destroy everything."),
-    text("replace", "ADDRESS", "Replace this instance. May be given several times."),
+    switch_on("refresh", "Trust the state instead of reading the real objects first.").of(Section::Planning),
+    switch("refresh-only", "Only update the state to match the real objects.").of(Section::Planning),
+    switch("destroy", "Plan to destroy everything in the state.").of(Section::Planning),
+    text("replace", "ADDRESS", "Replace this resource instance. Can be repeated.").of(Section::Planning),
 ];
 /// Which part of the configuration.
 pub const SELECTION: &[Flag] = &[
-    text("target", "ADDRESS", "Only this and what it depends on. May be given several times."),
-    text("exclude", "ADDRESS", "All but this and what depends on it. May be given several times."),
-    text("target-file", "FILE", "Addresses for -target, one a line."),
-    text("exclude-file", "FILE", "Addresses for -exclude, one a line."),
+    text("target", "ADDRESS", "Plan only this and what it depends on. Can be repeated.").of(Section::Planning),
+    text("exclude", "ADDRESS", "Plan all but this and what depends on it. Can be repeated.").of(Section::Planning),
+    text("target-file", "FILE", "Read addresses for -target from FILE, one per line.").of(Section::Planning),
+    text("exclude-file", "FILE", "Read addresses for -exclude from FILE, one per line.").of(Section::Planning),
 ];

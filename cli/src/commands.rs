@@ -27,8 +27,6 @@ mod version;
 mod worker;
 mod workspace;
 
-use std::fmt::Write as _;
-
 use weft_graph_format::nearest::nearest as nearest_name;
 
 use crate::command::Command;
@@ -87,11 +85,11 @@ const ALL: &[&Command] = &[
 const WORKSPACES: &str = "workspace";
 
 /// Groups, and what they are about.
-const GROUPS: &[(&str, &str)] = &[
-    ("metadata", "Facts about the language"),
-    ("runs", "Look at runs, go on with them, say what became of what is in doubt"),
-    ("state", "Look at the state"),
-    (WORKSPACES, "Work with workspaces"),
+pub const GROUPS: &[(&str, &str)] = &[
+    ("metadata", "Describe the language"),
+    ("runs", "List, inspect, resume and resolve runs"),
+    ("state", "Inspect and edit the state"),
+    (WORKSPACES, "Manage workspaces"),
 ];
 
 /// Commands that OpenTofu does not have. They are about runs, and those need plan files only: a configuration that is being
@@ -101,6 +99,11 @@ const OWN: &[&str] = &["coordinator", "explain", "inspect", "runs", "worker"];
 /// Whether OpenTofu has no such command.
 pub fn is_own(command: &Command) -> bool {
     command.words.first().is_some_and(|first| OWN.contains(first))
+}
+
+/// Whether it is a command of OpenTofu that Weft does not have yet.
+pub fn is_later(command: &Command) -> bool {
+    later::LATER.iter().any(|later| later.words == command.words)
 }
 
 /// Every command, those that are to come last.
@@ -148,39 +151,4 @@ pub fn nearest(word: &str) -> Option<&'static str> {
 pub fn nearest_in(group: &str, word: &str) -> Option<&'static str> {
     let names = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
     nearest_name(word, names.map(|command| command.words[1]))
-}
-
-/// The help text of the whole program.
-pub fn overview() -> String {
-    let mut text = String::from(
-        "Usage: weft [global options] <command> [options]\n\nWeft carries out OpenTofu and Terraform configurations from a \
-         plan file alone, on this machine or on many.\n\nMain commands:\n",
-    );
-    let line = |text: &mut String, name: &str, about: &str| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {name:<14}{about}");
-    };
-    ALL.iter().filter(|c| c.main).for_each(|c| line(&mut text, &c.name(), c.about));
-    text.push_str("\nAll other commands:\n");
-    for command in ALL.iter().filter(|c| !c.main && (c.words.len() == 1 || c.words[0] == "plan")) {
-        line(&mut text, &command.name(), command.about);
-    }
-    GROUPS.iter().for_each(|(name, about)| line(&mut text, name, about));
-    text.push_str(
-        "\nGlobal options (use these before the command):\n  -chdir=DIR    Enter another directory first.\n  -help         \
-         Show this text, or that of a command.\n  -version      The same as the version command.\n\nLet the shell complete command lines, or no longer:\n  \
-         -install-autocomplete\n  -uninstall-autocomplete\n",
-    );
-    text
-}
-
-/// The help text of a group.
-pub fn group_help(group: &str) -> String {
-    let about = GROUPS.iter().find(|(name, _)| *name == group).map(|(_, about)| *about).unwrap_or_default();
-    let mut text =
-        format!("Usage: weft [global options] {group} <subcommand> [options]\n\n  {about}.\n\nSubcommands:\n");
-    for command in ALL.iter().filter(|c| c.words.len() == 2 && c.words[0] == group) {
-        let _ = writeln!(text, "  {:<12}{}", command.words[1], command.about);
-    }
-    text
 }

@@ -9,6 +9,7 @@ use crate::commands;
 use crate::completion;
 use crate::context::{Context, environment, is_directory};
 use crate::exit::Exit;
+use crate::help;
 use crate::logging;
 use crate::options::{Arguments, Flag};
 use crate::shell_words;
@@ -58,16 +59,16 @@ pub fn run(arguments: Vec<String>) -> Exit {
         return call(commands::find(&["version".to_owned()]), &[], launch);
     }
     if rest.is_empty() {
-        View::plain().line(&commands::overview());
+        View::plain().line(&help::overview());
         return if help { Exit::DONE } else { Exit::FAILED };
     }
     let found = commands::find(rest);
     if help {
         if let Found::Command { command, .. } = found {
-            View::plain().line(&command.help());
+            View::plain().line(&help::of_command(command));
             return Exit::DONE;
         }
-        View::plain().line(&commands::overview());
+        View::plain().line(&help::overview());
         return Exit::DONE;
     }
     call(found, rest, launch)
@@ -94,12 +95,12 @@ fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
     match found {
         Found::Command { command, words: taken } => invoke(command, words.get(taken..).unwrap_or_default(), launch),
         Found::Group(group) => {
-            View::plain().line(&commands::group_help(&group));
+            View::plain().line(&help::of_group(&group));
             let asked = words.iter().skip(1).any(|w| matches!(w.trim_start_matches('-'), "help" | "h"));
             if asked { Exit::DONE } else { Exit::FAILED }
         }
         Found::NotInGroup(group, word) => {
-            View::plain().line(&commands::group_help(&group));
+            View::plain().line(&help::of_group(&group));
             if let Some(near) = commands::nearest_in(&group, &word) {
                 let hint = format!("There is no command \"{group} {word}\". Did you mean \"{group} {near}\"?");
                 View::plain().aside(&hint);
@@ -137,7 +138,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     let asks = |word: &String| matches!(word.as_str(), "-h" | "-help" | "--help");
     let asked = all.iter().take_while(|word| *word != "--").any(asks);
     if asked || arguments.switch("help", false) || arguments.switch("h", false) {
-        View::plain().line(&command.help());
+        View::plain().line(&help::of_command(command));
         return Exit::DONE;
     }
     let (view, problem) = View::new(&arguments, command.events);

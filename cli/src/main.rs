@@ -17,6 +17,7 @@ mod context;
 mod edits;
 mod exit;
 mod generate;
+mod help;
 mod invocation;
 mod logging;
 mod modules;

@@ -16,6 +16,60 @@ pub struct Flag {
     pub takes: Takes,
     /// For the help text; empty for what is not listed.
     pub about: &'static str,
+    /// The heading that it is listed under.
+    pub section: Section,
+    /// A switch that is on unless it is turned off.
+    pub default_on: bool,
+}
+
+/// The headings of options in a help text, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// What only this command has.
+    Command,
+    /// What is planned.
+    Planning,
+    /// How it is carried out.
+    Execution,
+    /// Input variables.
+    Variables,
+    /// State, its store and its lock.
+    State,
+    /// What is printed.
+    Output,
+}
+
+impl Section {
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::Command => "Options",
+            Section::Planning => "Planning options",
+            Section::Execution => "Execution options",
+            Section::Variables => "Input variable options",
+            Section::State => "State options",
+            Section::Output => "Output options",
+        }
+    }
+}
+
+impl Flag {
+    /// Another heading.
+    pub const fn of(self, section: Section) -> Flag {
+        Flag { section, ..self }
+    }
+
+    /// How it is listed: `-out=FILE`; a switch that is on anyway as what turns it off.
+    pub fn usage(&self) -> String {
+        let name = self.name;
+        match self.takes {
+            Takes::Switch if self.default_on => format!("-{name}=false"),
+            Takes::Switch => format!("-{name}"),
+            Takes::Text(placeholder) => format!("-{name}={placeholder}"),
+            Takes::Number | Takes::Integer => format!("-{name}=N"),
+            Takes::Time => format!("-{name}=TIME"),
+        }
+    }
 }
 
 /// What an option takes.
@@ -33,14 +87,24 @@ pub enum Takes {
     Time,
 }
 
+/// An option that takes what `takes` says.
+pub const fn option(name: &'static str, takes: Takes, about: &'static str) -> Flag {
+    Flag { name, takes, about, section: Section::Command, default_on: false }
+}
+
 /// A switch.
 pub const fn switch(name: &'static str, about: &'static str) -> Flag {
-    Flag { name, takes: Takes::Switch, about }
+    option(name, Takes::Switch, about)
+}
+
+/// A switch that is on unless it is turned off; `about` says what `=false` does.
+pub const fn switch_on(name: &'static str, about: &'static str) -> Flag {
+    Flag { default_on: true, ..switch(name, about) }
 }
 
 /// An option with text.
 pub const fn text(name: &'static str, placeholder: &'static str, about: &'static str) -> Flag {
-    Flag { name, takes: Takes::Text(placeholder), about }
+    option(name, Takes::Text(placeholder), about)
 }
 
 /// Arguments as given.
@@ -262,8 +326,8 @@ mod tests {
         switch("json", ""),
         text("out", "FILE", ""),
         text("var", "X", ""),
-        Flag { name: "n", takes: Takes::Number, about: "" },
-        Flag { name: "t", takes: Takes::Time, about: "" },
+        option("n", Takes::Number, ""),
+        option("t", Takes::Time, ""),
     ];
 
     fn parse(words: &[&str], mixed: bool) -> (Arguments, Option<OptionError>) {

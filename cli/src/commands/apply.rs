@@ -30,8 +30,8 @@ use crate::store::{self, Access, Place};
 use crate::variables;
 
 const OWN: &[Flag] = &[
-    switch("auto-approve", "Do not ask before beginning."),
-    switch("detach", "With a coordinator: return as soon as it has the plan."),
+    switch("auto-approve", "Do not ask for approval."),
+    switch("detach", "Return as soon as the coordinator has accepted the plan."),
     switch("suppress-forget-errors", ""),
     switch("ignore-remote-version", ""),
 ];
@@ -41,7 +41,7 @@ pub const APPLY: Command = Command {
     words: &["apply"],
     alias: None,
     operands: "[PLAN]",
-    about: "Create, change and destroy real objects as planned",
+    about: "Create, change and destroy real objects",
     main: true,
     flags: &[
         command::VIEW,
@@ -68,7 +68,7 @@ pub const APPLY: Command = Command {
 pub const DESTROY: Command = Command {
     words: &["destroy"],
     operands: "",
-    about: "Destroy everything that the state has",
+    about: "Destroy everything in the state",
     run: |invocation| either(carry(invocation, true)),
     ..APPLY
 };

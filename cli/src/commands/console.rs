@@ -35,7 +35,7 @@ pub const CONSOLE: Command = Command {
     words: &["console"],
     alias: None,
     operands: "",
-    about: "Try expressions over the state",
+    about: "Try expressions at a prompt",
     main: false,
     flags: &[
         command::VIEW,
@@ -45,9 +45,13 @@ pub const CONSOLE: Command = Command {
         command::LOCK,
         command::STORE,
         &[
-            text("eval-json", "FILE", "Evaluate each {\"expr\": ...} of a JSON array; print one object a line."),
-            switch("plan", "Plan first, and look at what would be instead of what is."),
-            text("state", "FILE", "Take objects from this state file."),
+            text(
+                "eval-json",
+                "FILE",
+                "Evaluate each {\"expr\": ...} of a JSON array in FILE and print one JSON object per line.",
+            ),
+            switch("plan", "Plan first, and use planned values instead of those in the state."),
+            text("state", "FILE", "Read the state from FILE."),
         ],
     ],
     mixed: false,

@@ -29,7 +29,7 @@ pub const COORDINATOR: Command = Command {
     words: &["coordinator"],
     alias: None,
     operands: "",
-    about: "Coordinate runs over many workers",
+    about: "Serve as the coordinator of a cluster",
     main: false,
     flags: &[
         command::VIEW,
@@ -38,8 +38,8 @@ pub const COORDINATOR: Command = Command {
         command::STATE,
         command::LOCK,
         &[
-            text("listen", "ADDR", "Where to listen, a loopback address (127.0.0.1:7438)."),
-            text("port-file", "FILE", "Write the port here once it serves."),
+            text("listen", "ADDR", "Loopback address to listen on (127.0.0.1:7438)."),
+            text("port-file", "FILE", "Write the port to FILE once it is ready."),
         ],
     ],
     mixed: true,

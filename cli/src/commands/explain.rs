@@ -12,7 +12,7 @@ pub const EXPLAIN: Command = Command {
     words: &["explain"],
     alias: None,
     operands: "[CODE]",
-    about: "Explain a code that stands behind a problem, such as W0101; list all without one",
+    about: "Explain the code of a problem, such as W0101",
     main: false,
     flags: &[command::VIEW],
     mixed: true,

@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
-use crate::options::switch;
+use crate::options::{switch, switch_on};
 
 /// Names of files that are formatted end so.
 const ENDS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
@@ -19,16 +19,16 @@ pub const FMT: Command = Command {
     words: &["fmt"],
     alias: None,
     operands: "[PATH... | -]",
-    about: "Put configuration files into the canonical style",
+    about: "Rewrite configuration files in the canonical style",
     main: false,
     flags: &[
         command::VIEW,
         &[
-            switch("list", "Print the names of files that were not in it (the default)."),
-            switch("write", "Write the files (the default)."),
-            switch("diff", "Print what changes."),
-            switch("check", "Write nothing; exit with 3 if a file is not in it."),
-            switch("recursive", "Also in the directories below."),
+            switch_on("list", "Do not list the files that are changed."),
+            switch_on("write", "Do not write the files."),
+            switch("diff", "Print the changes."),
+            switch("check", "Write nothing; exit with 3 if a file would change."),
+            switch("recursive", "Include all directories below."),
         ],
     ],
     mixed: false,

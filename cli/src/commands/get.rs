@@ -21,8 +21,8 @@ pub const GET: Command = Command {
         command::JSON,
         command::VARIABLES,
         &[
-            switch("update", "Look at all modules anew."),
-            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+            switch("update", "Check for newer versions of installed modules."),
+            text("test-directory", "DIR", "Directory of test files (tests)."),
         ],
     ],
     mixed: false,

@@ -29,7 +29,7 @@ pub const IMPORT: Command = Command {
     words: &["import"],
     alias: None,
     operands: "ADDRESS ID",
-    about: "Take an object that exists into the state",
+    about: "Add an existing object to the state",
     main: false,
     flags: &[
         command::VIEW,
@@ -40,7 +40,7 @@ pub const IMPORT: Command = Command {
         command::STATE,
         command::STORE,
         command::PARALLELISM,
-        &[text("config", "DIR", "The directory of the configuration."), switch("ignore-remote-version", "")],
+        &[text("config", "DIR", "Directory of the configuration (.)."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -12,7 +12,7 @@ use super::get::install;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::modules::{FromManifest, ModuleManifest};
-use crate::options::{switch, text};
+use crate::options::{switch, switch_on, text};
 use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
@@ -23,7 +23,7 @@ pub const INIT: Command = Command {
     words: &["init"],
     alias: None,
     operands: "",
-    about: "Prepare this directory for the other commands",
+    about: "Prepare this directory for other commands",
     main: true,
     flags: &[
         command::VIEW,
@@ -34,23 +34,23 @@ pub const INIT: Command = Command {
         command::LOCK,
         command::STORE,
         &[
-            switch("upgrade", "Install modules anew, and select versions of modules and providers anew."),
-            text("plugin-dir", "DIR", "Take provider packages from here only. May be given several times."),
-            text("lockfile", "MODE", "readonly: do not change the dependency lock file."),
-            switch("backend", "Look at the state for the providers that it needs (the default)."),
-            switch("get", "Install modules (the default)."),
+            switch("upgrade", "Select the newest versions of modules and providers that are allowed."),
+            text("plugin-dir", "DIR", "Use provider packages from DIR only. Can be repeated."),
+            text("lockfile", "MODE", "readonly: fail if the lock file would have to change."),
+            switch_on("backend", "Do not set up the backend."),
+            switch_on("get", "Do not install modules."),
             switch("cloud", ""),
-            switch("reconfigure", "Take other backend settings and leave the state where it is."),
+            switch("reconfigure", "Use new backend settings and leave the state where it is."),
             switch("ignore-remote-version", ""),
-            switch("migrate-state", "Take the state along to where other backend settings put it."),
-            switch("force-copy", "The same without asking."),
+            switch("migrate-state", "Copy the state to where new backend settings put it."),
+            switch("force-copy", "Like -migrate-state, without asking."),
             text(
                 "backend-config",
-                "WHAT",
-                "A setting NAME=VALUE of the backend, or a file of such. May be given several times.",
+                "SETTING",
+                "A backend setting NAME=VALUE, or a file with settings. Can be repeated.",
             ),
-            text("from-module", "SOURCE", "Begin with a copy of this module; the directory must be empty."),
-            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+            text("from-module", "SOURCE", "Start with a copy of this module. The directory must be empty."),
+            text("test-directory", "DIR", "Directory of test files (tests)."),
         ],
     ],
     mixed: false,

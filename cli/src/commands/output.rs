@@ -17,7 +17,7 @@ pub const OUTPUT: Command = Command {
     words: &["output"],
     alias: None,
     operands: "[NAME]",
-    about: "Show the outputs of the root module",
+    about: "Show output values of the root module",
     main: false,
     flags: &[
         command::VIEW,
@@ -26,8 +26,8 @@ pub const OUTPUT: Command = Command {
         command::VARIABLES,
         command::STORE,
         &[
-            text("state", "FILE", "Take them from this state file."),
-            switch("raw", "Print one value as it is, without quotes."),
+            text("state", "FILE", "Read the state from FILE."),
+            switch("raw", "Print the value as it is, without quotes."),
         ],
     ],
     mixed: false,

@@ -29,7 +29,7 @@ pub const PLAN: Command = Command {
     words: &["plan"],
     alias: None,
     operands: "",
-    about: "Show what would change",
+    about: "Show the changes that an apply would make",
     main: true,
     flags: &[
         command::VIEW,
@@ -44,13 +44,9 @@ pub const PLAN: Command = Command {
         command::SELECTION,
         command::PARALLELISM,
         &[
-            text("out", "FILE", "Save the plan."),
+            text("out", "FILE", "Save the plan to FILE."),
             switch("detailed-exitcode", "Exit with 0 for no changes, 1 for errors, 2 for changes."),
-            text(
-                "generate-config-out",
-                "FILE",
-                "Write configuration for objects that import blocks name and that have none.",
-            ),
+            text("generate-config-out", "FILE", "Write configuration for imported objects that have none to FILE."),
         ],
     ],
     mixed: false,

@@ -23,7 +23,7 @@ pub const REFRESH: Command = Command {
     words: &["refresh"],
     alias: None,
     operands: "",
-    about: "Take into the state what the real objects are",
+    about: "Update the state to match the real objects",
     main: false,
     flags: &[
         command::VIEW,

@@ -16,7 +16,7 @@ use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
-use crate::options::{Flag, switch, text};
+use crate::options::{Flag, Section, switch, text};
 use crate::outline::{self, outline};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
@@ -29,7 +29,7 @@ use crate::view::View;
 
 pub use resolve::RESOLVE;
 
-const PLACE: &[Flag] = &[text("state", "FILE", "The state file whose runs are meant.")];
+const PLACE: &[Flag] = &[text("state", "FILE", "The state file that the runs belong to.").of(Section::State)];
 
 /// The command.
 pub const LIST: Command = Command {
@@ -49,7 +49,7 @@ pub const LIST: Command = Command {
 pub const SHOW: Command = Command {
     words: &["runs", "show"],
     operands: "[RUN]",
-    about: "Show a run with its operations; the newest without RUN",
+    about: "Show a run and its operations",
     run: |invocation| concluded(invocation, block_on(show(invocation))),
     ..LIST
 };
@@ -58,7 +58,7 @@ pub const SHOW: Command = Command {
 pub const RESUME: Command = Command {
     words: &["runs", "resume"],
     operands: "[RUN]",
-    about: "Go on with a run; the newest unfinished one without RUN",
+    about: "Continue an interrupted run",
     flags: &[
         command::VIEW,
         command::JSON,
@@ -71,8 +71,8 @@ pub const RESUME: Command = Command {
         &[
             text("state-out", "FILE", ""),
             text("backup", "FILE", ""),
-            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
-            switch("detach", "With a coordinator: return at once."),
+            text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
+            switch("detach", "Return as soon as the coordinator has accepted the run."),
             switch("input", ""),
         ],
     ],
@@ -85,7 +85,7 @@ pub const RESUME: Command = Command {
 pub const ABANDON: Command = Command {
     words: &["runs", "abandon"],
     operands: "RUN",
-    about: "Give a run up: what is open becomes a doubt, the rest is free again",
+    about: "Give up a run that is not to be continued",
     flags: &[command::VIEW, command::VARIABLES, command::LOCK, command::STORE, PLACE],
     run: |invocation| concluded(invocation, block_on(abandon(invocation))),
     ..LIST
@@ -102,11 +102,7 @@ pub const PRUNE: Command = Command {
         command::LOCK,
         command::STORE,
         PLACE,
-        &[text(
-            "older-than",
-            "DAYS",
-            "Remove runs that began more than this many days ago; 0 removes all finished ones.",
-        )],
+        &[text("older-than", "DAYS", "Remove runs that began more than DAYS days ago (30).")],
     ],
     run: |invocation| concluded(invocation, block_on(prune(invocation))),
     ..LIST

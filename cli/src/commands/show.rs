@@ -31,7 +31,7 @@ pub const SHOW: Command = Command {
     words: &["show"],
     alias: None,
     operands: "[PATH]",
-    about: "Show the state, or a plan file",
+    about: "Show the state or a plan file",
     main: false,
     flags: &[
         command::VIEW,
@@ -41,9 +41,9 @@ pub const SHOW: Command = Command {
         command::STORE,
         &[
             crate::options::switch("state", "Show the state (the default)."),
-            text("plan", "FILE", "Show this plan file."),
-            text("module", "DIR", "Describe the module in this directory alone, as JSON only."),
-            crate::options::switch("config", "Describe the configuration, as JSON only."),
+            text("plan", "FILE", "Show the plan in FILE."),
+            text("module", "DIR", "Describe the module in DIR. Only with -json."),
+            crate::options::switch("config", "Describe the configuration. Only with -json."),
         ],
     ],
     mixed: false,

@@ -16,7 +16,7 @@ pub const TAINT: Command = Command {
     words: &["taint"],
     alias: None,
     operands: "ADDRESS",
-    about: "Mark an object so that the next plan replaces it",
+    about: "Mark an object to be replaced by the next plan",
     main: false,
     flags: &[
         command::VIEW,
@@ -25,7 +25,7 @@ pub const TAINT: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[switch("allow-missing", "Succeed when there is no such object."), switch("ignore-remote-version", "")],
+        &[switch("allow-missing", "Succeed if there is no such object."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
@@ -39,7 +39,7 @@ pub const TAINT: Command = Command {
 /// The command.
 pub const UNTAINT: Command = Command {
     words: &["untaint"],
-    about: "Take that mark off an object",
+    about: "Remove the mark of a tainted object",
     run: |invocation| {
         invocation.view.tell_lines();
         mark(invocation, false).unwrap_or_else(|exit| exit)

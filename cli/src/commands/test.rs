@@ -34,8 +34,8 @@ pub const TEST: Command = Command {
         command::JSON,
         command::VARIABLES,
         &[
-            text("filter", "FILE", "Run this test file only. May be given several times."),
-            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
+            text("filter", "FILE", "Run only this test file. Can be repeated."),
+            text("test-directory", "DIR", "Directory of test files (tests)."),
             switch("verbose", "Show the plan or the state of each run."),
         ],
     ],

@@ -15,7 +15,7 @@ pub const FORCE_UNLOCK: Command = Command {
     words: &["force-unlock"],
     alias: None,
     operands: "LOCK_ID",
-    about: "Take a lock away that a dead process left",
+    about: "Remove the lock of a dead process",
     main: false,
     flags: &[
         command::VIEW,
@@ -23,7 +23,7 @@ pub const FORCE_UNLOCK: Command = Command {
         command::INPUT,
         command::VARIABLES,
         command::STORE,
-        &[switch("force", "Do not ask.")],
+        &[switch("force", "Do not ask for confirmation.")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -33,8 +33,8 @@ pub const VALIDATE: Command = Command {
         command::DOCUMENT,
         command::VARIABLES,
         &[
-            text("test-directory", "DIR", "Where test files are, beside those of this directory (tests)."),
-            switch("no-tests", "Leave test files alone."),
+            text("test-directory", "DIR", "Directory of test files (tests)."),
+            switch("no-tests", "Do not check test files."),
         ],
     ],
     mixed: false,

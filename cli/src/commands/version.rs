@@ -15,7 +15,7 @@ pub const VERSION: Command = Command {
     words: &["version"],
     alias: None,
     operands: "",
-    about: "Show the version of Weft and of the selected providers",
+    about: "Show the versions of Weft and of the providers",
     main: false,
     flags: &[command::VIEW, command::JSON_DOCUMENT],
     mixed: false,

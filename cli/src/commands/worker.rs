@@ -14,7 +14,7 @@ use crate::apply::{client_problem, coordinator};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
-use crate::options::{Flag, Takes, text};
+use crate::options::{Takes, option, text};
 use crate::packages::{PlannedPackages, pool_options};
 use crate::runtime::block_on;
 use crate::signals;
@@ -32,18 +32,18 @@ pub const WORKER: Command = Command {
     words: &["worker"],
     alias: None,
     operands: "",
-    about: "Carry out what a coordinator hands over",
+    about: "Carry out operations for a coordinator",
     main: false,
     flags: &[
         command::VIEW,
         command::VARIABLES,
         command::COORDINATOR,
         &[
-            text("label", "KEY=VALUE", "What placement rules look at. May be given several times."),
-            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
-            text("name", "NAME", "Its name (machine and process)."),
-            Flag { name: "capacity", takes: Takes::Number, about: "Most operations at once." },
-            Flag { name: "max-providers", takes: Takes::Number, about: "Most provider processes at once." },
+            text("label", "KEY=VALUE", "A label for placement. Can be repeated."),
+            text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
+            text("name", "NAME", "Name of the worker (machine and process)."),
+            option("capacity", Takes::Number, "Maximum number of concurrent operations."),
+            option("max-providers", Takes::Number, "Maximum number of provider processes."),
         ],
     ],
     mixed: true,

@@ -45,13 +45,13 @@ pub const SHOW: Command = Command {
 pub const NEW: Command = Command {
     words: &["workspace", "new"],
     operands: "NAME",
-    about: "Make a workspace and select it",
+    about: "Create a workspace and select it",
     flags: &[
         command::VIEW,
         command::JSON,
         command::VARIABLES,
         command::LOCK,
-        &[text("state", "FILE", "Begin with the state in this file.")],
+        &[text("state", "FILE", "Start with the state in FILE.")],
     ],
     run: |invocation| {
         invocation.view.tell_lines();
@@ -66,7 +66,12 @@ pub const SELECT: Command = Command {
     words: &["workspace", "select"],
     operands: "NAME",
     about: "Select a workspace",
-    flags: &[command::VIEW, command::JSON, command::VARIABLES, &[switch("or-create", "Make it if it is not there.")]],
+    flags: &[
+        command::VIEW,
+        command::JSON,
+        command::VARIABLES,
+        &[switch("or-create", "Create it if it does not exist.")],
+    ],
     run: |invocation| {
         invocation.view.tell_lines();
         select(invocation).unwrap_or_else(|exit| exit)
@@ -85,7 +90,7 @@ pub const DELETE: Command = Command {
         command::JSON,
         command::VARIABLES,
         command::LOCK,
-        &[switch("force", "Although its state still has objects.")],
+        &[switch("force", "Delete it even if its state has objects. They are no longer managed.")],
     ],
     run: |invocation| {
         invocation.view.tell_lines();

@@ -25,14 +25,14 @@ pub const MIRROR: Command = Command {
     words: &["providers", "mirror"],
     alias: None,
     operands: "DIR",
-    about: "Put the packages of all needed providers into a directory",
+    about: "Download the packages of all required providers",
     main: false,
     flags: &[
         command::VIEW,
         command::JSON,
         command::VARIABLES,
         &[
-            text("platform", "OS_ARCH", "A platform, such as linux_amd64. May be given several times."),
+            text("platform", "OS_ARCH", "A platform, such as linux_amd64. Can be repeated."),
             text("test-directory", "DIR", ""),
         ],
     ],

@@ -29,7 +29,7 @@ pub const SCHEMA: Command = Command {
     words: &["providers", "schema"],
     alias: None,
     operands: "",
-    about: "Print the schemas of all needed providers; -json is mandatory",
+    about: "Print the schemas of all required providers",
     main: false,
     flags: &[
         command::VIEW,

@@ -19,7 +19,7 @@ use crate::store::Access;
 pub const RESOLVE: Command = Command {
     words: &["runs", "resolve"],
     operands: "RUN ADDRESS",
-    about: "Say what became of an operation that is in doubt",
+    about: "Record the outcome of an operation in doubt",
     flags: &[
         command::VIEW,
         command::VARIABLES,
@@ -28,11 +28,11 @@ pub const RESOLVE: Command = Command {
         command::COORDINATOR,
         PLACE,
         &[
-            text("adopt", "ID", "The object exists and has this id: read it and keep it."),
-            switch("absent", "The object does not exist: the operation is pending again."),
-            switch("retry", "Try again, and accept a duplicate."),
-            switch("forget", "Neither do it nor keep it."),
-            text("plugin-dir", "DIR", "Look for provider packages here too. May be given several times."),
+            text("adopt", "ID", "The object exists and has this id. Read it and keep it."),
+            switch("absent", "The object does not exist. The operation is carried out again."),
+            switch("retry", "Carry it out again, and accept a duplicate."),
+            switch("forget", "Give up the operation and leave the state as it is."),
+            text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
         ],
     ],
     run: |invocation| concluded(invocation, block_on(resolve(invocation))),

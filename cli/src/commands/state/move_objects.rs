@@ -22,7 +22,7 @@ pub const MOVE: Command = Command {
     words: &["state", "mv"],
     alias: Some("move"),
     operands: "FROM TO",
-    about: "Give objects another address",
+    about: "Move objects to another address",
     main: false,
     flags: &[
         command::VIEW,
@@ -34,7 +34,7 @@ pub const MOVE: Command = Command {
         &[
             switch("dry-run", "Only print what would be moved."),
             switch("ignore-remote-version", ""),
-            text("backup-out", "FILE", "Where the previous state of -state-out goes."),
+            text("backup-out", "FILE", "Keep the previous state of -state-out in FILE."),
         ],
     ],
     mixed: false,

@@ -17,7 +17,7 @@ pub const PUSH: Command = Command {
     words: &["state", "push"],
     alias: None,
     operands: "FILE",
-    about: "Put a state file in place of the state; - reads it from the standard input",
+    about: "Replace the state with a file",
     main: false,
     flags: &[
         command::VIEW,
@@ -25,7 +25,7 @@ pub const PUSH: Command = Command {
         command::VARIABLES,
         command::LOCK,
         command::STORE,
-        &[switch("force", "Whatever lineage and serial say."), switch("ignore-remote-version", "")],
+        &[switch("force", "Ignore lineage and serial."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -15,7 +15,7 @@ pub const REMOVE: Command = Command {
     words: &["state", "rm"],
     alias: Some("remove"),
     operands: "ADDRESS...",
-    about: "Forget objects without destroying them",
+    about: "Remove objects from the state, and keep the real ones",
     main: false,
     flags: &[
         command::VIEW,
@@ -24,7 +24,7 @@ pub const REMOVE: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[switch("dry-run", "Only print what would be forgotten."), switch("ignore-remote-version", "")],
+        &[switch("dry-run", "Only print what would be removed."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -19,7 +19,7 @@ pub const REPLACE_PROVIDER: Command = Command {
     words: &["state", "replace-provider"],
     alias: None,
     operands: "FROM TO",
-    about: "Let another provider manage the objects of one",
+    about: "Change the provider of objects",
     main: false,
     flags: &[
         command::VIEW,
@@ -29,7 +29,7 @@ pub const REPLACE_PROVIDER: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        &[switch("auto-approve", "Do not ask."), switch("ignore-remote-version", "")],
+        &[switch("auto-approve", "Do not ask for approval."), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -1,0 +1,159 @@
+//! Help texts: of the whole program, of a group of commands, and of one command.
+
+use std::fmt::Write as _;
+
+use crate::command::Command;
+use crate::commands::{self, GROUPS};
+use crate::options::Flag;
+use crate::render::style::wrap;
+
+/// What commands do, with examples: a heading `## WORDS` each, then paragraphs.
+const TEXTS: &str = include_str!("help/commands.txt");
+/// The width of help texts, in columns.
+const COLUMNS: usize = 80;
+/// Where what is said about an option begins.
+const OPTION_COLUMN: usize = 26;
+
+/// The help text of one command.
+pub fn of_command(command: &Command) -> String {
+    let mut help = format!("Usage: weft [global options] {}", command.name());
+    if command.flags.iter().any(|group| !group.is_empty()) {
+        help.push_str(" [options]");
+    }
+    if !command.operands.is_empty() {
+        help.push(' ');
+        help.push_str(command.operands);
+    }
+    help.push('\n');
+    for paragraph in description(&command.name()).unwrap_or(command.about).split("\n\n") {
+        help.push('\n');
+        if paragraph.starts_with("  $ ") {
+            let _ = writeln!(help, "{}", indented(paragraph, 2));
+        } else {
+            let _ = writeln!(help, "{}", indented(&wrap(paragraph, COLUMNS - 2), 2));
+        }
+    }
+    let mut listed: Vec<&Flag> =
+        command.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect();
+    listed.sort_by_key(|flag| flag.section);
+    let mut section = None;
+    for flag in listed {
+        if section != Some(flag.section) {
+            section = Some(flag.section);
+            let _ = write!(help, "\n{}:\n\n", flag.section.title());
+        }
+        help.push_str(&option_lines(flag));
+    }
+    help
+}
+
+/// What a command does, from [`TEXTS`].
+fn description(name: &str) -> Option<&'static str> {
+    let sections = TEXTS.split("## ").skip(1);
+    sections
+        .filter_map(|section| section.split_once('\n'))
+        .find(|(words, _)| *words == name)
+        .map(|(_, text)| text.trim())
+}
+
+/// An option with what is said about it in a column of its own.
+fn option_lines(flag: &Flag) -> String {
+    let mut lines = String::new();
+    let mut head = format!("  {}", flag.usage());
+    if head.len() + 2 > OPTION_COLUMN {
+        lines.push_str(&head);
+        lines.push('\n');
+        head.clear();
+    }
+    for line in wrap(flag.about, COLUMNS - OPTION_COLUMN).lines() {
+        // Writing to a string does not fail.
+        let _ = writeln!(lines, "{head:<OPTION_COLUMN$}{line}");
+        head.clear();
+    }
+    lines
+}
+
+fn indented(text: &str, by: usize) -> String {
+    let indent = " ".repeat(by);
+    let lines: Vec<String> =
+        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{indent}{line}") }).collect();
+    lines.join("\n")
+}
+
+/// The help text of the whole program.
+pub fn overview() -> String {
+    let mut text = String::from(
+        "Usage: weft [global options] <command> [options]\n\nPlans and applies OpenTofu and Terraform configurations, on \
+         one machine or on many.\nAn interrupted apply is resumed where it stopped.\n\nMain commands:\n",
+    );
+    let line = |text: &mut String, name: &str, about: &str| {
+        let _ = writeln!(text, "  {name:<14}{about}");
+    };
+    let all = || commands::all().filter(|command| !commands::is_later(command));
+    all().filter(|c| c.main).for_each(|c| line(&mut text, &c.name(), c.about));
+    text.push_str("\nAll other commands:\n");
+    let mut others: Vec<(String, &str)> = all()
+        .filter(|c| !c.main && (c.words.len() == 1 || c.words[0] == "plan"))
+        .map(|command| (command.name(), command.about))
+        .chain(GROUPS.iter().map(|(name, about)| ((*name).to_owned(), *about)))
+        .collect();
+    others.sort();
+    others.iter().for_each(|(name, about)| line(&mut text, name, about));
+    text.push_str(
+        "\nGlobal options (use these before the command):\n  -chdir=DIR    Switch to another directory before running the \
+         command.\n  -help         Show this help, or the help of a command.\n  -version      The same as the version \
+         command.\n\nShell completion:\n  -install-autocomplete    Set it up for your shell.\n  -uninstall-autocomplete  \
+         Remove it again.\n",
+    );
+    text
+}
+
+/// The help text of a group.
+pub fn of_group(group: &str) -> String {
+    let about = GROUPS.iter().find(|(name, _)| *name == group).map(|(_, about)| *about).unwrap_or_default();
+    let mut text =
+        format!("Usage: weft [global options] {group} <subcommand> [options]\n\n  {about}.\n\nSubcommands:\n");
+    for command in commands::all().filter(|c| c.words.len() == 2 && c.words[0] == group) {
+        let _ = writeln!(text, "  {:<18}{}", command.words[1], command.about);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_text_and_every_text_a_command() {
+        let headings = TEXTS.split("## ").skip(1).filter_map(|section| section.split_once('\n')).map(|(name, _)| name);
+        let mut headings: Vec<String> = headings.map(str::to_owned).collect();
+        let mut names: Vec<String> = commands::all().map(Command::name).collect();
+        headings.sort();
+        names.sort();
+        assert_eq!(headings, names);
+    }
+
+    #[test]
+    fn help_fits_a_terminal() {
+        let texts = commands::all().map(of_command).chain([overview()]).chain(GROUPS.iter().map(|g| of_group(g.0)));
+        for text in texts {
+            for line in text.lines() {
+                assert!(line.chars().count() <= COLUMNS, "{line}");
+                assert_eq!(line.trim_end(), line, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_option_is_listed_with_what_it_takes() {
+        let text = of_command(commands::all().find(|command| command.name() == "plan").unwrap());
+        for line in [
+            "  -out=FILE               Save the plan to FILE.",
+            "  -lock=false             Do not lock the state. Others may then change it at",
+            "  -parallelism=N          Maximum number of concurrent operations (10).",
+            "Input variable options:",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
+}
