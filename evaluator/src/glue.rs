@@ -415,6 +415,13 @@ pub trait Glue: Send + Sync + 'static {
     /// How often a resource is there, and how it is protected where it says so.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
+    /// All instances of a resource that the configuration wants were planned. When an error comes, what reads of the
+    /// resource is not evaluated.
+    async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
+        let _ = resource;
+        Ok(())
+    }
+
     /// How often a module is there; `module` without the key of its last step.
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion);
 

@@ -24,7 +24,7 @@ use crate::instance::Problems;
 use crate::instance::planned::PlannedCheck;
 use crate::kind::Gap;
 use crate::planner::Planner;
-use crate::whole::orphans::first_surplus;
+use crate::whole::orphans::{first_surplus, protected_surplus};
 use crate::whole::protection::problem;
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
@@ -144,6 +144,23 @@ impl Glue for Planner {
             told.protect(resource, protection);
         }
         told.resources.insert(resource.clone(), expansion.clone());
+    }
+
+    async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
+        if !self.facts.kind.expects_surplus() {
+            return Ok(());
+        }
+        let surplus = protected_surplus(&self.facts, &self.told(), resource);
+        let mut outcome = Ok(());
+        for orphan in surplus {
+            let address = orphan.address.clone();
+            self.told().surplus.insert(address.clone());
+            let planned = self.reported(self.plan_orphan(orphan).await);
+            if planned.is_err() || self.report.refuses(&address) {
+                outcome = Err(Failed);
+            }
+        }
+        outcome
     }
 
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {

@@ -65,6 +65,11 @@ impl Report {
         self.said().refused.push((address.clone(), problem));
     }
 
+    /// Whether a change of this instance must not be carried out.
+    pub(crate) fn refuses(&self, address: &ResourceInstance) -> bool {
+        self.said().refused.iter().any(|(refused, _)| refused == address)
+    }
+
     /// Whether anything is an error, refused changes aside.
     pub(crate) fn has_errors(&self) -> bool {
         let said = self.said();

@@ -19,6 +19,8 @@ pub(crate) struct Told {
     pub(crate) modules: FxHashMap<(ModuleInstance, SmolStr), Expansion>,
     /// Instances that the configuration wants.
     pub(crate) desired: rustc_hash::FxHashSet<ResourceInstance>,
+    /// Protected instances that the configuration does not want, planned with their resource.
+    pub(crate) surplus: rustc_hash::FxHashSet<ResourceInstance>,
     /// What came of conditions, by object.
     pub(crate) checks: BTreeMap<(CheckedKind, String), CheckResult>,
     /// Outputs of the root module.

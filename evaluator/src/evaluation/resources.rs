@@ -57,6 +57,11 @@ impl ModuleNode {
             if node.evaluation.is_inspection() {
                 return node.stored(&block).await;
             }
+            if !node.evaluation.is_validation() {
+                // Without what its block names nothing is known of a resource, not even which instances it has.
+                node.block_scope(&block, &Repeated::default()).await?;
+                node.depends_on_origin(&block.depends_on, Some(&key)).await?;
+            }
             let expanded = match node.expanded(&block).await {
                 Ok(expanded) => expanded,
                 Err(Failed) => return node.unexpanded(&block).await,
@@ -78,7 +83,9 @@ impl ModuleNode {
             let common = Arc::new(Common { block, rules, schema: schema.clone(), waits, direct });
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
-            let mut values = node.clone().all_instances(common, instances).await?;
+            let values = node.clone().all_instances(common, instances).await;
+            node.evaluation.glue.planned_all(&absolute).await?;
+            let mut values = values?;
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }

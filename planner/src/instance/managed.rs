@@ -48,7 +48,9 @@ impl Planner {
         let previous_address = facts.previous(address).cloned();
         let around = Surroundings { previous_address, importing, deposed_key: facts.deposed_key(address), farewell };
         let outcome = decide::plan(case, decision, proposal, around);
-        self.take_managed(desired, prior.as_ref(), outcome).await
+        let managed = self.take_managed(desired, prior.as_ref(), outcome).await?;
+        // The plan shows what would have happened to the instance, and nothing of what reads of it.
+        if self.report.refuses(address) { Err(Vec::new()) } else { Ok(managed) }
     }
 
     /// Takes what was decided into the plan, with what is left of earlier replacements.

@@ -7,7 +7,7 @@ use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{AbsResource, InstanceKey, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -15,6 +15,7 @@ use crate::facts::Facts;
 use crate::prior_state::PriorState;
 use crate::providers::missing_instance;
 use crate::told::Told;
+use crate::whole::protection::{Verdict, protection, verdict};
 
 /// An object that is not wanted.
 #[derive(Debug)]
@@ -31,22 +32,42 @@ pub(crate) fn orphans(facts: &Facts, told: &Told, failed: bool) -> (Vec<Orphan>,
     let mut problems = facts.state.problems().to_vec();
     let mut found = Vec::new();
     for (address, stored) in facts.state.iter() {
-        if told.desired.contains(address) || !facts.kind.takes_orphan(facts, told, address) {
+        if told.desired.contains(address) || told.surplus.contains(address) {
             continue;
         }
-        if failed && !is_certain(facts, told, address) {
+        if !facts.kind.takes_orphan(facts, told, address) || failed && !is_certain(facts, told, address) {
             continue;
         }
         match stored.provider() {
-            Ok(provider) => found.push(Orphan {
-                address: address.clone(),
-                provider: provider.clone(),
-                reason: reason(facts, told, address),
-            }),
+            Ok(provider) => found.push(orphan(facts, told, address, provider)),
             Err(problem) => problems.push(problem),
         }
     }
     (found, problems)
+}
+
+fn orphan(facts: &Facts, told: &Told, address: &ResourceInstance, provider: &ProviderInstance) -> Orphan {
+    Orphan { address: address.clone(), provider: provider.clone(), reason: reason(facts, told, address) }
+}
+
+/// The instances of a resource that its expansion does not have and that are protected. They are planned together with
+/// the resource: what reads of it must not go on when one of them has to stay.
+pub(crate) fn protected_surplus(facts: &Facts, told: &Told, resource: &AbsResource) -> Vec<Orphan> {
+    let Some(expansion) = told.resources.get(resource) else { return Vec::new() };
+    if resource.resource.mode != ResourceMode::Managed {
+        return Vec::new();
+    }
+    let surplus = facts.state.of_resource(resource).filter(|address| !expansion.has(&address.key));
+    let protected = surplus.filter(|address| {
+        let protection = protection(told, &facts.declared, address);
+        facts.kind.takes_orphan(facts, told, address)
+            && verdict(protection.as_ref(), address, "destroyed") != Verdict::Allowed
+    });
+    let with_provider = protected.filter_map(|address| {
+        let stored = facts.state.get(address)?;
+        Some(orphan(facts, told, address, stored.provider().ok()?))
+    });
+    with_provider.collect()
 }
 
 /// Whether an orphan is part of a plan that is about what a selection covers.
@@ -55,7 +76,11 @@ pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance
     match (selection, facts.is_configured(&address.config())) {
         (Selection::All, _) => true,
         // Of a resource that the selection keeps away, evaluation did not find out how many there are to be.
-        (_, true) => told.resources.contains_key(&address.all()) && !selection.leaves_out(address),
+        (_, true) => {
+            let is_expanded =
+                told.resources.contains_key(&address.all()) || told.has_module(&address.module) == Some(false);
+            is_expanded && !selection.leaves_out(address)
+        }
         (_, false) => selection.covers(address),
     }
 }
@@ -97,7 +122,7 @@ fn orphan_reason(key: &InstanceKey, configured: bool, module_is_there: bool, res
 pub(crate) fn first_surplus<'a>(
     state: &'a PriorState,
     selection: &Selection,
-    resource: &weft_graph_format::address::AbsResource,
+    resource: &AbsResource,
     expansion: &Expansion,
 ) -> Option<&'a ResourceInstance> {
     if resource.resource.mode != ResourceMode::Managed {

@@ -1,0 +1,3 @@
+resource "terraform_data" "l" {
+  for_each = toset(["d", "x"])
+}
