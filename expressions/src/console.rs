@@ -122,6 +122,13 @@ impl BareScope {
     pub fn new() -> BareScope {
         BareScope::default()
     }
+
+    fn current_directory(&self) -> Result<Value, Diagnostic> {
+        let found = self.context().files.current_directory();
+        found.map(|path| Value::string(path.to_string_lossy())).map_err(|problem| {
+            Diagnostic::error("Failed to get working directory", format!("The value for path.cwd: {problem}."))
+        })
+    }
 }
 
 fn attribute_of(traversal: &Traversal) -> &str {
@@ -131,114 +138,94 @@ fn attribute_of(traversal: &Traversal) -> &str {
     }
 }
 
+/// Why a reference leads to nothing where there is no configuration.
+fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
+    match root {
+        "path" => Diagnostic::error("Invalid \"path\" attribute", format!("path has no attribute {name:?}.")),
+        "terraform" | "tofu" => Diagnostic::error(
+            format!("Invalid {root:?} attribute"),
+            format!("{root} has no attribute {name:?}, only {root}.workspace, the name of the selected workspace."),
+        ),
+        "each" if matches!(name, "key" | "value") => Diagnostic::error(
+            "Reference to \"each\" in context without for_each",
+            "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when the \"for_each\" \
+             argument is set.",
+        ),
+        "each" => Diagnostic::error(
+            "Invalid \"each\" attribute",
+            format!("each has no attribute {name:?}, only each.key and each.value, the present entry of for_each."),
+        ),
+        "count" if name == "index" => Diagnostic::error(
+            "Reference to \"count\" in non-counted context",
+            "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, and only when the \
+             \"count\" argument is set.",
+        ),
+        "count" => Diagnostic::error(
+            "Invalid \"count\" attribute",
+            format!(
+                "count has no attribute {name:?}, only count.index, the number of the instance in a block with count."
+            ),
+        ),
+        "self" => Diagnostic::error(
+            "Invalid \"self\" reference",
+            "self exists in provisioner, connection and postcondition blocks only.",
+        ),
+        "local" => {
+            Diagnostic::error("Reference to undeclared local value", format!("No local value {name:?} is declared."))
+        }
+        "var" => Diagnostic::error(
+            "Reference to undeclared input variable",
+            format!("No variable {name:?} is declared. A block variable {name:?} {{}} declares it."),
+        ),
+        "module" => Diagnostic::error(
+            "Reference to undeclared module",
+            format!("No module call named {name:?} is declared in the root module."),
+        ),
+        root => no_resource(root, traversal),
+    }
+}
+
+/// Why a reference leads to no resource.
+fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
+    let attributes = traversal.steps.iter().map_while(|step| match &step.kind {
+        StepKind::Attribute(name) => Some(name.as_str()),
+        StepKind::Index(Key::String(_) | Key::Number(_)) | StepKind::LegacyIndex(_) => None,
+    });
+    let names: Vec<&str> = std::iter::once(root).chain(attributes).collect();
+    let (kind, object, names) = match names.as_slice() {
+        ["resource", rest @ ..] => ("managed", "resource", rest),
+        ["data", rest @ ..] => ("data", "data", rest),
+        ["ephemeral", rest @ ..] => ("ephemeral", "ephemeral", rest),
+        all => ("managed", "", all),
+    };
+    match names {
+        [ty, name, ..] => Diagnostic::error(
+            "Reference to undeclared resource",
+            format!("There is no {kind} resource {ty:?} {name:?} definition in the root module."),
+        ),
+        _ if !object.is_empty() => Diagnostic::error(
+            "Invalid reference",
+            format!(
+                "The {object:?} object must be followed by two attribute names: the resource type and the resource name."
+            ),
+        ),
+        _ => Diagnostic::error("Invalid reference", "The name of a resource must follow its type."),
+    }
+}
+
 impl Scope for BareScope {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
         let name = attribute_of(traversal);
-        let at = |problem: Diagnostic| {
+        let value = match (traversal.root.text.as_str(), name) {
+            ("path", "module" | "root") => Ok(Value::string(".")),
+            ("path", "cwd") => self.current_directory(),
+            ("terraform" | "tofu", "workspace") => Ok(Value::string("default")),
+            (root, name) => Err(nothing_there(root, name, traversal)),
+        };
+        value.map(|value| Resolved { value, consumed: 1 }).map_err(|problem| {
             let end = traversal.steps.last().map_or(traversal.root.span.end, |step| step.span.end);
             vec![problem.at(tree.range(weft_syntax::Span::new(traversal.root.span.start, end)))]
-        };
-        let error = |summary: &str, detail: String| Err(at(Diagnostic::error(summary, detail)));
-        let resolved = |value: Value| Ok(Resolved { value, consumed: 1 });
-        match traversal.root.text.as_str() {
-            "path" => match name {
-                "module" | "root" => resolved(Value::string(".")),
-                "cwd" => match self.context().files.current_directory() {
-                    Ok(path) => resolved(Value::string(path.to_string_lossy())),
-                    Err(problem) => {
-                        error("Failed to get working directory", format!("The value for path.cwd: {problem}."))
-                    }
-                },
-                name => error(
-                    "Invalid \"path\" attribute",
-                    format!("path has no attribute {name:?}."),
-                ),
-            },
-            root @ ("terraform" | "tofu") => match name {
-                "workspace" => resolved(Value::string("default")),
-                name => error(
-                    &format!("Invalid {root:?} attribute"),
-                    format!(
-                        "{root} has no attribute {name:?}, only {root}.workspace, the name of the selected workspace."
-                    ),
-                ),
-            },
-            "each" if matches!(name, "key" | "value") => error(
-                "Reference to \"each\" in context without for_each",
-                "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when the \
-                 \"for_each\" argument is set."
-                    .to_owned(),
-            ),
-            "each" => error(
-                "Invalid \"each\" attribute",
-                format!(
-                    "each has no attribute {name:?}, only each.key and each.value, the present entry of for_each."
-                ),
-            ),
-            "count" if name == "index" => error(
-                "Reference to \"count\" in non-counted context",
-                "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, and only when \
-                 the \"count\" argument is set."
-                    .to_owned(),
-            ),
-            "count" => error(
-                "Invalid \"count\" attribute",
-                format!(
-                    "count has no attribute {name:?}, only count.index, the number of the instance in a block with count."
-                ),
-            ),
-            "self" => error(
-                "Invalid \"self\" reference",
-                "self exists in provisioner, connection and postcondition blocks only."
-                    .to_owned(),
-            ),
-            "local" => error(
-                "Reference to undeclared local value",
-                format!("No local value {name:?} is declared."),
-            ),
-            "var" => error(
-                "Reference to undeclared input variable",
-                format!(
-                    "No variable {name:?} is declared. A block variable {name:?} {{}} declares it."
-                ),
-            ),
-            "module" => error(
-                "Reference to undeclared module",
-                format!("No module call named {name:?} is declared in the root module."),
-            ),
-            root => {
-                let names: Vec<&str> = std::iter::once(root)
-                    .chain(traversal.steps.iter().map_while(|step| match &step.kind {
-                        StepKind::Attribute(name) => Some(name.as_str()),
-                        StepKind::Index(Key::String(_) | Key::Number(_)) | StepKind::LegacyIndex(_) => None,
-                    }))
-                    .collect();
-                let (kind, object, names) = match names.as_slice() {
-                    ["resource", rest @ ..] => ("managed", "resource", rest),
-                    ["data", rest @ ..] => ("data", "data", rest),
-                    ["ephemeral", rest @ ..] => ("ephemeral", "ephemeral", rest),
-                    all => ("managed", "", all),
-                };
-                match names {
-                    [ty, name, ..] => error(
-                        "Reference to undeclared resource",
-                        format!("There is no {kind} resource {ty:?} {name:?} definition in the root module."),
-                    ),
-                    _ if !object.is_empty() => error(
-                        "Invalid reference",
-                        format!(
-                            "The {object:?} object must be followed by two attribute names: the resource type and the \
-                             resource name."
-                        ),
-                    ),
-                    _ => error(
-                        "Invalid reference",
-                        "The name of a resource must follow its type."
-                            .to_owned(),
-                    ),
-                }
-            }
-        }
+        })
     }
 
     fn context(&self) -> CallContext<'_> {

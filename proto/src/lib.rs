@@ -12,29 +12,29 @@
 /// Provider plugin protocol 5 (`tfplugin5.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod tfplugin5 {
-    include!("generated/tfplugin5.rs");
+    include!("generated/tfplugin5.rs.in");
 }
 
 /// Provider plugin protocol 6 (`tfplugin6.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod tfplugin6 {
-    include!("generated/tfplugin6.rs");
+    include!("generated/tfplugin6.rs.in");
 }
 
 /// The services of go-plugin (`go_plugin.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod plugin {
-    include!("generated/plugin.rs");
+    include!("generated/plugin.rs.in");
 }
 
 /// gRPC's health check (`health.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod health {
-    include!("generated/grpc.health.v1.rs");
+    include!("generated/grpc.health.v1.rs.in");
 }
 
 /// `weft.cluster.v1` (`cluster.proto`).
 #[allow(missing_docs, clippy::all)]
 pub mod cluster {
-    include!("generated/weft.cluster.v1.rs");
+    include!("generated/weft.cluster.v1.rs.in");
 }

@@ -1,6 +1,7 @@
 //! The Rust in `src/generated` is what the `.proto` files give. `WEFT_UPDATE=1 cargo test -p weft-proto` updates it.
 //!
-//! It is kept in the repository, so that a build needs neither `protoc` nor the crates that stand in for it.
+//! The files end with `.rs.in`: they are included, and no tool takes them for code that people write. The code is kept in
+//! the repository, so that a build needs neither `protoc` nor the crates that stand in for it.
 
 use std::error::Error;
 use std::fs;
@@ -58,7 +59,7 @@ fn the_generated_code_is_that_of_the_sources() -> Result<(), Box<dyn Error>> {
     let generated = files(folder.path())?;
     for path in &generated {
         let name = path.file_name().ok_or("a file without a name")?;
-        let kept = Path::new(GENERATED).join(name);
+        let kept = Path::new(GENERATED).join(name).with_added_extension("in");
         let fresh = fs::read_to_string(path)?;
         if update {
             fs::write(&kept, &fresh)?;

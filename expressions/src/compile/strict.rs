@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, Occurrence, TypeDefaults, UnaryOperator};
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::SourceRange;
@@ -45,120 +48,32 @@ fn operand(values: &[Value], index: usize) -> Result<&Value, Fault> {
 pub(super) fn compute(formula: &Formula) -> Compute {
     let place = Place(formula.range().cloned());
     match formula.op() {
-        FormulaOp::Constant(value) => {
-            let value = value.clone();
-            Box::new(move |_, _| Ok(value.clone()))
-        }
-        FormulaOp::Result(operation, path) => {
-            let (operation, path) = (*operation, path.clone());
-            Box::new(move |results, _| follow(results.result(operation)?, &path, &place))
-        }
-        FormulaOp::Input(name) => {
-            let name = name.clone();
-            Box::new(move |results, _| results.input(&name))
-        }
-        FormulaOp::Unary(operator, _) => {
-            let operator = *operator;
-            Box::new(move |_, values| {
-                operators::unary(operator, operand(values, 0)?, place.0.as_ref())
-                    .map_err(|error| place.fault(error.diagnostic()))
-            })
-        }
-        FormulaOp::Binary(operator, _, _) => {
-            let operator = *operator;
-            Box::new(move |_, values| {
-                operators::binary(operator, operand(values, 0)?, operand(values, 1)?, place.0.as_ref())
-                    .map_err(|error| place.fault(error.diagnostic()))
-            })
-        }
-        FormulaOp::Attribute(_, name) => {
-            let name = name.clone();
-            Box::new(move |_, values| {
-                access::attribute(operand(values, 0)?, &name, place.0.as_ref()).map_err(|p| place.problem(&p))
-            })
-        }
-        FormulaOp::Index(..) => Box::new(move |_, values| {
-            access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref()).map_err(|p| place.problem(&p))
-        }),
-        FormulaOp::Template(_) => Box::new(move |_, values| {
-            join_parts(values).map_err(|problems| {
-                Fault::Failed(
-                    problems
-                        .iter()
-                        .map(|(_, problem)| match &place.0 {
-                            Some(range) => problem.diagnostic().at(range.clone()),
-                            None => problem.diagnostic(),
-                        })
-                        .collect(),
-                )
-            })
-        }),
+        FormulaOp::Constant(value) => constant(value.clone()),
+        FormulaOp::Result(operation, path) => result(*operation, path.clone(), place),
+        FormulaOp::Input(name) => input(name.clone()),
+        FormulaOp::Unary(operator, _) => unary(*operator, place),
+        FormulaOp::Binary(operator, _, _) => binary(*operator, place),
+        FormulaOp::Attribute(_, name) => attribute(name.clone(), place),
+        FormulaOp::Index(..) => index(place),
+        FormulaOp::Template(_) => template(place),
         FormulaOp::Call { function, expand_final, occurrence, .. } => {
-            let (name, expand, occurrence) = (function.clone(), *expand_final, *occurrence);
-            let formula = formula.clone();
-            Box::new(move |results, values| {
-                if let Some(known) = occurrence.and_then(|o| results.impure(o)) {
-                    return Ok(known);
-                }
-                let arguments = spread(values, expand, &place)?;
-                call(results, &name, &arguments, &place, &formula)
-            })
+            function_call(formula.clone(), function.clone(), *expand_final, *occurrence, place)
         }
         FormulaOp::ProviderCall { provider, function, expand_final, .. } => {
-            let (provider, name, expand) = (provider.clone(), function.clone(), *expand_final);
-            Box::new(move |results, values| {
-                let arguments = spread(values, expand, &place)?;
-                call_provider(results, &provider, &name, &arguments, &place)
-            })
+            provider_function_call(provider.clone(), function.clone(), *expand_final, place)
         }
         FormulaOp::Tuple(_) => Box::new(|_, values| Ok(Value::tuple(values.to_vec()))),
-        FormulaOp::List(element, _) => {
-            let want = Type::list(element.clone());
-            Box::new(move |_, values| converted(&Value::tuple(values.to_vec()), &want, &place))
-        }
-        FormulaOp::Set(element, _) => {
-            let want = Type::set(element.clone());
-            Box::new(move |_, values| converted(&Value::tuple(values.to_vec()), &want, &place))
-        }
-        FormulaOp::Map(element, entries) => {
-            let want = Type::map(element.clone());
-            let names: Vec<_> = entries.iter().map(|(name, _)| name.clone()).collect();
-            Box::new(move |_, values| {
-                let object = Value::object(names.iter().cloned().zip(values.iter().cloned()));
-                converted(&object, &want, &place)
-            })
-        }
-        FormulaOp::Object(entries) => {
-            let names: Vec<_> = entries.iter().map(|(name, _)| name.clone()).collect();
-            Box::new(move |_, values| Ok(Value::object(names.iter().cloned().zip(values.iter().cloned()))))
-        }
+        FormulaOp::List(element, _) => collection(Type::list(element.clone()), place),
+        FormulaOp::Set(element, _) => collection(Type::set(element.clone()), place),
+        FormulaOp::Map(element, entries) => map(Type::map(element.clone()), names(entries), place),
+        FormulaOp::Object(entries) => object(names(entries)),
         FormulaOp::ObjectOf(_) => Box::new(move |_, values| object_of(values, &place)),
-        FormulaOp::Convert(_, ty) => {
-            let ty = ty.clone();
-            Box::new(move |_, values| converted(operand(values, 0)?, &ty, &place))
-        }
-        FormulaOp::Defaults(_, defaults) => {
-            let defaults = Arc::clone(defaults);
-            Box::new(move |_, values| Ok(apply_defaults(operand(values, 0)?, &defaults)))
-        }
-        FormulaOp::Mark(_, marks) => {
-            let marks = marks.clone();
-            Box::new(move |_, values| Ok(operand(values, 0)?.mark(&marks)))
-        }
-        FormulaOp::Nonsensitive(_) => Box::new(|_, values| {
-            let (bare, marks) = operand(values, 0)?.unmark();
-            Ok(bare.mark(&marks.without_sensitive()))
-        }),
-        FormulaOp::Ignore { paths, .. } => {
-            let paths = paths.clone();
-            Box::new(move |_, values| {
-                Ok(resource_rules::ignore_changes(operand(values, 0)?, operand(values, 1)?, paths.as_deref()))
-            })
-        }
-        FormulaOp::Failure(problem) => {
-            let problem = (**problem).clone();
-            Box::new(move |_, _| Err(Fault::Failed(vec![problem.clone()])))
-        }
+        FormulaOp::Convert(_, ty) => conversion(ty.clone(), place),
+        FormulaOp::Defaults(_, defaults) => with_defaults(Arc::clone(defaults)),
+        FormulaOp::Mark(_, marks) => marked(marks.clone()),
+        FormulaOp::Nonsensitive(_) => nonsensitive(),
+        FormulaOp::Ignore { paths, .. } => ignoring(paths.clone()),
+        FormulaOp::Failure(problem) => failure((**problem).clone()),
         // These are run by the loop.
         FormulaOp::Parameter(_)
         | FormulaOp::Conditional { .. }
@@ -167,6 +82,127 @@ pub(super) fn compute(formula: &Formula) -> Compute {
         | FormulaOp::Try(_)
         | FormulaOp::Can(_) => Box::new(|_, _| Err(Fault::Skipped)),
     }
+}
+
+fn constant(value: Value) -> Compute {
+    Box::new(move |_, _| Ok(value.clone()))
+}
+
+fn result(operation: OperationId, path: Path, place: Place) -> Compute {
+    Box::new(move |results, _| follow(results.result(operation)?, &path, &place))
+}
+
+fn input(name: SmolStr) -> Compute {
+    Box::new(move |results, _| results.input(&name))
+}
+
+fn failure(problem: Diagnostic) -> Compute {
+    Box::new(move |_, _| Err(Fault::Failed(vec![problem.clone()])))
+}
+
+fn unary(operator: UnaryOperator, place: Place) -> Compute {
+    Box::new(move |_, values| {
+        let outcome = operators::unary(operator, operand(values, 0)?, place.0.as_ref());
+        outcome.map_err(|error| place.fault(error.diagnostic()))
+    })
+}
+
+fn binary(operator: BinaryOperator, place: Place) -> Compute {
+    Box::new(move |_, values| {
+        let outcome = operators::binary(operator, operand(values, 0)?, operand(values, 1)?, place.0.as_ref());
+        outcome.map_err(|error| place.fault(error.diagnostic()))
+    })
+}
+
+fn attribute(name: SmolStr, place: Place) -> Compute {
+    Box::new(move |_, values| {
+        access::attribute(operand(values, 0)?, &name, place.0.as_ref()).map_err(|p| place.problem(&p))
+    })
+}
+
+fn index(place: Place) -> Compute {
+    Box::new(move |_, values| {
+        access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref()).map_err(|p| place.problem(&p))
+    })
+}
+
+fn template(place: Place) -> Compute {
+    Box::new(move |_, values| {
+        join_parts(values).map_err(|problems| {
+            let placed = |problem: Diagnostic| match &place.0 {
+                Some(range) => problem.at(range.clone()),
+                None => problem,
+            };
+            Fault::Failed(problems.iter().map(|(_, problem)| placed(problem.diagnostic())).collect())
+        })
+    })
+}
+
+fn function_call(
+    formula: Formula,
+    name: SmolStr,
+    expand: bool,
+    occurrence: Option<Occurrence>,
+    place: Place,
+) -> Compute {
+    Box::new(move |results, values| {
+        if let Some(known) = occurrence.and_then(|o| results.impure(o)) {
+            return Ok(known);
+        }
+        let arguments = spread(values, expand, &place)?;
+        call(results, &name, &arguments, &place, &formula)
+    })
+}
+
+fn provider_function_call(provider: SmolStr, name: SmolStr, expand: bool, place: Place) -> Compute {
+    Box::new(move |results, values| {
+        let arguments = spread(values, expand, &place)?;
+        call_provider(results, &provider, &name, &arguments, &place)
+    })
+}
+
+fn names(entries: &[(SmolStr, Formula)]) -> Vec<SmolStr> {
+    entries.iter().map(|(name, _)| name.clone()).collect()
+}
+
+fn collection(want: Type, place: Place) -> Compute {
+    Box::new(move |_, values| converted(&Value::tuple(values.to_vec()), &want, &place))
+}
+
+fn map(want: Type, names: Vec<SmolStr>, place: Place) -> Compute {
+    Box::new(move |_, values| {
+        let object = Value::object(names.iter().cloned().zip(values.iter().cloned()));
+        converted(&object, &want, &place)
+    })
+}
+
+fn object(names: Vec<SmolStr>) -> Compute {
+    Box::new(move |_, values| Ok(Value::object(names.iter().cloned().zip(values.iter().cloned()))))
+}
+
+fn conversion(ty: Type, place: Place) -> Compute {
+    Box::new(move |_, values| converted(operand(values, 0)?, &ty, &place))
+}
+
+fn with_defaults(defaults: Arc<TypeDefaults>) -> Compute {
+    Box::new(move |_, values| Ok(apply_defaults(operand(values, 0)?, &defaults)))
+}
+
+fn marked(marks: Marks) -> Compute {
+    Box::new(move |_, values| Ok(operand(values, 0)?.mark(&marks)))
+}
+
+fn nonsensitive() -> Compute {
+    Box::new(|_, values| {
+        let (bare, marks) = operand(values, 0)?.unmark();
+        Ok(bare.mark(&marks.without_sensitive()))
+    })
+}
+
+fn ignoring(paths: Option<Vec<Path>>) -> Compute {
+    Box::new(move |_, values| {
+        Ok(resource_rules::ignore_changes(operand(values, 0)?, operand(values, 1)?, paths.as_deref()))
+    })
 }
 
 fn converted(value: &Value, ty: &Type, place: &Place) -> Result<Value, Fault> {

@@ -9,6 +9,8 @@ use secrets::Secrets;
 
 use super::opcode::Operation;
 use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, Row, Shard, Waits};
+use smol_str::SmolStr;
+
 use crate::address::ProviderSource;
 use crate::formula::FormulaOp;
 use crate::marks::Marks;
@@ -158,36 +160,26 @@ const DEEPEST_PRINT: usize = 12;
 const LONGEST_FORMULA: usize = 16_384;
 
 fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> String {
-    let mut out = String::new();
-    let hidden: Vec<&[Step]> = sensitive.iter().map(|path| path.0.as_slice()).collect();
-    write_formula(table, index, &hidden, DEEPEST_PRINT, &mut out);
-    out
+    let hidden: Hidden<'_> = sensitive.iter().map(|path| path.0.as_slice()).collect();
+    let mut writer = FormulaWriter { table, out: String::new() };
+    writer.formula(index, &hidden, DEEPEST_PRINT);
+    writer.out
 }
 
+/// Places of a value that are not shown.
+type Hidden<'p> = Vec<&'p [Step]>;
+
 /// The places below an entry.
-fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Vec<&'p [Step]> {
+fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Hidden<'p> {
     hidden
         .iter()
         .filter_map(|path| path.split_first().filter(|(step, _)| is_entry(step)).map(|(_, rest)| rest))
         .collect()
 }
 
-/// Writes a formula; of what it makes, the places `hidden` are not shown. Where a place cannot be followed into the
-/// formula, the whole of it is hidden.
-fn write_formula<'p>(table: &FormulaTable, index: FormulaIndex, hidden: &[&'p [Step]], depth: usize, out: &mut String) {
-    let Some(row) = table.rows.get(index.0 as usize) else {
-        let _ = write!(out, "?f{}", index.0);
-        return;
-    };
-    if depth == 0 {
-        let _ = write!(out, "f{}", index.0);
-        return;
-    }
-    if out.len() > LONGEST_FORMULA {
-        out.push_str("...");
-        return;
-    }
-    let through = match &row.op {
+/// Whether the hidden places of what a formula makes can be followed into its operands.
+fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[Step]]) -> bool {
+    match op {
         FormulaOp::Constant(_)
         | FormulaOp::Conditional { .. }
         | FormulaOp::Map(..)
@@ -202,97 +194,137 @@ fn write_formula<'p>(table: &FormulaTable, index: FormulaIndex, hidden: &[&'p [S
         // What an operation gives is only named.
         FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) | FormulaOp::Failure(_) => true,
         _ => hidden.is_empty(),
-    };
-    if !through {
-        out.push_str(HIDDEN);
-        return;
     }
-    let listed = |name: &str, parts: &[FormulaIndex], of: &dyn Fn(usize) -> Vec<&'p [Step]>, out: &mut String| {
-        out.push_str(name);
-        out.push('(');
+}
+
+/// Writes formulas of a table as text of bounded depth and length.
+struct FormulaWriter<'t> {
+    table: &'t FormulaTable,
+    out: String,
+}
+
+impl FormulaWriter<'_> {
+    /// Writes a formula without the places `hidden` of what it makes. Where a place cannot be followed into the
+    /// formula, the whole of it is hidden.
+    fn formula(&mut self, index: FormulaIndex, hidden: &[&[Step]], depth: usize) {
+        let Some(row) = self.table.rows.get(index.0 as usize) else { return self.text(format_args!("?f{}", index.0)) };
+        if depth == 0 {
+            return self.text(format_args!("f{}", index.0));
+        }
+        if self.is_full() {
+            return self.out.push_str("...");
+        }
+        if !can_follow(&row.op, hidden) {
+            return self.out.push_str(HIDDEN);
+        }
+        let depth = depth - 1;
+        let list = |writer: &mut Self, name: &str, parts: &[FormulaIndex]| writer.parts(name, parts, hidden, depth);
+        match &row.op {
+            FormulaOp::Constant(value) => self.constant(value, hidden),
+            FormulaOp::Result(operation, path) => self.text(format_args!("%{}{path}", operation.0)),
+            FormulaOp::Input(name) => self.text(format_args!("input {name}")),
+            FormulaOp::Parameter(parameter) => self.text(format_args!("${}", parameter.0)),
+            FormulaOp::Unary(op, a) => list(self, &format!("{op:?}").to_lowercase(), &[*a]),
+            FormulaOp::Binary(op, a, b) => list(self, &format!("{op:?}").to_lowercase(), &[*a, *b]),
+            FormulaOp::Conditional { condition, yes, no } => list(self, "if", &[*condition, *yes, *no]),
+            FormulaOp::Attribute(a, name) => {
+                self.formula(*a, &[], depth);
+                self.text(format_args!(".{name}"));
+            }
+            FormulaOp::Index(a, b) => list(self, "index", &[*a, *b]),
+            FormulaOp::Template(parts) => list(self, "template", parts),
+            FormulaOp::Call { function, arguments, expand_final, .. } => {
+                list(self, &format!("{function}{}", if *expand_final { "..." } else { "" }), arguments);
+            }
+            FormulaOp::ProviderCall { provider, function, arguments, .. } => {
+                list(self, &format!("provider::{provider}::{function}"), arguments);
+            }
+            FormulaOp::Tuple(parts) => self.elements("tuple", parts, hidden, depth),
+            FormulaOp::List(_, parts) => self.elements("list", parts, hidden, depth),
+            FormulaOp::Set(_, parts) => list(self, "set", parts),
+            FormulaOp::Map(_, entries) | FormulaOp::Object(entries) => self.entries(entries, hidden, depth),
+            FormulaOp::ObjectOf(entries) => {
+                let parts: Vec<FormulaIndex> = entries.iter().flat_map(|(k, v)| [*k, *v]).collect();
+                list(self, "object_of", &parts);
+            }
+            FormulaOp::For { collection, key_parameter, value_parameter, key, value, condition, .. } => {
+                self.text(format_args!("for ${} ${} in ", key_parameter.0, value_parameter.0));
+                let parts = [Some(*collection), *key, Some(*value), *condition];
+                list(self, "", &parts.into_iter().flatten().collect::<Vec<_>>());
+            }
+            FormulaOp::Splat { collection, parameter, body } => {
+                self.text(format_args!("splat ${} in ", parameter.0));
+                list(self, "", &[*collection, *body]);
+            }
+            FormulaOp::Convert(a, ty) => list(self, &format!("convert[{ty}]"), &[*a]),
+            FormulaOp::Defaults(a, _) => list(self, "defaults", &[*a]),
+            FormulaOp::Mark(a, marks) => list(self, &format!("mark{marks:?}"), &[*a]),
+            FormulaOp::Nonsensitive(a) => list(self, "nonsensitive", &[*a]),
+            FormulaOp::Try(parts) => list(self, "try", parts),
+            FormulaOp::Can(a) => list(self, "can", &[*a]),
+            FormulaOp::Ignore { config, prior, .. } => list(self, "ignore", &[*config, *prior]),
+            FormulaOp::Failure(problem) => self.text(format_args!("failure({:?})", problem.summary)),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.out.len() > LONGEST_FORMULA
+    }
+
+    fn text(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = self.out.write_fmt(text);
+    }
+
+    fn constant(&mut self, value: &Value, hidden: &[&[Step]]) {
+        let text = match hidden.is_empty() {
+            true => constant(value),
+            false => {
+                let places: Vec<Path> = hidden.iter().map(|path| Path(path.to_vec())).collect();
+                constant(&hiding(value, &places))
+            }
+        };
+        self.out.push_str(&text);
+    }
+
+    /// Parts that each may hold what is hidden.
+    fn parts(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[Step]], depth: usize) {
+        self.listed(name, parts, depth, |_| hidden.to_vec());
+    }
+
+    /// The elements of a sequence, each with the hidden places inside it.
+    fn elements(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[Step]], depth: usize) {
+        let is = |step: &Step, i: usize| matches!(step, Step::Index(at) if usize::try_from(*at) == Ok(i));
+        self.listed(name, parts, depth, |i| below(hidden, |step| is(step, i)));
+    }
+
+    fn listed<'p>(&mut self, name: &str, parts: &[FormulaIndex], depth: usize, inside: impl Fn(usize) -> Hidden<'p>) {
+        self.text(format_args!("{name}("));
         for (i, part) in parts.iter().enumerate() {
             if i > 0 {
-                out.push_str(", ");
+                self.out.push_str(", ");
             }
-            if out.len() > LONGEST_FORMULA {
-                out.push_str("...");
+            if self.is_full() {
+                self.out.push_str("...");
                 break;
             }
-            write_formula(table, *part, &of(i), depth - 1, out);
+            self.formula(*part, &inside(i), depth);
         }
-        out.push(')');
-    };
-    let list = |name: &str, parts: &[FormulaIndex], out: &mut String| listed(name, parts, &|_| hidden.to_vec(), out);
-    let element = |i: usize| below(hidden, |step| matches!(step, Step::Index(at) if usize::try_from(*at) == Ok(i)));
-    match &row.op {
-        FormulaOp::Constant(value) if hidden.is_empty() => out.push_str(&constant(value)),
-        FormulaOp::Constant(value) => {
-            let places: Vec<Path> = hidden.iter().map(|path| Path(path.to_vec())).collect();
-            out.push_str(&constant(&hiding(value, &places)));
-        }
-        FormulaOp::Result(operation, path) => {
-            let _ = write!(out, "%{}{path}", operation.0);
-        }
-        FormulaOp::Input(name) => {
-            let _ = write!(out, "input {name}");
-        }
-        FormulaOp::Parameter(p) => {
-            let _ = write!(out, "${}", p.0);
-        }
-        FormulaOp::Unary(op, a) => list(&format!("{op:?}").to_lowercase(), &[*a], out),
-        FormulaOp::Binary(op, a, b) => list(&format!("{op:?}").to_lowercase(), &[*a, *b], out),
-        FormulaOp::Conditional { condition, yes, no } => list("if", &[*condition, *yes, *no], out),
-        FormulaOp::Attribute(a, name) => {
-            write_formula(table, *a, &[], depth - 1, out);
-            let _ = write!(out, ".{name}");
-        }
-        FormulaOp::Index(a, b) => list("index", &[*a, *b], out),
-        FormulaOp::Template(parts) => list("template", parts, out),
-        FormulaOp::Call { function, arguments, expand_final, .. } => {
-            list(&format!("{function}{}", if *expand_final { "..." } else { "" }), arguments, out);
-        }
-        FormulaOp::ProviderCall { provider, function, arguments, .. } => {
-            list(&format!("provider::{provider}::{function}"), arguments, out);
-        }
-        FormulaOp::Tuple(parts) => listed("tuple", parts, &element, out),
-        FormulaOp::List(_, parts) => listed("list", parts, &element, out),
-        FormulaOp::Set(_, parts) => list("set", parts, out),
-        FormulaOp::Map(_, entries) | FormulaOp::Object(entries) => {
-            out.push('{');
-            for (i, (name, part)) in entries.iter().enumerate() {
-                if out.len() > LONGEST_FORMULA {
-                    out.push_str(", ...");
-                    break;
-                }
-                let _ = write!(out, "{}{name} = ", if i > 0 { ", " } else { "" });
-                let inside = below(hidden, |step| matches!(step, Step::Attribute(key) | Step::Key(key) if key == name));
-                write_formula(table, *part, &inside, depth - 1, out);
+        self.out.push(')');
+    }
+
+    /// The entries of a map or an object.
+    fn entries(&mut self, entries: &[(SmolStr, FormulaIndex)], hidden: &[&[Step]], depth: usize) {
+        self.out.push('{');
+        for (i, (name, part)) in entries.iter().enumerate() {
+            if self.is_full() {
+                self.out.push_str(", ...");
+                break;
             }
-            out.push('}');
+            self.text(format_args!("{}{name} = ", if i > 0 { ", " } else { "" }));
+            let inside = below(hidden, |step| matches!(step, Step::Attribute(key) | Step::Key(key) if key == name));
+            self.formula(*part, &inside, depth);
         }
-        FormulaOp::ObjectOf(entries) => {
-            let parts: Vec<FormulaIndex> = entries.iter().flat_map(|(k, v)| [*k, *v]).collect();
-            list("object_of", &parts, out);
-        }
-        FormulaOp::For { collection, key_parameter, value_parameter, key, value, condition, .. } => {
-            let _ = write!(out, "for ${} ${} in ", key_parameter.0, value_parameter.0);
-            let parts: Vec<FormulaIndex> =
-                [Some(*collection), *key, Some(*value), *condition].into_iter().flatten().collect();
-            list("", &parts, out);
-        }
-        FormulaOp::Splat { collection, parameter, body } => {
-            let _ = write!(out, "splat ${} in ", parameter.0);
-            list("", &[*collection, *body], out);
-        }
-        FormulaOp::Convert(a, ty) => list(&format!("convert[{ty}]"), &[*a], out),
-        FormulaOp::Defaults(a, _) => list("defaults", &[*a], out),
-        FormulaOp::Mark(a, marks) => list(&format!("mark{marks:?}"), &[*a], out),
-        FormulaOp::Nonsensitive(a) => list("nonsensitive", &[*a], out),
-        FormulaOp::Try(parts) => list("try", parts, out),
-        FormulaOp::Can(a) => list("can", &[*a], out),
-        FormulaOp::Ignore { config, prior, .. } => list("ignore", &[*config, *prior], out),
-        FormulaOp::Failure(problem) => {
-            let _ = write!(out, "failure({:?})", problem.summary);
-        }
+        self.out.push('}');
     }
 }
