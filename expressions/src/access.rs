@@ -154,86 +154,115 @@ fn no_attributes(ty: &Type, name: &str) -> String {
 
 /// `collection[key]`. `range` is where it stands, for the formula.
 pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Result<Value, Problem> {
-    if collection.is_null() {
-        return Err(Problem::new(
-            "Attempt to index null value",
-            "This value is null, so it does not have any indices.",
-        ));
+    Indexing { collection, key, range }.value()
+}
+
+/// A collection, a key, and where they are brought together.
+struct Indexing<'a> {
+    collection: &'a Value,
+    key: &'a Value,
+    range: Option<&'a SourceRange>,
+}
+
+impl Indexing<'_> {
+    fn value(&self) -> Result<Value, Problem> {
+        let Indexing { collection, key, .. } = *self;
+        if collection.is_null() {
+            return Err(Problem::new(
+                "Attempt to index null value",
+                "This value is null, so it does not have any indices.",
+            ));
+        }
+        if key.is_null() {
+            return Err(Problem::new(INVALID_INDEX, "Can't use a null value as an indexing key."));
+        }
+        let ty = collection.ty();
+        let Some(wanted) = key_type(&ty)?.filter(|_| key.ty() != Type::Dynamic) else {
+            return Ok(self.undecided(Type::Dynamic));
+        };
+        let converted =
+            convert(key, &wanted).map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
+        if !converted.is_known() {
+            return Ok(self.undecided(self.open_type(&ty, &converted)));
+        }
+        if !collection.is_known() {
+            check_against_type(&ty, &converted)?;
+            return Ok(self.undecided(self.open_type(&ty, &converted)));
+        }
+        let Some(found) = self.element(&converted)? else {
+            return Err(missing_name(&ty, key.ty() == Type::Number));
+        };
+        let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
+        if key.deep().formula {
+            // Another key may be there at apply.
+            let whole = self.formula(found.ty());
+            let found = symbolic::replace_formulas(&found, &whole);
+            return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
+        }
+        Ok(found.mark(key_marks).add_origin(key.origin()))
     }
-    if key.is_null() {
-        return Err(Problem::new(INVALID_INDEX, "Can't use a null value as an indexing key."));
+
+    fn formula(&self, ty: Type) -> Formula {
+        Formula::new(FormulaOp::Index(self.collection.to_formula(), self.key.to_formula()), ty, self.range.cloned())
     }
-    let ty = collection.ty();
-    let formula =
-        |ty: Type| Formula::new(FormulaOp::Index(collection.to_formula(), key.to_formula()), ty, range.cloned());
-    let undecided = |ty: Type| {
+
+    /// An element of which only the type is known.
+    fn undecided(&self, ty: Type) -> Value {
+        let Indexing { collection, key, .. } = *self;
         let both = [collection.clone(), key.clone()];
         // As in OpenTofu the name of an attribute gives none of its marks away.
         let named = matches!(collection.ty(), Type::Object(_));
         let marks = if named { collection.marks().clone() } else { collection.marks().union(key.marks()) };
         let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
-        let formula = symbolic.then(|| formula(ty.clone()));
-        Ok(Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref()))
-    };
-    let wanted = match &ty {
-        Type::Dynamic => return undecided(Type::Dynamic),
-        _ if key.ty() == Type::Dynamic => return undecided(Type::Dynamic),
-        Type::List(_) | Type::Tuple(_) => Type::Number,
-        Type::Map(_) | Type::Object(_) => Type::String,
-        Type::Set(_) => {
-            return Err(Problem::new(
-                INVALID_INDEX,
-                "Elements of a set are identified only by their value and don't have any separate index or key to \
-                 select with, so it's only possible to perform operations across all elements of the set.",
-            ));
-        }
-        _ => return Err(Problem::new(INVALID_INDEX, "This value does not have any indices.")),
-    };
-    let by_number = key.ty() == Type::Number;
-    let key_value =
-        convert(key, &wanted).map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
-    let open_type = match &ty {
-        Type::List(element) | Type::Map(element) => (**element).clone(),
-        Type::Tuple(items) if !collection.is_known() => key_value
-            .as_number()
-            .and_then(Number::to_usize)
-            .and_then(|i| items.get(i).cloned())
-            .unwrap_or(Type::Dynamic),
-        Type::Object(object) if !collection.is_known() => {
-            key_value.as_str().and_then(|name| object.attributes.get(name).cloned()).unwrap_or(Type::Dynamic)
-        }
-        _ => Type::Dynamic,
-    };
-    if !key_value.is_known() {
-        return undecided(open_type);
+        let formula = symbolic.then(|| self.formula(ty.clone()));
+        Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref())
     }
-    if !collection.is_known() {
-        check_against_type(&ty, &key_value)?;
-        return undecided(open_type);
+
+    /// The type of the element at a key that is converted, as far as the collection's type says it.
+    fn open_type(&self, ty: &Type, key: &Value) -> Type {
+        let found = match ty {
+            Type::List(element) | Type::Map(element) => Some((**element).clone()),
+            Type::Tuple(items) if !self.collection.is_known() => {
+                key.as_number().and_then(Number::to_usize).and_then(|i| items.get(i).cloned())
+            }
+            Type::Object(object) if !self.collection.is_known() => {
+                key.as_str().and_then(|name| object.attributes.get(name).cloned())
+            }
+            _ => None,
+        };
+        found.unwrap_or(Type::Dynamic)
     }
-    let found = match (collection.open().1, key_value.as_number(), key_value.as_str()) {
-        (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
-            let place = number.to_usize().filter(|place| *place < s.len());
-            let Some(place) = place else { return Err(missing_place(number, s.len())) };
-            s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64), range))
-        }
-        (Kind::Map(f), _, Some(name)) => {
-            f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
-        }
-        (Kind::Object(f), _, Some(name)) => {
-            f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
-        }
-        _ => None,
-    };
-    let Some(found) = found else { return Err(missing_name(&ty, by_number)) };
-    let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
-    if key.deep().formula {
-        // Another key may be there at apply.
-        let whole = formula(found.ty());
-        let found = symbolic::replace_formulas(&found, &whole);
-        return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
+
+    /// The element at a key that is converted and known, in a collection that is known; `None` where it has no such name.
+    fn element(&self, key: &Value) -> Result<Option<Value>, Problem> {
+        let Indexing { collection, range, .. } = *self;
+        Ok(match (collection.open().1, key.as_number(), key.as_str()) {
+            (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
+                let place = number.to_usize().filter(|place| *place < s.len());
+                let Some(place) = place else { return Err(missing_place(number, s.len())) };
+                s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64), range))
+            }
+            (Kind::Map(f) | Kind::Object(f), _, Some(name)) => {
+                f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
+            }
+            _ => None,
+        })
     }
-    Ok(found.mark(key_marks).add_origin(key.origin()))
+}
+
+/// The type of the keys of a collection; `None` where it is not known what the collection is.
+fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
+    match ty {
+        Type::Dynamic => Ok(None),
+        Type::List(_) | Type::Tuple(_) => Ok(Some(Type::Number)),
+        Type::Map(_) | Type::Object(_) => Ok(Some(Type::String)),
+        Type::Set(_) => Err(Problem::new(
+            INVALID_INDEX,
+            "Elements of a set are identified only by their value and don't have any separate index or key to select \
+             with, so it's only possible to perform operations across all elements of the set.",
+        )),
+        _ => Err(Problem::new(INVALID_INDEX, "This value does not have any indices.")),
+    }
 }
 
 /// For sequences of which only the type is known: what no value of that type can have. What an object does not have is

@@ -26,6 +26,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Value};
 use weft_syntax::{ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator};
 
+use self::operations::Branch;
 use crate::access::{self, Problem};
 use crate::functions::{CallContext, FunctionError};
 use crate::involved;
@@ -313,78 +314,91 @@ impl<'s> Evaluator<'s> {
                 let (value, failed) = self.checked(*source);
                 if failed { self.failed_steps(value, steps, id) } else { self.steps(value, steps, id) }
             }
-            ExprKind::Index { collection, key, brackets } => {
-                let (collection, failed) = self.checked(*collection);
-                let (key, key_failed) = self.checked(*key);
-                let operands = [collection, key];
-                let [collection, key] = &operands;
-                let op = || FormulaOp::Index(collection.to_formula(), key.to_formula());
-                if failed || key_failed {
-                    return self.failed_operand(id, &operands, op);
-                }
-                match access::index(collection, key, Some(&self.range(id))) {
-                    Ok(value) => value,
-                    Err(problem) => self.fail_on(problem.diagnostic(), *brackets, id, &operands, op),
-                }
-            }
+            ExprKind::Index { collection, key, brackets } => self.index(*collection, *key, *brackets, id),
             ExprKind::Splat(splat) => self.splat(splat, id),
             ExprKind::AnonymousElement => {
                 let found = self.elements.iter().rev().find(|(element, _)| *element == id);
                 found.map_or_else(|| Value::unknown(Type::Dynamic), |(_, value)| value.clone())
             }
-            ExprKind::Tuple { items } => {
-                let mut values = Vec::with_capacity(items.len());
-                let mut extent = Extent::default();
-                for item in items {
-                    let value = self.value(*item);
-                    extent = extent.and(value.extent());
-                    values.push(value);
-                    // What there is so far is refused already.
-                    if extent.excess().is_some() {
-                        break;
-                    }
-                }
-                Value::tuple(values)
-            }
+            ExprKind::Tuple { items } => self.tuple(items),
             ExprKind::Object { items } => self.object(items, id),
             ExprKind::For(parts) => self.for_expression(&loops::ForParts::of(parts), id),
             ExprKind::Call(call) => self.call(call, id),
-            ExprKind::Unary { operator, operand, .. } => {
-                let (operand_value, failed) = self.checked(*operand);
-                let operator = match operator {
-                    UnaryOperator::Not => formula::UnaryOperator::Not,
-                    UnaryOperator::Negate => formula::UnaryOperator::Negate,
-                };
-                let op = || FormulaOp::Unary(operator, operand_value.to_formula());
-                if failed {
-                    return self.failed_operand(id, std::slice::from_ref(&operand_value), op);
-                }
-                match operators::unary(operator, &operand_value, Some(&self.range(id))) {
-                    Ok(value) => value,
-                    Err(error) => {
-                        let subject = if error.side().is_some() { self.span(*operand) } else { node.span };
-                        self.fail_on(error.diagnostic(), subject, id, std::slice::from_ref(&operand_value), op)
-                    }
-                }
-            }
+            ExprKind::Unary { operator, operand, .. } => self.unary(*operator, *operand, id),
             ExprKind::Binary { operator, left, right, .. } => self.binary(*operator, *left, *right, id),
             ExprKind::Conditional { condition, then, otherwise } => {
-                let (condition_id, then, otherwise) = (*condition, *then, *otherwise);
-                let yes = self.apart(|e| e.value(then));
-                let no = self.apart(|e| e.value(otherwise));
-                self.conditional(condition_id, yes, no, then, otherwise, id)
+                let (yes, no) = (self.branch(*then), self.branch(*otherwise));
+                self.conditional(*condition, yes, no, id)
             }
-            ExprKind::Error => {
-                let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
-                let mut problem = problem.at(self.range(id));
-                // The parser has said what is wrong, but for strings of the JSON syntax that need not be templates.
-                for found in self.tree.expression(id).template_problems() {
-                    problem = found;
-                    self.diagnostics.push(problem.clone());
-                }
-                failed_value(&problem)
+            ExprKind::Error => self.unreadable(id),
+        }
+    }
+
+    /// A branch of a conditional, with diagnostics of its own.
+    fn branch(&mut self, id: ExprId) -> Branch {
+        let (value, problems) = self.apart(|e| e.value(id));
+        Branch { id, value, problems }
+    }
+
+    fn index(&mut self, collection: ExprId, key: ExprId, brackets: Span, id: ExprId) -> Value {
+        let (collection, failed) = self.checked(collection);
+        let (key, key_failed) = self.checked(key);
+        let operands = [collection, key];
+        let [collection, key] = &operands;
+        let op = || FormulaOp::Index(collection.to_formula(), key.to_formula());
+        if failed || key_failed {
+            return self.failed_operand(id, &operands, op);
+        }
+        match access::index(collection, key, Some(&self.range(id))) {
+            Ok(value) => value,
+            Err(problem) => self.fail_on(problem.diagnostic(), brackets, id, &operands, op),
+        }
+    }
+
+    fn tuple(&mut self, items: &[ExprId]) -> Value {
+        let mut values = Vec::with_capacity(items.len());
+        let mut extent = Extent::default();
+        for item in items {
+            let value = self.value(*item);
+            extent = extent.and(value.extent());
+            values.push(value);
+            // What there is so far is refused already.
+            if extent.excess().is_some() {
+                break;
             }
         }
+        Value::tuple(values)
+    }
+
+    fn unary(&mut self, operator: UnaryOperator, operand: ExprId, id: ExprId) -> Value {
+        let (value, failed) = self.checked(operand);
+        let operator = match operator {
+            UnaryOperator::Not => formula::UnaryOperator::Not,
+            UnaryOperator::Negate => formula::UnaryOperator::Negate,
+        };
+        let op = || FormulaOp::Unary(operator, value.to_formula());
+        if failed {
+            return self.failed_operand(id, std::slice::from_ref(&value), op);
+        }
+        match operators::unary(operator, &value, Some(&self.range(id))) {
+            Ok(value) => value,
+            Err(error) => {
+                let subject = self.span(if error.side().is_some() { operand } else { id });
+                self.fail_on(error.diagnostic(), subject, id, std::slice::from_ref(&value), op)
+            }
+        }
+    }
+
+    /// An expression that the parser could not read. The parser has reported it, except in strings of the JSON syntax,
+    /// which need not be templates.
+    fn unreadable(&mut self, id: ExprId) -> Value {
+        let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
+        let mut problem = problem.at(self.range(id));
+        for found in self.tree.expression(id).template_problems() {
+            problem = found;
+            self.diagnostics.push(problem.clone());
+        }
+        failed_value(&problem)
     }
 
     fn literal(&mut self, literal: &Literal, id: ExprId) -> Value {

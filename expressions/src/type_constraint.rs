@@ -107,36 +107,8 @@ fn invalid(expression: &Expression, detail: impl Into<String>) -> Vec<Diagnostic
 }
 
 fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
-    if let Some(keyword) = expression.as_keyword() {
-        let ty = match keyword {
-            "bool" => Type::Bool,
-            "number" => Type::Number,
-            "string" => Type::String,
-            "any" => Type::Dynamic,
-            "list" | "set" | "map" => {
-                let detail =
-                    format!("The {keyword} type constructor requires one argument specifying the element type.");
-                return Err(invalid(expression, detail));
-            }
-            "object" => {
-                return Err(invalid(
-                    expression,
-                    "The object type constructor requires one argument specifying the attribute types and values as a \
-                     map.",
-                ));
-            }
-            "tuple" => {
-                return Err(invalid(
-                    expression,
-                    "The tuple type constructor requires one argument specifying the element types as a list.",
-                ));
-            }
-            "optional" => return Err(invalid(expression, optional_elsewhere())),
-            other => {
-                return Err(invalid(expression, format!("The keyword {other:?} is not a valid type specification.")));
-            }
-        };
-        return Ok(TypeConstraint::plain(ty));
+    if let Some(name) = expression.as_keyword() {
+        return keyword(name).map(TypeConstraint::plain).map_err(|detail| invalid(expression, detail));
     }
     let Some(call) = expression.as_call() else {
         return Err(invalid(
@@ -145,48 +117,63 @@ fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
              constructor call, like list(string).",
         ));
     };
-    let name = call.name.as_str();
     let arguments: Vec<Expression> = call.arguments.iter().map(|id| expression.child(*id)).collect();
+    constructor(expression, call.name.as_str(), &arguments, providers)
+}
+
+/// The type that a keyword stands for, or why it stands for none.
+fn keyword(name: &str) -> Result<Type, String> {
     match name {
-        "bool" | "number" | "string" => {
-            return Err(invalid(expression, format!("Primitive type keyword {name:?} does not expect arguments.")));
-        }
-        "any" => {
-            return Err(invalid(expression, format!("Type constraint keyword {name:?} does not expect arguments.")));
-        }
-        "optional" => return Err(invalid(expression, optional_elsewhere())),
-        "list" | "set" | "map" | "object" | "tuple" => {}
-        PROVIDER => return provider(expression, &arguments, providers),
-        other => {
-            return Err(invalid(expression, format!("Keyword {other:?} is not a valid type constructor.")));
-        }
+        "bool" => Ok(Type::Bool),
+        "number" => Ok(Type::Number),
+        "string" => Ok(Type::String),
+        "any" => Ok(Type::Dynamic),
+        "list" | "set" | "map" | "object" | "tuple" => Err(one_argument(name)),
+        "optional" => Err(optional_elsewhere()),
+        other => Err(format!("The keyword {other:?} is not a valid type specification.")),
     }
-    let [argument] = arguments.as_slice() else {
-        let detail = match name {
-            "object" => {
-                "The object type constructor requires one argument specifying the attribute types and values as a map."
-                    .to_owned()
-            }
-            "tuple" => {
-                "The tuple type constructor requires one argument specifying the element types as a list.".to_owned()
-            }
-            _ => format!("The {name} type constructor requires one argument specifying the element type."),
-        };
-        return Err(invalid(expression, detail));
+}
+
+/// That a type constructor takes one argument, and which.
+fn one_argument(name: &str) -> String {
+    let what = match name {
+        "object" => "the attribute types and values as a map",
+        "tuple" => "the element types as a list",
+        _ => "the element type",
     };
-    match name {
-        "object" => object(argument, providers),
-        "tuple" => tuple(argument, providers),
-        _ => {
-            let element = constraint(argument, providers)?;
-            let ty = match name {
-                "list" => Type::list(element.ty),
-                "set" => Type::set(element.ty),
-                _ => Type::map(element.ty),
-            };
-            Ok(TypeConstraint { ty, defaults: inside([("", element.defaults)]) })
-        }
-    }
+    format!("The {name} type constructor requires one argument specifying {what}.")
+}
+
+/// The type that a constructor such as `list(string)` makes.
+fn constructor(
+    expression: &Expression,
+    name: &str,
+    arguments: &[Expression],
+    providers: ProviderNames<'_>,
+) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    let detail = match (name, arguments) {
+        (PROVIDER, _) => return provider(expression, arguments, providers),
+        ("object", [argument]) => return object(argument, providers),
+        ("tuple", [argument]) => return tuple(argument, providers),
+        ("list", [argument]) => return collection(Type::list, argument, providers),
+        ("set", [argument]) => return collection(Type::set, argument, providers),
+        ("map", [argument]) => return collection(Type::map, argument, providers),
+        ("list" | "set" | "map" | "object" | "tuple", _) => one_argument(name),
+        ("bool" | "number" | "string", _) => format!("Primitive type keyword {name:?} does not expect arguments."),
+        ("any", _) => format!("Type constraint keyword {name:?} does not expect arguments."),
+        ("optional", _) => optional_elsewhere(),
+        _ => format!("Keyword {name:?} is not a valid type constructor."),
+    };
+    Err(invalid(expression, detail))
+}
+
+fn collection(
+    make: fn(Type) -> Type,
+    argument: &Expression,
+    providers: ProviderNames<'_>,
+) -> Result<TypeConstraint, Vec<Diagnostic>> {
+    let element = constraint(argument, providers)?;
+    Ok(TypeConstraint { ty: make(element.ty), defaults: inside([("", element.defaults)]) })
 }
 
 /// `providerconfig(aws)`: a configured provider of the source that the local name means.
@@ -264,65 +251,27 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
     let mut optional = BTreeSet::new();
     let mut defaults = TypeDefaults::default();
     for (key, value) in &entries {
-        // In the JSON syntax all names stand in quotes.
-        let text = match key.tree.syntax() {
-            Syntax::Native => None,
-            Syntax::Json => key.as_string_literal().filter(|text| weft_syntax::is_identifier(text)),
-        };
-        let Some(name) = key.as_keyword().map(SmolStr::new).or(text) else {
+        let Some(name) = attribute_name(key) else {
             problems.extend(invalid(key, "Object constructor map keys must be attribute names."));
             continue;
         };
-        let modifier = value.as_call().filter(|call| call.name == "optional");
-        let (ty_expression, default) = match modifier {
-            None => (value.clone(), None),
-            Some(call) => {
-                let arguments: Vec<Expression> = call.arguments.iter().map(|id| value.child(*id)).collect();
-                match arguments.as_slice() {
-                    [] => {
-                        problems.extend(invalid(
-                            value,
-                            "Optional attribute modifier requires the attribute type as its argument.",
-                        ));
-                        continue;
-                    }
-                    [ty] => (ty.clone(), None),
-                    [ty, default] => (ty.clone(), Some(default.clone())),
-                    _ => {
-                        problems.extend(invalid(
-                            value,
-                            "Optional attribute modifier expects at most two arguments: the attribute type, and a \
-                             default value.",
-                        ));
-                        continue;
-                    }
-                }
-            }
-        };
-        if modifier.is_some() {
-            optional.insert(name.clone());
-        }
-        let constraint = match constraint(&ty_expression, providers) {
-            Ok(constraint) => constraint,
+        let attribute = match attribute(value, providers, &mut problems) {
+            Ok(attribute) => attribute,
             Err(found) => {
                 problems.extend(found);
                 continue;
             }
         };
-        if let Some(default) = default {
-            match default_value(&default, &constraint) {
-                Ok(value) => {
-                    if !value.is_null() {
-                        defaults.values.insert(name.clone(), value);
-                    }
-                }
-                Err(found) => problems.extend(found),
-            }
+        if attribute.is_optional {
+            optional.insert(name.clone());
         }
-        if !constraint.defaults.is_empty() {
-            defaults.children.insert(name.clone(), constraint.defaults);
+        if let Some(default) = attribute.default {
+            defaults.values.insert(name.clone(), default);
         }
-        if attributes.insert(name.clone(), constraint.ty).is_some() {
+        if !attribute.constraint.defaults.is_empty() {
+            defaults.children.insert(name.clone(), attribute.constraint.defaults);
+        }
+        if attributes.insert(name.clone(), attribute.constraint.ty).is_some() {
             let detail = format!("The attribute {name:?} stands twice in this object type.");
             problems.extend(invalid(key, detail));
         }
@@ -331,6 +280,59 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
         return Err(problems);
     }
     Ok(TypeConstraint { ty: Type::Object(Arc::new(ObjectType { attributes, optional })), defaults })
+}
+
+fn attribute_name(key: &Expression) -> Option<SmolStr> {
+    // In the JSON syntax all names stand in quotes.
+    let text = match key.tree.syntax() {
+        Syntax::Native => None,
+        Syntax::Json => key.as_string_literal().filter(|text| weft_syntax::is_identifier(text)),
+    };
+    key.as_keyword().map(SmolStr::new).or(text)
+}
+
+/// An attribute of an object type.
+struct Attribute {
+    constraint: TypeConstraint,
+    is_optional: bool,
+    /// Its default, when that is not null.
+    default: Option<Value>,
+}
+
+/// Reads what stands for an attribute: a type, or `optional(type, default)`. What is wrong with a default alone goes to
+/// `problems`.
+fn attribute(
+    value: &Expression,
+    providers: ProviderNames<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> Result<Attribute, Vec<Diagnostic>> {
+    let Some(call) = value.as_call().filter(|call| call.name == "optional") else {
+        return Ok(Attribute { constraint: constraint(value, providers)?, is_optional: false, default: None });
+    };
+    let arguments: Vec<Expression> = call.arguments.iter().map(|id| value.child(*id)).collect();
+    let (ty, default) = match arguments.as_slice() {
+        [] => {
+            let detail = "Optional attribute modifier requires the attribute type as its argument.";
+            return Err(invalid(value, detail));
+        }
+        [ty] => (ty, None),
+        [ty, default] => (ty, Some(default)),
+        _ => {
+            let detail = "Optional attribute modifier expects at most two arguments: the attribute type, and a default \
+                          value.";
+            return Err(invalid(value, detail));
+        }
+    };
+    let constraint = constraint(ty, providers)?;
+    let default = match default.map(|default| default_value(default, &constraint)) {
+        Some(Ok(value)) => Some(value).filter(|value| !value.is_null()),
+        Some(Err(found)) => {
+            problems.extend(found);
+            None
+        }
+        None => None,
+    };
+    Ok(Attribute { constraint, is_optional: true, default })
 }
 
 fn default_value(expression: &Expression, constraint: &TypeConstraint) -> Result<Value, Vec<Diagnostic>> {

@@ -8,6 +8,7 @@ use weft_graph_format::value::{Refinement, Value};
 use weft_syntax::{BinaryOperator, ExprId};
 
 use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
+use crate::access::Problem;
 use crate::conditional;
 use crate::convert::is_open;
 use crate::operators::{self, Side};
@@ -95,105 +96,125 @@ impl Evaluator<'_> {
         Some(result.with_formula(Some(formula)).add_origin(origin.as_ref()))
     }
 
-    /// A conditional whose branches were evaluated, each with its own diagnostics.
-    pub(super) fn conditional(
-        &mut self,
-        condition_id: ExprId,
-        (yes, yes_problems): (Value, Vec<Diagnostic>),
-        (no, no_problems): (Value, Vec<Diagnostic>),
-        yes_id: ExprId,
-        no_id: ExprId,
-        id: ExprId,
-    ) -> Value {
-        let ty = match conditional::result_type(&yes, &no) {
+    /// A conditional whose branches were evaluated.
+    pub(super) fn conditional(&mut self, condition_id: ExprId, yes: Branch, no: Branch, id: ExprId) -> Value {
+        let ty = match conditional::result_type(&yes.value, &no.value) {
             Ok(ty) => ty,
-            Err(problem) => {
-                let subject = self.span(yes_id).through(self.span(no_id));
-                let failure = self.problem(&problem, subject, id);
-                // A branch that fails has no type of its own, so at apply the other one may do. One of which only a part
-                // fails still has one.
-                if ![&yes, &no].iter().any(|result| result.formula().is_some_and(Formula::can_fail)) {
-                    return failure;
-                }
-                let (condition, _) = self.apart(|e| e.value(condition_id));
-                let all = [condition, yes, no];
-                self.note_reopened(&all);
-                let [condition, yes, no] = &all;
-                return self.open_failure(id, &all, || FormulaOp::Conditional {
-                    condition: condition.to_formula(),
-                    yes: yes.to_formula().marked(no.marks()),
-                    no: no.to_formula().marked(yes.marks()),
-                });
-            }
+            Err(problem) => return self.without_type(&problem, condition_id, &yes, &no, id),
         };
-        let (given_condition, condition_failed) = self.checked(condition_id);
-        let all = [given_condition.clone(), yes.clone(), no.clone()];
-        let whole = || FormulaOp::Conditional {
-            condition: given_condition.to_formula(),
-            yes: yes.to_formula().marked(no.marks()),
-            no: no.to_formula().marked(yes.marks()),
-        };
+        let (given, condition_failed) = self.checked(condition_id);
+        let all = [given.clone(), yes.value.clone(), no.value.clone()];
+        let whole = || conditional_op(&all);
         if condition_failed {
-            return certain_failure(&given_condition).unwrap_or_else(|| self.open_failure(id, &all, whole));
+            return certain_failure(&given).unwrap_or_else(|| self.open_failure(id, &all, whole));
         }
-        let condition = match conditional::condition_value(&given_condition) {
+        let condition = match conditional::condition_value(&given) {
             Ok(condition) => condition,
             Err(problem) => {
                 let failure = self.problem(&problem, self.span(condition_id), id);
-                return if given_condition.deep().live { self.open_failure(id, &all, whole) } else { failure };
+                return if given.deep().live { self.open_failure(id, &all, whole) } else { failure };
             }
         };
-        let (condition_bare, marks) = condition.unmark();
-        let range = self.range(id);
-        let branch = |evaluator: &Self, value: &Value, problems: &[Diagnostic], which: &str, at: ExprId| {
-            if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-                return Err(problem.clone());
-            }
-            conditional::convert_result(value, &ty, which)
-                .map_err(|problem| evaluator.placed(problem.diagnostic(), evaluator.span(at), id))
-        };
-        let yes_result = branch(self, &yes, &yes_problems, "true", yes_id);
-        let no_result = branch(self, &no, &no_problems, "false", no_id);
         // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
         // The type that results are converted to, which may be wider than that of what is chosen now.
         // The lengths of live tuples and the attributes of live objects are those of apply.
-        let live = [&yes, &no].iter().any(|result| result.deep().live);
+        let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
         // Where the type of either is open, so is the shared one, though one that fits all of them may be known: at
         // apply they may turn out to share none.
-        let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|result| is_open(result));
+        let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
+        let range = self.range(id);
         let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
-        let Some(truth) = condition_bare.as_bool() else {
-            let result = conditional::undecided(&condition, &yes, &no, &ty);
-            return symbolic::attach(result, &[condition.clone(), yes.clone(), no.clone()], Passing::Nothing, &formula);
+        let (bare, marks) = condition.unmark();
+        let Some(truth) = bare.as_bool() else {
+            let result = conditional::undecided(&condition, &yes.value, &no.value, &ty);
+            let operands = [condition, yes.value, no.value];
+            return symbolic::attach(result, &operands, Passing::Nothing, &formula);
         };
-        let (chosen, chosen_problems) = if truth { (&yes_result, yes_problems) } else { (&no_result, no_problems) };
-        // The marks of the other result come along, as in OpenTofu.
-        let marks = marks.union(if truth { no.marks() } else { yes.marks() });
-        let result = match chosen {
+        let yes_result = self.branch_result(&yes, &ty, "true", id);
+        let no_result = self.branch_result(&no, &ty, "false", id);
+        let (chosen, result, other, other_result) =
+            if truth { (yes, yes_result, no, no_result) } else { (no, no_result, yes, yes_result) };
+        let result = match result {
             Ok(value) => {
-                self.diagnostics.extend(chosen_problems);
-                value.clone()
+                self.diagnostics.extend(chosen.problems);
+                value
             }
             Err(problem) => {
-                if chosen_problems.iter().any(Diagnostic::is_error) {
-                    self.diagnostics.extend(chosen_problems);
-                } else {
-                    self.diagnostics.push(problem.clone());
-                }
-                let given = if truth { &yes } else { &no };
-                let open = condition.deep().live || (given.deep().formula && !fails_for_certain(given));
-                return if open { self.open_failure(id, &all, whole) } else { failed_value(problem) };
+                let open = condition.deep().live || (chosen.value.deep().formula && !fails_for_certain(&chosen.value));
+                self.diagnostics.extend(match chosen.has_failed() {
+                    true => chosen.problems,
+                    false => vec![problem.clone()],
+                });
+                return if open { self.open_failure(id, &all, whole) } else { failed_value(&problem) };
             }
         };
+        // The marks of the other result come along, as in OpenTofu.
+        let marks = marks.union(other.value.marks());
         // The type of either is part of the result's: where only apply can tell it, nothing is decided yet.
-        let other_failed = if truth { no_result.is_err() } else { yes_result.is_err() };
-        if condition.formula().is_none() && (other_failed || !open_type) {
+        if condition.formula().is_none() && (other_result.is_err() || !open_type) {
             return result.mark(&marks).add_origin(condition.origin());
         }
         let whole = formula(result.ty());
-        let origin = symbolic::joined_origin(&[condition.clone(), yes, no]);
+        let [_, yes, no] = all;
+        let origin = symbolic::joined_origin(&[condition, yes, no]);
         symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
+    }
+
+    /// A conditional whose results have no type in common.
+    fn without_type(
+        &mut self,
+        problem: &Problem,
+        condition_id: ExprId,
+        yes: &Branch,
+        no: &Branch,
+        id: ExprId,
+    ) -> Value {
+        let subject = self.span(yes.id).through(self.span(no.id));
+        let failure = self.problem(problem, subject, id);
+        // A branch that fails has no type of its own, so at apply the other one may do. One of which only a part fails
+        // still has one.
+        if ![yes, no].iter().any(|branch| branch.value.formula().is_some_and(Formula::can_fail)) {
+            return failure;
+        }
+        let (condition, _) = self.apart(|e| e.value(condition_id));
+        let all = [condition, yes.value.clone(), no.value.clone()];
+        self.note_reopened(&all);
+        self.open_failure(id, &all, || conditional_op(&all))
+    }
+
+    /// The result of a branch at the type that both have in common, or what is wrong with it.
+    fn branch_result(&self, branch: &Branch, ty: &Type, which: &str, id: ExprId) -> Result<Value, Diagnostic> {
+        if let Some(problem) = branch.problems.iter().find(|p| p.is_error()) {
+            return Err(problem.clone());
+        }
+        conditional::convert_result(&branch.value, ty, which)
+            .map_err(|problem| self.placed(problem.diagnostic(), self.span(branch.id), id))
+    }
+}
+
+/// A branch of a conditional that was evaluated.
+pub(super) struct Branch {
+    /// Where it stands.
+    pub(super) id: ExprId,
+    /// Its value.
+    pub(super) value: Value,
+    /// Its own diagnostics.
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Branch {
+    fn has_failed(&self) -> bool {
+        self.problems.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// The formula of a conditional over its condition and both results, each of which takes the marks of the other.
+fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
+    FormulaOp::Conditional {
+        condition: condition.to_formula(),
+        yes: yes.to_formula().marked(no.marks()),
+        no: no.to_formula().marked(yes.marks()),
     }
 }
 

@@ -12,6 +12,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Excess, LONGEST_TEXT, Refinement, Value};
 use weft_syntax::{ExprId, Template, TemplatePart, Traversal, Tree};
 
+use super::operations::Branch;
 use super::{Evaluator, ProviderFunction, Resolved, Scope, loops};
 use crate::access::Problem;
 use crate::convert::convert;
@@ -121,12 +122,12 @@ impl Evaluator<'_> {
             TemplatePart::Literal { text, .. } => Value::string(text),
             TemplatePart::Interpolation { expression, .. } => self.value(*expression),
             TemplatePart::If { condition, then, otherwise, .. } => {
-                let yes = self.apart(|e| e.value(*then));
+                let yes = self.branch(*then);
                 let no = match otherwise {
-                    Some(otherwise) => self.apart(|e| e.value(*otherwise)),
-                    None => (Value::string(""), Vec::new()),
+                    Some(otherwise) => self.branch(*otherwise),
+                    None => Branch { id: *then, value: Value::string(""), problems: Vec::new() },
                 };
-                self.conditional(*condition, yes, no, *then, otherwise.unwrap_or(*then), id)
+                self.conditional(*condition, yes, no, id)
             }
             TemplatePart::For { key_variable, value_variable, collection, body, .. } => {
                 let parts = loops::ForParts {

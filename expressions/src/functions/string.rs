@@ -16,30 +16,19 @@ pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
     let number = |name, description| Parameter::new(name, Type::Number, description);
     let text_function = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
+    let of_text = |name, description| {
+        text_function(name, description).parameter(string("str", "The text.")).returns(Type::String)
+    };
     vec![
-        text_function("chomp", "The text without line ends at its end.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
+        of_text("chomp", "The text without line ends at its end.")
             .calls(|_, a, _| changed(a, |s| s.trim_end_matches(['\r', '\n']).into())),
-        text_function("lower", "The text in lower case.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
-            .calls(|_, a, _| changed(a, |s| s.chars().map(lower).collect())),
-        text_function("upper", "The text in upper case.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
-            .calls(|_, a, _| changed(a, |s| s.chars().map(upper).collect())),
-        text_function("title", "The text with the first letter of each word in title case.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
+        of_text("lower", "The text in lower case.").calls(|_, a, _| changed(a, |s| s.chars().map(lower).collect())),
+        of_text("upper", "The text in upper case.").calls(|_, a, _| changed(a, |s| s.chars().map(upper).collect())),
+        of_text("title", "The text with the first letter of each word in title case.")
             .calls(|_, a, _| changed(a, title)),
-        text_function("strrev", "The characters in opposite order.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
+        of_text("strrev", "The characters in opposite order.")
             .calls(|_, a, _| changed(a, |s| clusters(s).rev().collect())),
-        text_function("trimspace", "The text without white space at its ends.")
-            .parameter(string("str", "The text."))
-            .returns(Type::String)
+        of_text("trimspace", "The text without white space at its ends.")
             .calls(|_, a, _| changed(a, |s| s.trim().into())),
         text_function("trim", "The text without any of the given characters at its ends.")
             .parameter(string("str", "The text."))
