@@ -84,7 +84,7 @@ fn indented(text: &str, by: usize) -> String {
 pub fn overview() -> String {
     let mut text = String::from(
         "Usage: weft [global options] <command> [options]\n\nPlans and applies OpenTofu and Terraform configurations, on \
-         one machine or on many.\nAn interrupted apply is resumed where it stopped.\n\nMain commands:\n",
+         one machine or many.\nAn interrupted apply is resumed where it stopped.\n\nMain commands:\n",
     );
     let line = |text: &mut String, name: &str, about: &str| {
         let _ = writeln!(text, "  {name:<14}{about}");

@@ -191,6 +191,22 @@ pub enum ProgressKind {
 }
 
 impl ProgressKind {
+    /// What a word of [`ProgressKind::word`] says, with what stands beside it; `None` for one of a later version.
+    pub fn of_word(word: &str, reason: String, intended: bool) -> Option<ProgressKind> {
+        Some(match word {
+            "started" => ProgressKind::Started,
+            "returned" => ProgressKind::Returned,
+            "done" => ProgressKind::Done { intended },
+            "failed" => ProgressKind::Failed,
+            "skipped" => ProgressKind::Skipped { because: reason.parse().unwrap_or_default() },
+            "settling" => ProgressKind::Settling { reason },
+            "in-doubt" => ProgressKind::InDoubt { reason },
+            "stray" => ProgressKind::Stray,
+            "waiting" => ProgressKind::Waiting,
+            _ => return None,
+        })
+    }
+
     /// The word for JSON.
     pub fn word(&self) -> &'static str {
         match self {

@@ -19,8 +19,8 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
 
-use super::here::{relabelled, stray, unfinished};
-use super::progress::{Progress, REMIND};
+use super::here::{stray, unfinished};
+use super::progress::{Foreknown, Progress, REMIND};
 use super::{Ending, Work, client_problem};
 use crate::command::Invocation;
 use crate::context::{Context, environment};
@@ -134,10 +134,8 @@ async fn attend(
     let outline = outline::outline(plan);
     let left = outline.operations.iter().filter(|operation| !earlier.contains(&operation.index));
     let shards = left.filter_map(|operation| outline.shards.get(operation.shard as usize));
-    let progress = Progress::new(view, shards.map(|shard| shard.key.provider_instance()))
-        .placing(plan.manifest.places.clone())
-        .telling(relabelled(plan));
-    let progress = progress.provisioning(super::progress::provisioners(&plan.graph));
+    let instances = shards.map(|shard| shard.key.provider_instance());
+    let progress = Progress::new(view, instances, Foreknown::of(plan));
     let ending = follow(client, run, view, progress).await;
     if let Some(home) = home {
         home.abort();

@@ -6,23 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::{
-    FinishReason, InProcess, Notice, Outline, RunOptions, RunOutcome, pair, process, run_in_process, term,
+    Cancel, CoordinatorEnd, FinishReason, InProcess, Notice, Outline, RunError, RunOptions, RunOutcome, pair, process,
+    run_in_process, term,
 };
 use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
-use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::Action;
-use weft_graph_format::plan_file::PlanFile;
-use weft_graph_format::source::SourceRange;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, Snapshot, StoreError};
 
 use super::elsewhere::counts;
 use super::observed::{ObservedStore, identity};
-use super::progress::{Progress, Provisioner, REMIND, provisioners};
+use super::progress::{Foreknown, Progress, REMIND};
 use super::{Ending, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
 use crate::outline::run_plan;
@@ -62,7 +60,7 @@ pub struct Place<'a> {
 /// # Errors
 /// Why it was not begun. What goes wrong later is told as it happens.
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
-    let known = Known::of(&work.plan);
+    let known = Foreknown::of(&work.plan);
     let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
@@ -76,7 +74,7 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 /// # Errors
 /// Why it was not gone on with.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
-    let known = Known::of(&work.plan);
+    let known = Foreknown::of(&work.plan);
     let mut plan = run_plan(&work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
@@ -92,117 +90,32 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     carry_out(run, plan, &earlier, known, options, place).await
 }
 
-/// Addresses of updates that only change what is sensitive.
-pub fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
-    let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
-    let found = updates.filter(|change| change.before.same_unmarked(&change.after));
-    found.map(|change| change.address.to_string()).collect()
-}
-
-/// What a plan knows that events do not say.
-struct Known {
-    /// Updates that only change what is sensitive.
-    relabelled: BTreeSet<String>,
-    places: BTreeMap<String, SourceRange>,
-    provisioners: BTreeMap<u32, Provisioner>,
-}
-
-impl Known {
-    fn of(plan: &PlanFile) -> Known {
-        Known {
-            relabelled: relabelled(plan),
-            places: plan.manifest.places.clone(),
-            provisioners: provisioners(&plan.graph),
-        }
-    }
-}
-
 /// `earlier` are the operations that are done already.
 async fn carry_out(
     run: RunId,
     plan: weft_coordinator::RunPlan,
     earlier: &BTreeSet<u32>,
-    known: Known,
+    mut known: Foreknown,
     options: RunOptions,
     place: Place<'_>,
 ) -> Result<Ending, Vec<Diagnostic>> {
     let Place { context, view, store, snapshot, packages, parallelism } = place;
     let (store, commits) = ObservedStore::new(store);
-    let mut progress = Progress::new(view, instances(&plan.outline, earlier))
-        .knowing(ids(snapshot, &plan.outline))
-        .placing(known.places)
-        .telling(known.relabelled);
-    progress = progress.provisioning(known.provisioners);
+    known.ids = ids(snapshot, &plan.outline);
+    let mut progress = Progress::new(view, instances(&plan.outline, earlier), known);
     progress.observe(commits);
-    let (said, mut lines) = mpsc::channel::<Said>(LINES);
-
-    let (ours, theirs) = pair();
-    let mut worker = Worker::new(WorkerOptions {
-        pool: pool_options(context),
-        files: Arc::new(DiskFiles),
-        base_directory: PathBuf::from("."),
-        labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
-        said: Some(said),
-        ..WorkerOptions::new(WORKER, process::incarnation(), packages)
-    });
-    let working = tokio::spawn(async move {
-        let ended = worker.run(Channel { incoming: theirs.incoming, outgoing: theirs.outgoing }).await;
-        tracing::debug!(?ended, "the worker in this process has ended");
-        worker
-    });
-
-    let (notices, mut told) = mpsc::channel(NOTICES);
-    let id = run.to_string();
-    let mut signals = signals::forward();
+    let (ours, mut home) = Home::begin(context, &run, packages);
+    let (notices, told) = mpsc::channel(NOTICES);
     let (wishes, cancel) = mpsc::channel(WISHES);
     let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
     let outline = Arc::clone(&plan.outline);
     let looked_at = Arc::clone(&store);
+    let id = run.to_string();
     let request = InProcess { store, run, plan, options, holder: holder(), workers: vec![ours], notices, cancel };
     let running = run_in_process(request);
-    tokio::pin!(running);
-    let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
-    reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let outcome = loop {
-        tokio::select! {
-            biased;
-            Some(notice) = told.recv() => show(&mut progress, view, notice),
-            Some(said) = lines.recv() => progress.said(&said),
-            Some(wish) = signals.recv() => {
-                progress.interrupted(wish, &id);
-                // A run that has ended takes no wishes any more.
-                let _ = wishes.try_send(wish);
-            }
-            outcome = &mut running => break outcome,
-            _ = reminder.tick() => progress.remind(),
-        }
-    };
-    while let Ok(said) = lines.try_recv() {
-        progress.said(&said);
-    }
-    while let Ok(notice) = told.try_recv() {
-        show(&mut progress, view, notice);
-    }
-    let at_once = outcome.as_ref().is_ok_and(|outcome| outcome.reason == FinishReason::Left);
-    let closing = async {
-        let Ok(worker) = working.await else { return };
-        match at_once {
-            true => drop(timeout(LEAVING_WAIT, worker.close()).await),
-            false => worker.close().await,
-        }
-    };
-    tokio::pin!(closing);
-    loop {
-        tokio::select! {
-            biased;
-            Some(said) = lines.recv() => progress.said(&said),
-            () = &mut closing => break,
-        }
-    }
-    while let Ok(said) = lines.try_recv() {
-        progress.said(&said);
-    }
-    drop(lines);
+    let outcome = watch(running, &mut progress, view, &mut home, told, (wishes, &id)).await;
+    let left = outcome.as_ref().is_ok_and(|outcome| outcome.reason == FinishReason::Left);
+    home.close(left, &mut progress).await;
     let outcome = outcome.map_err(run_problem)?;
     let (run, done) = (outcome.run.clone(), outcome.counts.done);
     let mut ending = conclude(&mut progress, view, outcome);
@@ -212,6 +125,94 @@ async fn carry_out(
         ending.counts = counts(&RunDetails::new(&found, &outline));
     }
     Ok(ending)
+}
+
+/// Shows how a run goes until it ends, and hands on what the user wishes.
+async fn watch(
+    running: impl Future<Output = Result<RunOutcome, RunError>>,
+    progress: &mut Progress<'_>,
+    view: &View,
+    home: &mut Home,
+    mut told: mpsc::Receiver<Notice>,
+    (wishes, run): (mpsc::Sender<Cancel>, &str),
+) -> Result<RunOutcome, RunError> {
+    tokio::pin!(running);
+    let mut signals = signals::forward();
+    let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
+    reminder.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(notice) = told.recv() => show(progress, view, notice),
+            Some(said) = home.lines.recv() => progress.said(&said),
+            Some(wish) = signals.recv() => {
+                progress.interrupted(wish, run);
+                // A run that has ended takes no wishes any more.
+                let _ = wishes.try_send(wish);
+            }
+            outcome = &mut running => break outcome,
+            _ = reminder.tick() => progress.remind(),
+        }
+    };
+    while let Ok(said) = home.lines.try_recv() {
+        progress.said(&said);
+    }
+    while let Ok(notice) = told.try_recv() {
+        show(progress, view, notice);
+    }
+    outcome
+}
+
+/// The worker in this process.
+struct Home {
+    working: JoinHandle<Worker>,
+    /// What it tells beside the results of operations.
+    lines: mpsc::Receiver<Said>,
+}
+
+impl Home {
+    /// Starts it. Gives the coordinator's end of the channel too.
+    fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
+        let (said, lines) = mpsc::channel::<Said>(LINES);
+        let (ours, theirs) = pair();
+        let mut worker = Worker::new(WorkerOptions {
+            pool: pool_options(context),
+            files: Arc::new(DiskFiles),
+            base_directory: PathBuf::from("."),
+            labels: BTreeMap::from([("home".to_owned(), run.to_string())]),
+            said: Some(said),
+            ..WorkerOptions::new(WORKER, process::incarnation(), packages)
+        });
+        let working = tokio::spawn(async move {
+            let ended = worker.run(Channel { incoming: theirs.incoming, outgoing: theirs.outgoing }).await;
+            tracing::debug!(?ended, "the worker in this process has ended");
+            worker
+        });
+        (ours, Home { working, lines })
+    }
+
+    /// Ends it with its providers, within [`LEAVING_WAIT`] when the run was `left`.
+    async fn close(self, left: bool, progress: &mut Progress<'_>) {
+        let Home { working, mut lines } = self;
+        let closing = async move {
+            let Ok(worker) = working.await else { return };
+            match left {
+                true => drop(timeout(LEAVING_WAIT, worker.close()).await),
+                false => worker.close().await,
+            }
+        };
+        tokio::pin!(closing);
+        loop {
+            tokio::select! {
+                biased;
+                Some(said) = lines.recv() => progress.said(&said),
+                () = &mut closing => break,
+            }
+        }
+        while let Ok(said) = lines.try_recv() {
+            progress.said(&said);
+        }
+    }
 }
 
 fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
