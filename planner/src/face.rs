@@ -147,7 +147,7 @@ impl Glue for Planner {
     }
 
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
-        if !self.facts.kind.expects_surplus() {
+        if !self.facts.rules.makes_objects {
             return Ok(());
         }
         let surplus = protected_surplus(&self.facts, &self.told(), resource);
