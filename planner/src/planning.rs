@@ -59,7 +59,9 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
         return (nothing(&planner), None);
     };
     let (failed, session) = evaluate(&planner, begun).await;
-    (conclude(&planner, failed).await, Some(session).filter(|_| open))
+    // What was evaluated is let go of before the rest of the plan is made, unless there are questions to come.
+    let session = Some(session).filter(|_| open);
+    (conclude(&planner, failed).await, session)
 }
 
 /// The first pass: evaluates, and plans each instance that evaluation comes to.

@@ -150,8 +150,11 @@ impl Builder {
         if let Some(id) = drafts.misused {
             return Err(FinishError::Misused { operation: id.0 });
         }
-        let found = drafts.rows.into_iter().zip(0..);
-        found.map(|(draft, operation)| draft.ok_or(FinishError::NotDrafted { operation })).collect()
+        if let Some(missing) = drafts.rows.iter().position(Option::is_none) {
+            return Err(FinishError::NotDrafted { operation: u32::try_from(missing).unwrap_or(u32::MAX) });
+        }
+        // Collected in place: there may be millions.
+        Ok(drafts.rows.into_iter().filter_map(|draft| draft).collect())
     }
 
     /// Number of operations drafted so far.

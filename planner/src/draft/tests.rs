@@ -89,7 +89,7 @@ fn a_formula_reads_a_result_by_the_number_that_was_reserved() {
     let known = || Formula::constant(object(2));
     let first = agenda.take(changed("a.x", known(), OldObject::Nothing, &[])).expect("a number");
     let reads = Formula::result(first, Path::ROOT, object(2).ty());
-    agenda.take(changed("a.y", reads, OldObject::Updated(prior(&[])), &["a.x"]));
+    agenda.take(changed("a.y", reads, OldObject::Updated(Box::new(prior(&[]))), &["a.x"]));
     let lines = graph(agenda);
     assert_eq!(lines.len(), 2);
     assert!(place(&lines, "a.x") < place(&lines, "a.y"), "{lines:#?}");
@@ -108,7 +108,7 @@ fn what_depends_is_deleted_first() {
 fn a_replacement_deletes_then_creates() {
     let mut agenda = Agenda::default();
     let config = Formula::constant(object(2));
-    agenda.take(changed("a.x", config, OldObject::DeletedFirst(prior(&[]), Vec::new()), &[]));
+    agenda.take(changed("a.x", config, OldObject::DeletedFirst(Box::new(prior(&[])), Vec::new()), &[]));
     assert_eq!(graph(agenda).len(), 2);
 }
 

@@ -297,7 +297,7 @@ fn step(
         waits: Origin::union(waits.into_iter().flatten()),
         planned,
         depended: case.prior.map(|prior| prior.record.dependencies.clone()).unwrap_or_default(),
-        old: match (action, case.prior.cloned()) {
+        old: match (action, case.prior.cloned().map(Box::new)) {
             (ChangeAction::DeleteThenCreate, Some(prior)) => OldObject::DeletedFirst(prior, around.farewell),
             (ChangeAction::CreateThenDelete, Some(prior)) => OldObject::DeletedLast(prior, around.deposed_key),
             (ChangeAction::ForgetThenCreate, Some(prior)) => OldObject::Forgotten(prior),

@@ -65,13 +65,13 @@ pub(crate) enum OldObject {
     /// There is none.
     Nothing,
     /// It is changed into what is planned.
-    Updated(Prior),
+    Updated(Box<Prior>),
     /// It is deleted first, after these provisioners.
-    DeletedFirst(Prior, Vec<PlannedProvision>),
+    DeletedFirst(Box<Prior>, Vec<PlannedProvision>),
     /// It is set aside under the key, and deleted when the new object is there.
-    DeletedLast(Prior, DeposedKey),
+    DeletedLast(Box<Prior>, DeposedKey),
     /// It is taken out of state first and left alone.
-    Forgotten(Prior),
+    Forgotten(Box<Prior>),
 }
 
 /// An object that goes.
