@@ -154,7 +154,7 @@ impl Builder {
             return Err(FinishError::NotDrafted { operation: u32::try_from(missing).unwrap_or(u32::MAX) });
         }
         // Collected in place: there may be millions.
-        Ok(drafts.rows.into_iter().filter_map(|draft| draft).collect())
+        Ok(drafts.rows.into_iter().flatten().collect())
     }
 
     /// Number of operations drafted so far.
