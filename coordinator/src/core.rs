@@ -21,6 +21,7 @@ mod doubts;
 mod ending;
 mod nodes;
 mod options;
+mod parts;
 mod records;
 mod recovery;
 mod reports;
@@ -32,22 +33,20 @@ mod simulation;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
+    CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
 };
 
-use crate::event::{Cancel, Command, Decision, Event, FinishReason, Progress, ProgressKind};
+use crate::event::{Cancel, Command, Event, FinishReason, Progress, ProgressKind};
 use crate::outline::{Outline, OutlineError, OutlineOperation};
 use crate::status::{Happening, Status, transition};
-use crate::worker::{Order, TaskResult};
+use crate::worker::Order;
 use answers::Step;
-use checks::CheckFailure;
 use nodes::Nodes;
-use records::Records;
-use roster::Worker;
+use parts::{Backlog, Checks, Clock, Course, Doubts, Outbox, Results, Roster, Tally};
 
 pub use options::RunOptions;
 
@@ -150,49 +149,15 @@ pub struct Coordinator {
     options: RunOptions,
     nodes: Nodes,
     ops: Vec<Op>,
-    shards: Vec<Shard>,
-    workers: Vec<Worker>,
-    worker_names: BTreeMap<WorkerId, WorkerIndex>,
-    records: Records,
-    locals: BTreeMap<Position, Arc<[u8]>>,
-    exports: BTreeMap<(Position, u32), Arc<[u8]>>,
-    /// What was given to the store and not answered.
-    in_store: VecDeque<Step>,
-    /// Shards with work that nobody holds and that have not been offered yet; and those that nobody connected may hold.
-    wanting: BTreeSet<u32>,
-    orphans: BTreeSet<u32>,
-    /// Workers that can be given something.
-    dispatchable: BTreeSet<WorkerIndex>,
-    cursor: WorkerIndex,
-    in_flight: u32,
-    settling: u32,
-    /// Operations that something may still happen to without the user.
-    open: u32,
-    /// Operations in doubt for which no evidence was found.
-    unsettled: u32,
-    counts: OpCounts,
-    /// Results that came while a step of the same operation was in the store.
-    late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
-    decisions: BTreeMap<Position, Decision>,
-    doubts: BTreeMap<Position, String>,
-    check_failures: BTreeMap<Position, CheckFailure>,
-    checks_stored: Option<Vec<CheckRecord>>,
-    checks_written: bool,
-    now: u64,
-    begun: u64,
-    draining: bool,
-    /// Providers were asked to stop, at this time.
-    stopping: Option<u64>,
-    /// What is open becomes a doubt, and the term ends: since this time.
-    leaving: Option<u64>,
-    paused: bool,
-    /// A worker has been here in this term.
-    visited: bool,
-    finished: bool,
-    steps: Vec<StoreStep>,
-    orders: BTreeMap<WorkerIndex, Vec<Order>>,
-    progress: Vec<Progress>,
-    end: Option<FinishReason>,
+    backlog: Backlog,
+    roster: Roster,
+    results: Results,
+    doubts: Doubts,
+    checks: Checks,
+    tally: Tally,
+    course: Course,
+    clock: Clock,
+    outbox: Outbox,
 }
 
 impl Coordinator {
@@ -230,46 +195,21 @@ impl Coordinator {
         let mut coordinator = Coordinator {
             nodes,
             ops: vec![idle; count],
-            shards,
-            workers: Vec::new(),
-            worker_names: BTreeMap::new(),
-            records: Records::new(beginning.records, beginning.revisions),
-            locals: BTreeMap::new(),
-            exports: BTreeMap::new(),
-            in_store: VecDeque::new(),
-            wanting: BTreeSet::new(),
-            orphans: BTreeSet::new(),
-            dispatchable: BTreeSet::new(),
-            cursor: 0,
-            in_flight: 0,
-            settling: 0,
-            open: count as u32,
-            unsettled: 0,
-            counts: OpCounts { pending: count as u32, ..OpCounts::default() },
-            late: BTreeMap::new(),
-            decisions: BTreeMap::new(),
-            doubts: BTreeMap::new(),
-            check_failures: BTreeMap::new(),
-            checks_stored: beginning.checks,
-            checks_written: false,
-            now,
-            begun: now,
-            draining: false,
-            stopping: None,
-            leaving: None,
-            paused: false,
-            visited: false,
-            finished: false,
-            steps: Vec::new(),
-            orders: BTreeMap::new(),
-            progress: Vec::new(),
-            end: None,
+            backlog: Backlog { shards, ..Backlog::default() },
+            roster: Roster::default(),
+            results: Results::new(beginning.records, beginning.revisions),
+            doubts: Doubts::default(),
+            checks: Checks::new(beginning.checks),
+            tally: Tally::new(count as u32),
+            course: Course::default(),
+            clock: Clock { now, begun: now },
+            outbox: Outbox::default(),
             outline,
             options,
         };
         for resolution in std::mem::take(&mut coordinator.options.resolutions) {
             if let Some(position) = coordinator.outline.position(resolution.operation) {
-                coordinator.decisions.insert(position as u32, resolution.decision);
+                coordinator.doubts.decisions.insert(position as u32, resolution.decision);
             }
         }
         coordinator.recover(beginning.view);
@@ -279,10 +219,10 @@ impl Coordinator {
 
     /// What is to be done now that this happened at this time (milliseconds, never going back).
     pub fn step(&mut self, now: u64, event: Event) -> Vec<Command> {
-        if self.finished {
+        if self.outbox.finished {
             return Vec::new();
         }
-        self.now = self.now.max(now);
+        self.clock.now = self.clock.now.max(now);
         match event {
             Event::Joined(hello) => self.joined(hello),
             Event::Leaving(worker) => self.leaving(&worker),
@@ -290,8 +230,8 @@ impl Coordinator {
             Event::Dead(worker) => self.dead(&worker),
             Event::Said(worker, message) => self.said(&worker, message),
             Event::Stored(answers) => self.stored(answers),
-            Event::Fenced => self.end = Some(FinishReason::Fenced),
-            Event::Paused(paused) => self.paused = paused,
+            Event::Fenced => self.outbox.end = Some(FinishReason::Fenced),
+            Event::Paused(paused) => self.course.paused = paused,
             Event::Cancel(Cancel::Drain) => self.drain(),
             Event::Cancel(Cancel::Stop) => self.stop(),
             Event::Cancel(Cancel::Leave) => self.leave(),
@@ -303,7 +243,7 @@ impl Coordinator {
 
     /// Where the operations stand.
     pub fn counts(&self) -> OpCounts {
-        self.counts
+        self.tally.counts
     }
 
     /// Where one operation stands.
@@ -314,7 +254,7 @@ impl Coordinator {
     /// Workers of earlier terms that hold open intents or doubts and are not connected: whoever can tell that one of
     /// these processes is dead says so with [`Event::Dead`].
     pub fn absent_holders(&self) -> Vec<WorkerId> {
-        self.workers.iter().filter(|worker| !worker.connected && !worker.dead).map(|worker| worker.id.clone()).collect()
+        self.roster.absent()
     }
 
     /// The outline that this run follows.
@@ -326,7 +266,8 @@ impl Coordinator {
         &self.outline.operations[position as usize]
     }
 
-    /// Moves an operation on. What the protocol does not allow changes nothing (and is a bug that tests look for).
+    /// Moves an operation on. What the protocol does not allow changes nothing and ends the term: what we believe is then
+    /// not what happened, so that nothing that follows from it may reach the store.
     fn happen(&mut self, position: Position, happening: Happening) -> bool {
         match transition(self.ops[position as usize].status, happening) {
             Ok(status) => {
@@ -334,7 +275,9 @@ impl Coordinator {
                 true
             }
             Err(illegal) => {
-                debug_assert!(false, "operation {position}: {illegal}");
+                let operation = self.operation(position);
+                self.outbox.defect = Some(format!("{} (operation {}): {illegal}", operation.address, operation.index));
+                self.outbox.end = Some(FinishReason::Defect);
                 false
             }
         }
@@ -350,24 +293,23 @@ impl Coordinator {
             (true, false) => self.rests(shard, false),
             _ => {}
         }
-        *count(&mut self.counts, before) -= 1;
-        *count(&mut self.counts, status) += 1;
+        self.tally.moved(before, status);
     }
 
     /// One more (or less) operation of a shard needs nothing more.
     fn rests(&mut self, shard: u32, rests: bool) {
-        let state = &mut self.shards[shard as usize];
+        let state = &mut self.backlog.shards[shard as usize];
         if !rests {
-            self.open += 1;
+            self.tally.open += 1;
             state.open += 1;
             return;
         }
-        self.open -= 1;
+        self.tally.open -= 1;
         state.open -= 1;
         if state.open == 0
             && let Some(worker) = state.worker.take()
         {
-            self.workers[worker as usize].shards.remove(&shard);
+            self.roster.workers[worker as usize].shards.remove(&shard);
             self.order(worker, Order::Close(shard));
         }
     }
@@ -415,13 +357,12 @@ impl Coordinator {
     }
 
     fn store(&mut self, about: Step, step: StoreStep) {
-        self.in_store.push_back(about);
-        self.steps.push(step);
+        self.outbox.store(about, step);
     }
 
     fn order(&mut self, worker: WorkerIndex, order: Order) {
-        if self.workers[worker as usize].connected {
-            self.orders.entry(worker).or_default().push(order);
+        if self.roster.workers[worker as usize].connected {
+            self.outbox.orders.entry(worker).or_default().push(order);
         }
     }
 
@@ -429,15 +370,15 @@ impl Coordinator {
         let op = &self.ops[position as usize];
         let operation = &self.outline.operations[position as usize];
         let shard = &self.outline.shards[operation.shard as usize];
-        self.progress.push(Progress {
+        self.outbox.progress.push(Progress {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),
             action: operation.action.clone(),
             provider_instance: shard.key.provider_instance().to_owned(),
             attempt: op.attempt,
-            worker: op.holder.map(|holder| self.workers[holder as usize].id.clone()).unwrap_or_default(),
-            elapsed_ms: self.now.saturating_sub(op.since),
+            worker: op.holder.map(|holder| self.roster.workers[holder as usize].id.clone()).unwrap_or_default(),
+            elapsed_ms: self.clock.now.saturating_sub(op.since),
             what,
             diagnostics,
         });
@@ -447,18 +388,6 @@ impl Coordinator {
 /// Whether an operation that stands there needs nothing more. (One in doubt does, until that turned out to be in vain.)
 fn at_rest(status: Status) -> bool {
     matches!(status, Status::Done | Status::Failed | Status::Skipped)
-}
-
-/// The count of a status.
-fn count(counts: &mut OpCounts, status: Status) -> &mut u32 {
-    match status {
-        Status::Pending | Status::Leased => &mut counts.pending,
-        Status::Intended => &mut counts.running,
-        Status::Done => &mut counts.done,
-        Status::Failed => &mut counts.failed,
-        Status::Skipped => &mut counts.skipped,
-        Status::InDoubt => &mut counts.in_doubt,
-    }
 }
 
 fn check(outline: &Outline) -> Result<(), OutlineError> {

@@ -70,6 +70,8 @@ pub struct RunOutcome {
     pub strays: Vec<String>,
     /// Why the store failed the run, where it did.
     pub store_error: Option<StoreError>,
+    /// What happened, where a defect of ours ended the term.
+    pub defect: Option<String>,
 }
 
 impl RunOutcome {
@@ -376,6 +378,7 @@ impl Driver {
             counts,
             in_doubt: Vec::new(),
             unfinished: Vec::new(),
+            defect: None,
         });
         self.send_orders();
         let released = match finish.release {
@@ -386,6 +389,9 @@ impl Driver {
             Ok(status) => (status, store_error),
             Err(error) => (None, Some(error)),
         };
+        if let Some(defect) = &finish.defect {
+            error!(run = %self.run, "a defect of Weft ended the term: {defect}");
+        }
         info!(run = %self.run, reason = ?finish.reason, "term ended");
         let outline = Arc::clone(self.core.outline());
         let name = |index: &u32| -> Option<String> {
@@ -406,6 +412,7 @@ impl Driver {
             unfinished: finish.unfinished.iter().filter_map(name).collect(),
             strays: self.strays,
             store_error,
+            defect: finish.defect,
         };
         let _ = self.watchers.send(Notice::Counts(outcome.counts));
         let _ = self.watchers.send(Notice::Ended(Box::new(outcome.clone())));

@@ -108,6 +108,8 @@ pub struct Finish {
     pub in_doubt: Vec<u32>,
     /// Operations that are not finished, ascending: pending, or with an open intent.
     pub unfinished: Vec<u32>,
+    /// What happened, where a defect of ours ended it.
+    pub defect: Option<String>,
 }
 
 /// Why a term of a run ended.
@@ -127,6 +129,9 @@ pub enum FinishReason {
     Resolved,
     /// The store refused a step in a way that must not happen; nothing more is done.
     StoreRefused,
+    /// An operation was to move as the protocol does not allow: a defect of ours. Nothing more is done, and the next
+    /// term begins from what the store holds.
+    Defect,
 }
 
 /// Something to show.

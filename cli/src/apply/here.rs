@@ -231,6 +231,15 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
     if let Some(error) = &outcome.store_error {
         problems.push(crate::store::problem(error));
     }
+    if let Some(defect) = &outcome.defect {
+        problems.push(Diagnostic::error(
+            "Run stopped by a defect",
+            format!(
+                "Weft was about to record what cannot be: {defect}. It recorded nothing more, and the run can be \
+                 resumed. This is a defect of Weft; please report it."
+            ),
+        ));
+    }
     for address in &outcome.strays {
         problems.push(stray(address, &run));
     }
@@ -280,6 +289,7 @@ fn reason(reason: FinishReason) -> &'static str {
         FinishReason::Fenced => "Another process has taken over the run.",
         FinishReason::NoWorker => "No worker can carry out the remaining operations.",
         FinishReason::StoreRefused => "The store refused a step.",
+        FinishReason::Defect => "A defect of Weft stopped the run.",
     }
 }
 

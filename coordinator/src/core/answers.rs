@@ -52,9 +52,9 @@ pub(super) enum Resolved {
 impl Coordinator {
     pub(super) fn stored(&mut self, answers: Vec<StoreAnswer>) {
         for answer in answers {
-            let Some(step) = self.in_store.pop_front() else { return };
+            let Some(step) = self.outbox.in_store.pop_front() else { return };
             if matches!(answer, StoreAnswer::Fenced(_)) {
-                self.end = Some(FinishReason::Fenced);
+                self.outbox.end = Some(FinishReason::Fenced);
                 return;
             }
             match step {
@@ -85,12 +85,12 @@ impl Coordinator {
     fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
         match answer {
             StoreAnswer::Ok { revisions, .. } => {
-                self.records.set_revisions(revisions);
+                self.results.records.set_revisions(revisions);
                 true
             }
             refused => {
                 self.tell_refusal(position, &refused);
-                self.end = Some(FinishReason::StoreRefused);
+                self.outbox.end = Some(FinishReason::StoreRefused);
                 false
             }
         }
@@ -111,13 +111,13 @@ impl Coordinator {
             StoreAnswer::Ok { .. } => {
                 self.happen(position, Happening::Intend);
                 self.ops[position as usize].phase = Phase::AtWorker;
-                if let Some((_, _, result)) = self.late.remove(&position) {
+                if let Some((_, _, result)) = self.results.late.remove(&position) {
                     self.take_result(position, result);
                     return;
                 }
-                let there = holder.is_some_and(|holder| self.workers[holder as usize].connected);
+                let there = holder.is_some_and(|holder| self.roster.workers[holder as usize].connected);
                 match holder {
-                    Some(holder) if there && !self.draining && !self.paused => {
+                    Some(holder) if there && !self.course.draining && !self.course.paused => {
                         self.order(holder, Order::Granted(task));
                     }
                     _ => {
@@ -129,7 +129,7 @@ impl Coordinator {
                 }
             }
             refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
-                self.late.remove(&position);
+                self.results.late.remove(&position);
                 if let Some(holder) = holder {
                     self.order(holder, Order::IntentRefused(task));
                 }
@@ -139,7 +139,7 @@ impl Coordinator {
             }
             refused => {
                 self.tell_refusal(position, &refused);
-                self.end = Some(FinishReason::StoreRefused);
+                self.outbox.end = Some(FinishReason::StoreRefused);
             }
         }
     }
@@ -168,7 +168,7 @@ impl Coordinator {
                 if self.ops[position as usize].reported {
                     self.acknowledge(position);
                 }
-                match self.late.remove(&position) {
+                match self.results.late.remove(&position) {
                     Some((_, _, result)) => self.worker_settles(position, result),
                     None => self.seek_evidence(position, reason),
                 }
@@ -209,8 +209,8 @@ impl Coordinator {
     }
 
     fn resolved(&mut self, position: Position, resolved: Resolved) {
-        self.decisions.remove(&position);
-        self.doubts.remove(&position);
+        self.doubts.decisions.remove(&position);
+        self.doubts.reasons.remove(&position);
         match resolved {
             Resolved::Done(kept) => {
                 self.happen(position, Happening::SettleDone);
@@ -227,7 +227,7 @@ impl Coordinator {
                 self.ops[position as usize].tried = true;
                 self.tell(position, ProgressKind::Returned, Opaque::default());
                 self.mend(position);
-                let late = self.late.remove(&position);
+                let late = self.results.late.remove(&position);
                 if let Some((worker, attempt, result)) = late {
                     let task = Task { operation: self.operation(position).index, attempt };
                     self.superseded(worker, position, task, result);
@@ -239,7 +239,7 @@ impl Coordinator {
                 }
             }
         }
-        if let Some((worker, attempt, _)) = self.late.remove(&position) {
+        if let Some((worker, attempt, _)) = self.results.late.remove(&position) {
             let task = Task { operation: self.operation(position).index, attempt };
             self.order(worker, Order::Acknowledged(task));
         }

@@ -8,10 +8,10 @@ use crate::worker::Order;
 impl Coordinator {
     /// Nothing new is begun; what runs goes on to its end.
     pub(super) fn drain(&mut self) {
-        if self.draining {
+        if self.course.draining {
             return;
         }
-        self.draining = true;
+        self.course.draining = true;
         for worker in self.connected_workers() {
             self.order(worker, Order::Drain);
         }
@@ -20,10 +20,10 @@ impl Coordinator {
     /// Providers are asked to stop. What they return in time is recorded like any result.
     pub(super) fn stop(&mut self) {
         self.drain();
-        if self.stopping.is_some() {
+        if self.course.stopping.is_some() {
             return;
         }
-        self.stopping = Some(self.now);
+        self.course.stopping = Some(self.clock.now);
         for worker in self.connected_workers() {
             self.order(worker, Order::Stop);
         }
@@ -33,14 +33,14 @@ impl Coordinator {
     /// itself. The worker keeps its result, and is asked for it when the run goes on.
     pub(super) fn leave(&mut self) {
         self.drain();
-        if self.leaving.is_some() {
+        if self.course.leaving.is_some() {
             return;
         }
-        self.leaving = Some(self.now);
-        for worker in 0..self.workers.len() {
-            for position in self.workers[worker].tasks.clone() {
+        self.course.leaving = Some(self.clock.now);
+        for worker in 0..self.roster.workers.len() {
+            for position in self.roster.workers[worker].tasks.clone() {
                 if self.stands(position, Status::Intended, Phase::AtWorker) {
-                    let id = &self.workers[worker].id;
+                    let id = &self.roster.workers[worker].id;
                     self.doubt(position, format!("the run was left while worker {id} still had the call"));
                 }
             }
@@ -49,17 +49,15 @@ impl Coordinator {
 
     /// Time passed: providers that were asked to stop have had theirs.
     pub(super) fn tick_stopping(&mut self) {
-        if self.stopping.is_some_and(|since| self.has_passed(since, STOP_WAIT)) {
+        if self.course.stopping.is_some_and(|since| self.clock.has_passed(since, STOP_WAIT)) {
             self.leave();
         }
     }
 
     /// Whether a run that is left ends now: the store has the doubts, or does not answer.
     pub(super) fn has_left(&self) -> bool {
-        self.leaving.is_some_and(|since| self.in_store.is_empty() || self.has_passed(since, LEAVE_DEADLINE))
-    }
-
-    fn has_passed(&self, since: u64, wait: std::time::Duration) -> bool {
-        u128::from(self.now.saturating_sub(since)) >= wait.as_millis()
+        self.course
+            .leaving
+            .is_some_and(|since| self.outbox.in_store.is_empty() || self.clock.has_passed(since, LEAVE_DEADLINE))
     }
 }

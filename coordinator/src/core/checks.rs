@@ -51,7 +51,7 @@ impl Coordinator {
             let unread: Vec<Diagnostic> = told.into_iter().filter(|told| told.code == READ_FOR_CHECK).collect();
             if !unread.is_empty() {
                 let message = Some(in_one_text(&unread));
-                self.check_failures.insert(position, CheckFailure { holds_not: true, message });
+                self.checks.failures.insert(position, CheckFailure { holds_not: true, message });
             }
             return;
         }
@@ -65,19 +65,22 @@ impl Coordinator {
             || failure.summary.starts_with("Invalid value")
             || asserted(&failure);
         let message = Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE);
-        self.check_failures.insert(position, CheckFailure { holds_not, message });
+        self.checks.failures.insert(position, CheckFailure { holds_not, message });
     }
 
     /// At the end of a term: gives the results of checks to the store, where they are not there yet. Says whether the
     /// end has to wait for that.
     pub(super) fn write_checks(&mut self, reason: FinishReason) -> bool {
-        let early = matches!(reason, FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused);
-        if early || self.options.only_resolve || std::mem::replace(&mut self.checks_written, true) {
+        let early = matches!(
+            reason,
+            FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect
+        );
+        if early || self.options.only_resolve || std::mem::replace(&mut self.checks.written, true) {
             return false;
         }
         let results = Some(self.check_results()).filter(|results| !results.is_empty());
         // A configuration without conditions leaves alone what it never wrote.
-        let stored = self.checks_stored.as_ref().filter(|stored| !stored.is_empty());
+        let stored = self.checks.stored.as_ref().filter(|stored| !stored.is_empty());
         if results.as_ref() == stored {
             return false;
         }
@@ -108,7 +111,7 @@ impl Coordinator {
     /// For each check block whose data source could not be read, what was wrong with that.
     fn unread(&self) -> BTreeMap<&str, &String> {
         let mut found = BTreeMap::new();
-        let failures = self.check_failures.iter().filter_map(|(position, failure)| {
+        let failures = self.checks.failures.iter().filter_map(|(position, failure)| {
             let operation = self.operation(*position);
             let message = failure.message.as_ref().filter(|_| operation.kind == OperationKind::Read)?;
             Some((operation.address.as_str(), configured(&operation.address), message))
@@ -148,7 +151,7 @@ impl Coordinator {
             let checked = found.entry(object_of(&operation.address, &objects)).or_default();
             match self.ops[position].status {
                 Status::Done | Status::Failed => {
-                    checked.failures.extend(self.check_failures.get(&(position as Position)))
+                    checked.failures.extend(self.checks.failures.get(&(position as Position)))
                 }
                 _ => checked.open = true,
             }

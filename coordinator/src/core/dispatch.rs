@@ -14,13 +14,13 @@ use weft_state::{Attempt, Opaque};
 impl Coordinator {
     /// Something of a shard can be begun: its worker, or whoever assigns shards, has to know.
     pub(super) fn shard_has_work(&mut self, shard: u32) {
-        match self.shards[shard as usize].worker {
+        match self.backlog.shards[shard as usize].worker {
             Some(worker) => {
-                self.workers[worker as usize].busy_shards.insert(shard);
+                self.roster.workers[worker as usize].busy_shards.insert(shard);
                 self.refresh(worker);
             }
-            None if !self.orphans.contains(&shard) => {
-                self.wanting.insert(shard);
+            None if !self.backlog.orphans.contains(&shard) => {
+                self.backlog.wanting.insert(shard);
             }
             None => {}
         }
@@ -28,33 +28,33 @@ impl Coordinator {
 
     /// After a worker was lost: every shard with work that nobody holds.
     pub(super) fn offer_shards_with_work(&mut self) {
-        for (index, shard) in self.shards.iter().enumerate() {
+        for (index, shard) in self.backlog.shards.iter().enumerate() {
             if shard.worker.is_none() && !(shard.ready.is_empty() && shard.settles.is_empty()) {
-                self.wanting.insert(index as u32);
+                self.backlog.wanting.insert(index as u32);
             }
         }
     }
 
     /// Whether a worker is among those that can be given something.
     pub(super) fn refresh(&mut self, index: WorkerIndex) {
-        let worker = &self.workers[index as usize];
+        let worker = &self.roster.workers[index as usize];
         let room = worker.tasks.len() < worker.window as usize;
         let able = worker.connected && room && !worker.busy_shards.is_empty();
         if able {
-            self.dispatchable.insert(index)
+            self.roster.dispatchable.insert(index)
         } else {
-            self.dispatchable.remove(&index)
+            self.roster.dispatchable.remove(&index)
         };
     }
 
     pub(super) fn dispatch(&mut self) {
-        if self.draining || self.paused {
+        if self.course.draining || self.course.paused {
             return;
         }
         self.assign_shards();
         let most = self.options.parallelism.unwrap_or(u32::MAX);
         while let Some(worker) = self.next_worker() {
-            if !self.dispatch_one(worker, self.in_flight < most) && self.in_flight >= most {
+            if !self.dispatch_one(worker, self.tally.in_flight < most) && self.tally.in_flight >= most {
                 break;
             }
         }
@@ -63,21 +63,21 @@ impl Coordinator {
     /// Leases shards that have work to workers that may hold them: the one that held it last, else the one with the
     /// least left to do.
     fn assign_shards(&mut self) {
-        let gathering = self.now < self.begun + self.options.gather_ms;
-        if self.wanting.is_empty() || gathering || !self.workers.iter().any(|worker| worker.connected) {
+        let gathering = self.clock.now < self.clock.begun + self.options.gather_ms;
+        if self.backlog.wanting.is_empty() || gathering || !self.roster.workers.iter().any(|worker| worker.connected) {
             return;
         }
         let outline = Arc::clone(&self.outline);
-        for shard in std::mem::take(&mut self.wanting) {
-            let state = &self.shards[shard as usize];
+        for shard in std::mem::take(&mut self.backlog.wanting) {
+            let state = &self.backlog.shards[shard as usize];
             if state.worker.is_some() {
                 continue;
             }
             match self.candidate(shard, &outline.shards[shard as usize]) {
                 Some(worker) => {
-                    self.shards[shard as usize].worker = Some(worker);
-                    self.shards[shard as usize].last = Some(worker);
-                    self.workers[worker as usize].shards.insert(shard);
+                    self.backlog.shards[shard as usize].worker = Some(worker);
+                    self.backlog.shards[shard as usize].last = Some(worker);
+                    self.roster.workers[worker as usize].shards.insert(shard);
                     self.open_shard(worker, shard);
                     self.shard_has_work(shard);
                 }
@@ -87,26 +87,26 @@ impl Coordinator {
     }
 
     fn candidate(&self, shard: u32, demands: &OutlineShard) -> Option<WorkerIndex> {
-        let state = &self.shards[shard as usize];
+        let state = &self.backlog.shards[shard as usize];
         let fits = |index: WorkerIndex| {
-            let worker = &self.workers[index as usize];
+            let worker = &self.roster.workers[index as usize];
             worker.fits(&demands.labels, &demands.packages) && !state.refused_by.contains(&index)
         };
         if let Some(last) = state.last.filter(|last| fits(*last)) {
             return Some(last);
         }
         let load = |index: WorkerIndex| -> u64 {
-            let shards = self.workers[index as usize].shards.iter();
-            shards.map(|shard| u64::from(self.shards[*shard as usize].open)).sum()
+            let shards = self.roster.workers[index as usize].shards.iter();
+            shards.map(|shard| u64::from(self.backlog.shards[*shard as usize].open)).sum()
         };
-        (0..self.workers.len() as u32).filter(|index| fits(*index)).min_by_key(|index| (load(*index), *index))
+        (0..self.roster.workers.len() as u32).filter(|index| fits(*index)).min_by_key(|index| (load(*index), *index))
     }
 
     /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with
     /// what that worker said; else it waits.
     fn orphaned(&mut self, shard: u32) {
-        self.orphans.insert(shard);
-        let state = &self.shards[shard as usize];
+        self.backlog.orphans.insert(shard);
+        let state = &self.backlog.shards[shard as usize];
         let first = state.ready.first().map(|(_, position)| *position).or(state.settles.first().copied());
         match state.refusal.clone() {
             Some(refusal) => self.fail_shard(shard, refusal),
@@ -120,29 +120,29 @@ impl Coordinator {
 
     /// Nobody can open the shard: what is ready in it fails, what is in doubt stays so.
     fn fail_shard(&mut self, shard: u32, refusal: Opaque) {
-        for (_, position) in std::mem::take(&mut self.shards[shard as usize].ready) {
+        for (_, position) in std::mem::take(&mut self.backlog.shards[shard as usize].ready) {
             self.start(position, None);
             self.fail_unintended(position, refusal.clone());
         }
-        for position in std::mem::take(&mut self.shards[shard as usize].settles) {
+        for position in std::mem::take(&mut self.backlog.shards[shard as usize].settles) {
             self.unsettled(position, "its provider could not be opened".to_owned());
         }
-        self.orphans.remove(&shard);
+        self.backlog.orphans.remove(&shard);
     }
 
     /// Sends a shard to its worker (again, after a reconnect): own results and those of other shards with it.
     pub(super) fn open_shard(&mut self, worker: WorkerIndex, shard: u32) {
         let outline = Arc::clone(&self.outline);
-        let state = &self.shards[shard as usize];
+        let state = &self.backlog.shards[shard as usize];
         let index = |position: &Position| outline.operations[*position as usize].index;
         let restored = state
             .locals
             .iter()
-            .filter_map(|position| Some((index(position), Arc::clone(self.locals.get(position)?))))
+            .filter_map(|position| Some((index(position), Arc::clone(self.results.locals.get(position)?))))
             .collect();
         let mut orders = vec![Order::Open { shard, restored }];
         for (position, export) in &state.foreign {
-            if let Some(value) = self.exports.get(&(*position, *export)) {
+            if let Some(value) = self.results.exports.get(&(*position, *export)) {
                 let value = Arc::clone(value);
                 orders.push(Order::Foreign { shard, operation: index(position), export: *export, value });
             }
@@ -154,22 +154,28 @@ impl Coordinator {
 
     /// The next worker that can be given something, in turn.
     fn next_worker(&mut self) -> Option<WorkerIndex> {
-        let next = self.dispatchable.range(self.cursor..).next().or_else(|| self.dispatchable.first()).copied()?;
-        self.cursor = next + 1;
+        let next = self
+            .roster
+            .dispatchable
+            .range(self.roster.cursor..)
+            .next()
+            .or_else(|| self.roster.dispatchable.first())
+            .copied()?;
+        self.roster.cursor = next + 1;
         Some(next)
     }
 
     /// Gives a worker one operation of its next shard, or evidence to seek. Says whether it did.
     fn dispatch_one(&mut self, index: WorkerIndex, may_start: bool) -> bool {
-        let worker = &self.workers[index as usize];
+        let worker = &self.roster.workers[index as usize];
         let behind = worker.busy_shards.range(worker.cursor..).next().or_else(|| worker.busy_shards.first());
         let Some(shard) = behind.copied() else {
-            self.dispatchable.remove(&index);
+            self.roster.dispatchable.remove(&index);
             return false;
         };
-        self.workers[index as usize].cursor = shard + 1;
-        let settles = self.workers[index as usize].settling.len() < SETTLE_WINDOW as usize;
-        let state = &mut self.shards[shard as usize];
+        self.roster.workers[index as usize].cursor = shard + 1;
+        let settles = self.roster.workers[index as usize].settling.len() < SETTLE_WINDOW as usize;
+        let state = &mut self.backlog.shards[shard as usize];
         if settles && let Some(position) = state.settles.pop_first() {
             self.start_settling(position, index);
         } else if let Some((_, position)) = state.ready.first().copied() {
@@ -180,13 +186,13 @@ impl Coordinator {
             self.start(position, Some(index));
         } else {
             // Only evidence is left to seek, and the worker has its hands full with that: its answers wake the shard.
-            self.workers[index as usize].busy_shards.remove(&shard);
+            self.roster.workers[index as usize].busy_shards.remove(&shard);
             self.refresh(index);
             return false;
         }
-        let state = &self.shards[shard as usize];
+        let state = &self.backlog.shards[shard as usize];
         if state.ready.is_empty() && state.settles.is_empty() {
-            self.workers[index as usize].busy_shards.remove(&shard);
+            self.roster.workers[index as usize].busy_shards.remove(&shard);
         }
         self.refresh(index);
         true
@@ -197,11 +203,11 @@ impl Coordinator {
         if !self.happen(position, Happening::Lease) {
             return;
         }
-        let now = self.now;
+        let now = self.clock.now;
         let operation = self.operation(position);
         let (shard, index, can_settle) = (operation.shard, operation.index, operation.can_settle());
         if let Some(before) = self.ops[position as usize].holder {
-            self.workers[before as usize].dead_attempts.remove(&position);
+            self.roster.workers[before as usize].dead_attempts.remove(&position);
         }
         let op = &mut self.ops[position as usize];
         op.phase = Phase::AtWorker;
@@ -213,15 +219,15 @@ impl Coordinator {
         let task = Task { operation: index, attempt: Attempt(op.attempt) };
         let read_first = op.tried && can_settle;
         let Some(worker) = worker else { return };
-        self.workers[worker as usize].tasks.insert(position);
-        self.in_flight += 1;
+        self.roster.workers[worker as usize].tasks.insert(position);
+        self.tally.in_flight += 1;
         self.order(worker, Order::Start { shard, task, read_first });
         self.tell(position, ProgressKind::Started, Opaque::default());
     }
 
     /// A worker could not open a shard: its tasks there are free again, and another worker may try.
     pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: u32, diagnostics: Opaque) {
-        let Some(state) = self.shards.get_mut(shard as usize) else { return };
+        let Some(state) = self.backlog.shards.get_mut(shard as usize) else { return };
         if state.worker != Some(index) {
             return;
         }
@@ -229,11 +235,12 @@ impl Coordinator {
         state.last = None;
         state.refused_by.insert(index);
         state.refusal = Some(diagnostics);
-        self.workers[index as usize].shards.remove(&shard);
-        self.workers[index as usize].busy_shards.remove(&shard);
+        self.roster.workers[index as usize].shards.remove(&shard);
+        self.roster.workers[index as usize].busy_shards.remove(&shard);
         let of_shard = |position: &Position| self.outline.operations[*position as usize].shard == shard;
-        let tasks: Vec<Position> = self.workers[index as usize].tasks.iter().copied().filter(of_shard).collect();
-        let settling: Vec<Position> = self.workers[index as usize].settling.iter().copied().filter(of_shard).collect();
+        let tasks: Vec<Position> = self.roster.workers[index as usize].tasks.iter().copied().filter(of_shard).collect();
+        let settling: Vec<Position> =
+            self.roster.workers[index as usize].settling.iter().copied().filter(of_shard).collect();
         for position in tasks {
             let op = &self.ops[position as usize];
             if (op.status, op.phase) == (Status::Leased, Phase::AtWorker) {
@@ -241,12 +248,12 @@ impl Coordinator {
             }
         }
         for position in settling {
-            self.workers[index as usize].settling.remove(&position);
+            self.roster.workers[index as usize].settling.remove(&position);
             self.requeue_settle(position);
         }
-        let state = &self.shards[shard as usize];
+        let state = &self.backlog.shards[shard as usize];
         if !(state.ready.is_empty() && state.settles.is_empty()) {
-            self.wanting.insert(shard);
+            self.backlog.wanting.insert(shard);
         }
         self.refresh(index);
     }
@@ -255,6 +262,6 @@ impl Coordinator {
     pub(super) fn unready(&mut self, position: Position) {
         let shard = self.operation(position).shard;
         let entry = (Reverse(self.nodes.height(position)), position);
-        self.shards[shard as usize].ready.remove(&entry);
+        self.backlog.shards[shard as usize].ready.remove(&entry);
     }
 }

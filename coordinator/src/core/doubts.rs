@@ -47,12 +47,12 @@ impl Coordinator {
     /// It is in doubt in the store: what can be done about it?
     pub(super) fn seek_evidence(&mut self, position: Position, reason: String) {
         if let Some(holder) = self.ops[position as usize].holder {
-            self.workers[holder as usize].doubts.insert(position);
+            self.roster.workers[holder as usize].doubts.insert(position);
         }
-        if self.decisions.contains_key(&position) {
+        if self.doubts.decisions.contains_key(&position) {
             self.decide(position);
         } else if self.operation(position).can_settle() && !self.options.only_resolve {
-            self.doubts.insert(position, reason.clone());
+            self.doubts.reasons.insert(position, reason.clone());
             self.queue_settle(position);
             self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
         } else {
@@ -63,16 +63,17 @@ impl Coordinator {
     /// In doubt since an earlier term. The worker that made the attempt may live and have the result, so its word is
     /// waited for first: as long as it may take to come back, and as long as the call goes on there.
     pub(super) fn await_holder(&mut self, position: Position) {
-        let holder = self.ops[position as usize].holder.filter(|holder| !self.workers[*holder as usize].dead);
+        let holder = self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder as usize].dead);
         // In one process the worker is a new one: no earlier one can come.
-        let Some(holder) = holder.filter(|_| !self.options.fixed_workers && !self.decisions.contains_key(&position))
+        let Some(holder) =
+            holder.filter(|_| !self.options.fixed_workers && !self.doubts.decisions.contains_key(&position))
         else {
             self.seek_evidence(position, GONE.to_owned());
             return;
         };
         self.ops[position as usize].phase = Phase::AwaitsHolder;
-        self.workers[holder as usize].doubts.insert(position);
-        let reason = format!("worker {} is asked what came of it", self.workers[holder as usize].id);
+        self.roster.workers[holder as usize].doubts.insert(position);
+        let reason = format!("worker {} is asked what came of it", self.roster.workers[holder as usize].id);
         self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
     }
 
@@ -86,7 +87,7 @@ impl Coordinator {
     fn queue_settle(&mut self, position: Position) {
         let shard = self.operation(position).shard;
         self.ops[position as usize].phase = Phase::SettleQueued;
-        self.shards[shard as usize].settles.insert(position);
+        self.backlog.shards[shard as usize].settles.insert(position);
         self.shard_has_work(shard);
     }
 
@@ -101,7 +102,7 @@ impl Coordinator {
     pub(super) fn start_settling(&mut self, position: Position, worker: WorkerIndex) {
         let operation = self.operation(position);
         let (shard, index) = (operation.shard, operation.index);
-        let adopt = match self.decisions.get(&position) {
+        let adopt = match self.doubts.decisions.get(&position) {
             Some(Decision::Adopt(id)) => Some(id.clone()),
             _ => None,
         };
@@ -114,18 +115,18 @@ impl Coordinator {
             adopt,
         };
         self.ops[position as usize].phase = Phase::AtSettler(worker);
-        self.settling += 1;
-        self.workers[worker as usize].settling.insert(position);
+        self.tally.settling += 1;
+        self.roster.workers[worker as usize].settling.insert(position);
         self.order(worker, order);
     }
 
     /// Nobody seeks evidence for it any more.
     fn stop_settling(&mut self, position: Position) {
         if let Phase::AtSettler(worker) = self.ops[position as usize].phase {
-            self.settling -= 1;
-            self.workers[worker as usize].settling.remove(&position);
+            self.tally.settling -= 1;
+            self.roster.workers[worker as usize].settling.remove(&position);
             let shard = self.operation(position).shard;
-            if !self.shards[shard as usize].settles.is_empty() {
+            if !self.backlog.shards[shard as usize].settles.is_empty() {
                 self.shard_has_work(shard);
             }
         }
@@ -137,12 +138,12 @@ impl Coordinator {
         match self.ops[position as usize].phase {
             Phase::SettleQueued => {
                 let shard = self.operation(position).shard;
-                self.shards[shard as usize].settles.remove(&position);
+                self.backlog.shards[shard as usize].settles.remove(&position);
                 self.ops[position as usize].phase = Phase::Idle;
             }
             Phase::AtSettler(_) => self.stop_settling(position),
             Phase::Unsettled => {
-                self.unsettled -= 1;
+                self.tally.unsettled -= 1;
                 let shard = self.operation(position).shard;
                 self.rests(shard, false);
                 self.ops[position as usize].phase = Phase::Idle;
@@ -150,14 +151,14 @@ impl Coordinator {
             _ => {}
         }
         if let Some(holder) = self.ops[position as usize].holder {
-            self.workers[holder as usize].doubts.remove(&position);
+            self.roster.workers[holder as usize].doubts.remove(&position);
         }
     }
 
     fn attempt_is_dead(&self, position: Position) -> bool {
         let holder = self.ops[position as usize].holder;
         holder.is_some_and(|holder| {
-            let worker = &self.workers[holder as usize];
+            let worker = &self.roster.workers[holder as usize];
             worker.dead || worker.dead_attempts.contains(&position)
         })
     }
@@ -166,13 +167,13 @@ impl Coordinator {
     pub(super) fn unsettled(&mut self, position: Position, reason: String) {
         self.leave_doubt(position);
         if let Some(holder) = self.ops[position as usize].holder {
-            self.workers[holder as usize].doubts.insert(position);
+            self.roster.workers[holder as usize].doubts.insert(position);
         }
-        self.decisions.remove(&position);
+        self.doubts.decisions.remove(&position);
         self.ops[position as usize].phase = Phase::Unsettled;
-        self.unsettled += 1;
+        self.tally.unsettled += 1;
         self.tell(position, ProgressKind::InDoubt { reason: reason.clone() }, Opaque::default());
-        self.doubts.insert(position, reason);
+        self.doubts.reasons.insert(position, reason);
         let shard = self.operation(position).shard;
         self.rests(shard, true);
         if !self.options.only_resolve {
@@ -182,13 +183,13 @@ impl Coordinator {
 
     /// The process that made attempts in doubt is dead now: what was not found may count as not having happened.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) {
-        for position in self.workers[holder as usize].doubts.clone() {
+        for position in self.roster.workers[holder as usize].doubts.clone() {
             self.holder_is_silent(position);
             let idle = self.stands(position, Status::InDoubt, Phase::Unsettled);
             if idle && self.operation(position).can_settle() && !self.options.only_resolve {
                 self.leave_doubt(position);
                 self.mend(position);
-                let reason = self.doubts.get(&position).cloned().unwrap_or_default();
+                let reason = self.doubts.reasons.get(&position).cloned().unwrap_or_default();
                 self.seek_evidence(position, reason);
             }
         }
@@ -201,7 +202,7 @@ impl Coordinator {
         if !asked || op.status != Status::InDoubt {
             return;
         }
-        let evidence = match self.decisions.get(&position) {
+        let evidence = match self.doubts.decisions.get(&position) {
             Some(decision) => Evidence::User(decision.word()),
             None if self.operation(position).reads_first => Evidence::Read,
             None => Evidence::Probe,
@@ -235,7 +236,7 @@ impl Coordinator {
             }
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
                 let kind = failure_kind(self.operation(position), &writes, absence_unproven);
-                match self.records.write(writes) {
+                match self.results.records.write(writes) {
                     Ok(writes) => {
                         self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
                         let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
@@ -253,7 +254,7 @@ impl Coordinator {
                 self.ops[position as usize].reported = true;
                 self.acknowledge(position);
                 if provider_dead && let Some(holder) = self.ops[position as usize].holder {
-                    self.workers[holder as usize].dead_attempts.insert(position);
+                    self.roster.workers[holder as usize].dead_attempts.insert(position);
                 }
                 let phase = self.ops[position as usize].phase;
                 if phase == Phase::Unsettled {
@@ -274,7 +275,7 @@ impl Coordinator {
             return;
         }
         let TaskDone { writes, local, exports, diagnostics } = done;
-        match self.records.write(writes) {
+        match self.results.records.write(writes) {
             Ok(writes) => {
                 let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended: true, by };
                 let commit = self.commit_record(position, writes, &kept, true);
@@ -294,7 +295,7 @@ impl Coordinator {
             return;
         }
         let waits = op.status == Status::InDoubt && op.phase != Phase::DoubtInStore;
-        self.decisions.insert(position, resolution.decision);
+        self.doubts.decisions.insert(position, resolution.decision);
         if waits {
             self.decide(position);
         }
@@ -302,22 +303,22 @@ impl Coordinator {
 
     /// Carries out what the user said of an operation that is in doubt.
     fn decide(&mut self, position: Position) {
-        let Some(decision) = self.decisions.get(&position).cloned() else { return };
+        let Some(decision) = self.doubts.decisions.get(&position).cloned() else { return };
         let evidence = Evidence::User(decision.word());
         match decision {
             Decision::Adopt(_) => {
                 self.leave_doubt(position);
                 if let Some(holder) = self.ops[position as usize].holder {
-                    self.workers[holder as usize].doubts.insert(position);
+                    self.roster.workers[holder as usize].doubts.insert(position);
                 }
                 self.queue_settle(position);
             }
             Decision::Absent | Decision::Retry => {
-                self.decisions.remove(&position);
+                self.doubts.decisions.remove(&position);
                 self.resolve(position, evidence, Outcome::Pending, Resolved::Pending);
             }
             Decision::Forget => {
-                self.decisions.remove(&position);
+                self.doubts.decisions.remove(&position);
                 let diagnostics = Opaque::default();
                 let failure =
                     self.failure(position, Default::default(), diagnostics.clone(), FailureKind::GivenUp, true);

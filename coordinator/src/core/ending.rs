@@ -10,25 +10,23 @@ use crate::worker::Order;
 impl Coordinator {
     /// Gives out what can be given out, sees whether this is the end, and collects the commands.
     pub(super) fn settle_down(&mut self) -> Vec<Command> {
-        if self.end.is_none() {
+        if self.outbox.end.is_none() {
             self.dispatch();
-            self.end = self.reason_to_end().filter(|reason| !self.write_checks(*reason));
+            self.outbox.end = self.reason_to_end().filter(|reason| !self.write_checks(*reason));
         }
         let mut commands = Vec::new();
-        if !self.steps.is_empty() && !matches!(self.end, Some(FinishReason::Fenced)) {
-            commands.push(Command::Store(std::mem::take(&mut self.steps)));
-        }
-        if self.end.is_some() {
+        commands.extend(self.outbox.take_steps().map(Command::Store));
+        if self.outbox.end.is_some() {
             for worker in self.connected_workers() {
                 self.order(worker, Order::Leave);
             }
         }
-        for (worker, orders) in std::mem::take(&mut self.orders) {
-            commands.push(Command::Send { worker: self.workers[worker as usize].id.clone(), orders });
+        for (worker, orders) in std::mem::take(&mut self.outbox.orders) {
+            commands.push(Command::Send { worker: self.roster.workers[worker as usize].id.clone(), orders });
         }
-        commands.extend(self.progress.drain(..).map(Command::Progress));
-        if let Some(reason) = self.end {
-            self.finished = true;
+        commands.extend(self.outbox.progress.drain(..).map(Command::Progress));
+        if let Some(reason) = self.outbox.end {
+            self.outbox.finished = true;
             commands.push(Command::Finish(self.finish(reason)));
         }
         commands
@@ -38,24 +36,23 @@ impl Coordinator {
         if self.has_left() {
             return Some(FinishReason::Left);
         }
-        if !self.in_store.is_empty() {
+        if !self.outbox.in_store.is_empty() {
             return None;
         }
-        if self.draining {
-            return (self.in_flight == 0 && self.settling == 0).then_some(FinishReason::Drained);
+        if self.course.draining {
+            return self.tally.is_quiet().then_some(FinishReason::Drained);
         }
         if self.options.only_resolve {
-            let resting = self.counts.running == 0 && self.counts.in_doubt == self.unsettled;
+            let resting = self.tally.counts.running == 0 && self.tally.counts.in_doubt == self.tally.unsettled;
             return resting.then_some(FinishReason::Resolved);
         }
-        if self.open == 0 {
+        if self.tally.open == 0 {
             return Some(FinishReason::Complete);
         }
         // What is left may wait for a worker that never comes.
-        let idle = self.in_flight == 0 && self.settling == 0 && self.dispatchable.is_empty();
-        let waits = !(self.wanting.is_empty() && self.orphans.is_empty());
-        let in_vain = self.options.fixed_workers && self.visited && !self.paused;
-        (idle && waits && in_vain).then_some(FinishReason::NoWorker)
+        let idle = self.tally.is_quiet() && self.roster.dispatchable.is_empty();
+        let in_vain = self.options.fixed_workers && self.roster.visited && !self.course.paused;
+        (idle && self.backlog.waits() && in_vain).then_some(FinishReason::NoWorker)
     }
 
     fn finish(&self, reason: FinishReason) -> Finish {
@@ -66,15 +63,16 @@ impl Coordinator {
         let release = match reason {
             FinishReason::Fenced => None,
             FinishReason::Complete => Some(Ending::Finished),
-            FinishReason::Resolved if self.open == 0 && self.counts.skipped == 0 => Some(Ending::Finished),
+            FinishReason::Resolved if self.tally.open == 0 && self.tally.counts.skipped == 0 => Some(Ending::Finished),
             _ => Some(Ending::Stopped),
         };
         Finish {
             release,
             reason,
-            counts: self.counts,
+            counts: self.tally.counts,
             in_doubt: pick(&|status| status == Status::InDoubt),
             unfinished: pick(&|status| matches!(status, Status::Pending | Status::Leased | Status::Intended)),
+            defect: self.outbox.defect.clone(),
         }
     }
 }

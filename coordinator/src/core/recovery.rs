@@ -41,8 +41,8 @@ impl Coordinator {
                     self.ops[position as usize].phase = Phase::AtWorker;
                     match holder {
                         Some(holder) => {
-                            self.workers[holder as usize].tasks.insert(position);
-                            self.in_flight += 1;
+                            self.roster.workers[holder as usize].tasks.insert(position);
+                            self.tally.in_flight += 1;
                         }
                         None => self.doubt(position, "the store does not say who made the attempt".to_owned()),
                     }
@@ -92,7 +92,7 @@ impl Coordinator {
         if op.status == Status::Pending && self.nodes.is_free(position) && !self.options.only_resolve {
             let shard = self.outline.operations[position as usize].shard;
             let entry = (Reverse(self.nodes.height(position)), position);
-            self.shards[shard as usize].ready.insert(entry);
+            self.backlog.shards[shard as usize].ready.insert(entry);
             self.shard_has_work(shard);
         }
     }
@@ -103,16 +103,16 @@ impl Coordinator {
         let operation = &outline.operations[position as usize];
         if !result.local.is_empty() {
             let shard = operation.shard;
-            if let Some(worker) = self.shards[shard as usize].worker.filter(|worker| Some(*worker) != by) {
+            if let Some(worker) = self.backlog.shards[shard as usize].worker.filter(|worker| Some(*worker) != by) {
                 let value = Arc::clone(&result.local);
                 self.order(worker, Order::Restored { shard, operation: operation.index, value });
             }
-            self.locals.insert(position, result.local);
-            self.shards[shard as usize].locals.push(position);
+            self.results.locals.insert(position, result.local);
+            self.backlog.shards[shard as usize].locals.push(position);
         }
         for (index, (export, value)) in operation.exports.iter().zip(result.exports).enumerate() {
             for reader in &export.readers {
-                let Some(shard) = self.shards.get_mut(*reader as usize) else { continue };
+                let Some(shard) = self.backlog.shards.get_mut(*reader as usize) else { continue };
                 shard.foreign.push((position, index as u32));
                 let order = Order::Foreign {
                     shard: *reader,
@@ -124,7 +124,7 @@ impl Coordinator {
                     self.order(worker, order);
                 }
             }
-            self.exports.insert((position, index as u32), value);
+            self.results.exports.insert((position, index as u32), value);
         }
     }
 }

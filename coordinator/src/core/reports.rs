@@ -16,7 +16,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 impl Coordinator {
     pub(super) fn said(&mut self, id: &WorkerId, message: FromWorker) {
-        let Some(index) = self.worker_names.get(id).copied() else { return };
+        let Some(index) = self.roster.names.get(id).copied() else { return };
         match message {
             FromWorker::Intent { task, planned } => self.intent_wanted(index, task, planned),
             FromWorker::Result { task, result } => self.result_came(index, task, result),
@@ -55,7 +55,7 @@ impl Coordinator {
         let Some(position) = self.position_of(task) else { return };
         let current = self.is_current(position, worker, task.attempt);
         let op = &self.ops[position as usize];
-        let free = !(self.draining || self.paused);
+        let free = !(self.course.draining || self.course.paused);
         match (current, op.status, op.phase) {
             (true, Status::Leased, Phase::AtWorker) if free => {
                 let operation = self.operation(position);
@@ -66,8 +66,8 @@ impl Coordinator {
                 let intent = Intent {
                     op: OpIndex(operation.index),
                     attempt: task.attempt,
-                    worker: self.workers[worker as usize].id.clone(),
-                    base: self.records.revision(&target.address),
+                    worker: self.roster.workers[worker as usize].id.clone(),
+                    base: self.results.records.revision(&target.address),
                     target,
                     action: operation.action.clone(),
                     planned,
@@ -102,11 +102,11 @@ impl Coordinator {
         match (op.status, op.phase) {
             (Status::Leased | Status::Intended, Phase::AtWorker) => self.take_result(position, result),
             (Status::Leased, Phase::IntentInStore) | (Status::Intended, Phase::DoubtInStore) => {
-                self.late.insert(position, (worker, task.attempt, result));
+                self.results.late.insert(position, (worker, task.attempt, result));
             }
             (Status::Leased | Status::Intended, _) => {}
             (Status::InDoubt, Phase::ResolveInStore) => {
-                self.late.insert(position, (worker, task.attempt, result));
+                self.results.late.insert(position, (worker, task.attempt, result));
             }
             (Status::InDoubt, _) => self.worker_settles(position, result),
             (Status::Done | Status::Failed, _) => self.order(worker, Order::Acknowledged(task)),
@@ -126,7 +126,7 @@ impl Coordinator {
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
                 self.ops[position as usize].reported = true;
                 if provider_dead && let Some(holder) = self.ops[position as usize].holder {
-                    self.workers[holder as usize].dead_attempts.insert(position);
+                    self.roster.workers[holder as usize].dead_attempts.insert(position);
                 }
                 self.doubt(position, reason);
             }
@@ -159,7 +159,7 @@ impl Coordinator {
             self.done(position, kept);
             return;
         }
-        match self.records.write(writes) {
+        match self.results.records.write(writes) {
             Ok(writes) => {
                 let commit = self.commit_record(position, writes, &kept, intended);
                 self.ops[position as usize].phase = Phase::ResultInStore;
@@ -202,7 +202,7 @@ impl Coordinator {
 
     pub(super) fn holder_name(&self, position: Position) -> WorkerId {
         let holder = self.ops[position as usize].holder;
-        holder.map(|holder| self.workers[holder as usize].id.clone()).unwrap_or_default()
+        holder.map(|holder| self.roster.workers[holder as usize].id.clone()).unwrap_or_default()
     }
 
     /// A failure without intent and without an object.
@@ -222,7 +222,7 @@ impl Coordinator {
             self.failed(position, diagnostics);
             return;
         }
-        let writes = match self.records.write(writes) {
+        let writes = match self.results.records.write(writes) {
             Ok(writes) => writes,
             Err(error) if intended => {
                 self.doubt(position, format!("the failed call left an object that cannot be recorded: {error}"));
@@ -272,11 +272,11 @@ impl Coordinator {
             TaskResult::InDoubt { .. } | TaskResult::NotCalled { .. } => &TaskWrites::default(),
         };
         if self.operation(position).changes_world {
-            for (key, object) in self.records.strays(writes) {
+            for (key, object) in self.results.records.strays(writes) {
                 let stray = Stray {
                     op: OpIndex(task.operation),
                     attempt: task.attempt,
-                    worker: self.workers[worker as usize].id.clone(),
+                    worker: self.roster.workers[worker as usize].id.clone(),
                     key,
                     object,
                 };

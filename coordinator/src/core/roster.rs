@@ -76,25 +76,25 @@ impl Worker {
 
 impl Coordinator {
     pub(super) fn connected_workers(&self) -> Vec<WorkerIndex> {
-        let workers = self.workers.iter().enumerate();
+        let workers = self.roster.workers.iter().enumerate();
         workers.filter(|(_, worker)| worker.connected).map(|(index, _)| index as u32).collect()
     }
 
     /// The entry of a worker that is known by name only so far.
     pub(super) fn absent_worker(&mut self, id: &WorkerId) -> WorkerIndex {
-        if let Some(index) = self.worker_names.get(id) {
+        if let Some(index) = self.roster.names.get(id) {
             return *index;
         }
-        let index = self.workers.len() as u32;
-        self.workers.push(Worker::absent(id.clone(), self.now));
-        self.worker_names.insert(id.clone(), index);
+        let index = self.roster.workers.len() as u32;
+        self.roster.workers.push(Worker::absent(id.clone(), self.clock.now));
+        self.roster.names.insert(id.clone(), index);
         index
     }
 
     pub(super) fn joined(&mut self, hello: Hello) {
         let index = self.absent_worker(&hello.worker);
-        self.visited = true;
-        let worker = &mut self.workers[index as usize];
+        self.roster.visited = true;
+        let worker = &mut self.roster.workers[index as usize];
         worker.labels = hello.labels;
         worker.packages = hello.packages;
         worker.window = hello.capacity.clamp(1, WINDOW);
@@ -102,28 +102,28 @@ impl Coordinator {
         worker.leaving = false;
         worker.dead = false;
         worker.lost = false;
-        if self.draining {
+        if self.course.draining {
             self.order(index, Order::Drain);
         }
-        if self.stopping.is_some() {
+        if self.course.stopping.is_some() {
             self.order(index, Order::Stop);
         }
         self.compare_tasks(index, hello.held);
-        for shard in self.workers[index as usize].shards.clone() {
+        for shard in self.roster.workers[index as usize].shards.clone() {
             self.open_shard(index, shard);
         }
-        let queued: Vec<Position> = self.workers[index as usize].settling.iter().copied().collect();
+        let queued: Vec<Position> = self.roster.workers[index as usize].settling.iter().copied().collect();
         for position in queued {
             self.requeue_settle(position);
         }
-        self.wanting.append(&mut self.orphans);
+        self.backlog.wanting.append(&mut self.backlog.orphans);
         self.refresh(index);
     }
 
     /// After a reconnect: what the worker holds against what we believe that it holds.
     fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) {
         let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
-        for position in self.workers[index as usize].tasks.clone() {
+        for position in self.roster.workers[index as usize].tasks.clone() {
             let op = &self.ops[position as usize];
             let operation = self.operation(position).index;
             let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.attempt).map(|held| held.phase);
@@ -141,7 +141,7 @@ impl Coordinator {
             }
         }
         // It is alive and knows nothing of these: it was never told to call, or was told to forget them.
-        for position in self.workers[index as usize].doubts.clone() {
+        for position in self.roster.workers[index as usize].doubts.clone() {
             let op = &self.ops[position as usize];
             let has = held.get(&self.operation(position).index);
             let knows = has.is_some_and(|held| held.task.attempt.0 == op.attempt && held.phase > HeldPhase::Preparing);
@@ -174,21 +174,21 @@ impl Coordinator {
     /// It is about to leave: its shards are for others from now on, but what it has begun is still its own, and its
     /// results count as ever.
     pub(super) fn leaving(&mut self, id: &WorkerId) {
-        let Some(index) = self.worker_names.get(id).copied() else { return };
-        if !self.workers[index as usize].connected || self.workers[index as usize].leaving {
+        let Some(index) = self.roster.names.get(id).copied() else { return };
+        if !self.roster.workers[index as usize].connected || self.roster.workers[index as usize].leaving {
             return;
         }
-        self.workers[index as usize].leaving = true;
+        self.roster.workers[index as usize].leaving = true;
         self.take_shards(index);
     }
 
     /// Its shards, and what it seeks evidence for, are for others.
     fn take_shards(&mut self, index: WorkerIndex) {
-        for shard in std::mem::take(&mut self.workers[index as usize].shards) {
-            self.shards[shard as usize].worker = None;
+        for shard in std::mem::take(&mut self.roster.workers[index as usize].shards) {
+            self.backlog.shards[shard as usize].worker = None;
         }
-        self.workers[index as usize].busy_shards.clear();
-        let queued: Vec<Position> = self.workers[index as usize].settling.iter().copied().collect();
+        self.roster.workers[index as usize].busy_shards.clear();
+        let queued: Vec<Position> = self.roster.workers[index as usize].settling.iter().copied().collect();
         for position in queued {
             self.requeue_settle(position);
         }
@@ -198,39 +198,39 @@ impl Coordinator {
 
     /// The stream broke: it may come back with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
-        let Some(index) = self.worker_names.get(id).copied() else { return };
-        if self.workers[index as usize].connected {
+        let Some(index) = self.roster.names.get(id).copied() else { return };
+        if self.roster.workers[index as usize].connected {
             self.disconnect(index);
-            if self.workers[index as usize].dead {
+            if self.roster.workers[index as usize].dead {
                 self.lost(index);
             }
         }
     }
 
     fn disconnect(&mut self, index: WorkerIndex) {
-        let now = self.now;
-        let worker = &mut self.workers[index as usize];
+        let now = self.clock.now;
+        let worker = &mut self.roster.workers[index as usize];
         worker.connected = false;
         worker.away_since = now;
-        self.orders.remove(&index);
+        self.outbox.orders.remove(&index);
         self.refresh(index);
     }
 
     pub(super) fn dead(&mut self, id: &WorkerId) {
-        let Some(index) = self.worker_names.get(id).copied() else { return };
-        if self.workers[index as usize].connected {
+        let Some(index) = self.roster.names.get(id).copied() else { return };
+        if self.roster.workers[index as usize].connected {
             self.disconnect(index);
         }
-        self.workers[index as usize].dead = true;
+        self.roster.workers[index as usize].dead = true;
         self.lost(index);
         self.holder_died(index);
     }
 
     pub(super) fn tick(&mut self) {
         self.tick_stopping();
-        for index in 0..self.workers.len() as u32 {
-            let worker = &self.workers[index as usize];
-            let away = self.now.saturating_sub(worker.away_since);
+        for index in 0..self.roster.workers.len() as u32 {
+            let worker = &self.roster.workers[index as usize];
+            let away = self.clock.now.saturating_sub(worker.away_since);
             if !worker.connected && !worker.lost && away >= self.options.grace_ms {
                 self.lost(index);
             }
@@ -239,23 +239,23 @@ impl Coordinator {
 
     /// It does not come back in time: what it had not begun is free, what it may have done is in doubt.
     fn lost(&mut self, index: WorkerIndex) {
-        if std::mem::replace(&mut self.workers[index as usize].lost, true) {
+        if std::mem::replace(&mut self.roster.workers[index as usize].lost, true) {
             return;
         }
         self.take_shards(index);
-        for position in self.workers[index as usize].tasks.clone() {
+        for position in self.roster.workers[index as usize].tasks.clone() {
             let op = &self.ops[position as usize];
             match (op.status, op.phase) {
                 (Status::Leased, Phase::AtWorker) => self.unlease(position),
                 (Status::Intended, Phase::AtWorker) => {
-                    let reason = format!("worker {} is gone", self.workers[index as usize].id);
+                    let reason = format!("worker {} is gone", self.roster.workers[index as usize].id);
                     self.doubt(position, reason);
                 }
                 // The store's answer decides.
                 _ => {}
             }
         }
-        for position in self.workers[index as usize].doubts.clone() {
+        for position in self.roster.workers[index as usize].doubts.clone() {
             self.holder_is_silent(position);
         }
         self.refresh(index);
@@ -274,8 +274,8 @@ impl Coordinator {
     pub(super) fn let_go(&mut self, position: Position) {
         self.ops[position as usize].phase = Phase::Idle;
         let Some(holder) = self.ops[position as usize].holder else { return };
-        if self.workers[holder as usize].tasks.remove(&position) {
-            self.in_flight -= 1;
+        if self.roster.workers[holder as usize].tasks.remove(&position) {
+            self.tally.in_flight -= 1;
             self.refresh(holder);
         }
     }

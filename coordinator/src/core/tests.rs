@@ -501,3 +501,16 @@ fn what_was_done_without_an_intent_is_told_apart() {
     }
     assert_eq!(told, [(0, ProgressKind::Done { intended: true }), (1, ProgressKind::Done { intended: false })]);
 }
+
+#[test]
+fn an_illegal_transition_ends_the_term_and_stores_nothing() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    core.store(Step::Told, StoreStep::Reopen { op: OpIndex(0) });
+    assert!(!core.happen(0, Happening::Commit));
+    let commands = core.settle_down();
+    assert_eq!(steps(&commands), Vec::new());
+    let end = finish(&commands).unwrap();
+    assert_eq!((end.reason, end.release), (FinishReason::Defect, Some(Ending::Stopped)));
+    assert!(end.defect.is_some_and(|text| text.contains("a.b0 (operation 0)")));
+    assert_eq!(core.status(0), Some(Status::Pending));
+}

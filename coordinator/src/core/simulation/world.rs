@@ -399,7 +399,8 @@ impl World {
         let Some(seat) = self.seats.remove(&index) else { return };
         let Some(finish) = seat.finish else { return };
         assert!(
-            self.current != Some(index) || !matches!(finish.reason, FinishReason::Fenced | FinishReason::StoreRefused),
+            self.current != Some(index)
+                || !matches!(finish.reason, FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect),
             "the current term ended with {:?}",
             finish.reason
         );
