@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, Opaque, Revision, StoreStep, Subject, WorkerId};
+use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, Revision, StoreStep, Subject, WorkerId};
 
 use super::answers::Step;
 use super::checks::CheckFailure;

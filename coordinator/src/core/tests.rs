@@ -9,9 +9,9 @@ use weft_state::{
 };
 
 use super::*;
-use crate::event::{Finish, UserResolution};
+use crate::event::{Decision, Finish, UserResolution};
 use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
-use crate::worker::{FromWorker, Hello, Task, TaskDone};
+use crate::worker::{FromWorker, Hello, Task, TaskDone, TaskResult};
 
 fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
     RunView {
