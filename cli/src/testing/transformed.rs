@@ -258,12 +258,14 @@ fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
         };
         (name.clone(), Arc::new(output))
     };
-    let mut left = CompiledModule::default();
-    left.path = module.path.clone();
-    left.dir = module.dir.clone();
+    let mut left = CompiledModule {
+        path: module.path.clone(),
+        dir: module.dir.clone(),
+        variables: module.variables.clone(),
+        outputs: module.outputs.iter().map(output).collect(),
+        ..CompiledModule::default()
+    };
     left.settings.experiments = module.settings.experiments;
-    left.variables = module.variables.clone();
-    left.outputs = module.outputs.iter().map(output).collect();
     left.settings.required_providers = module.settings.required_providers.clone();
     left
 }
