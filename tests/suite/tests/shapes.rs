@@ -12,20 +12,7 @@ const LONGEST_FUNCTION: usize = 80;
 const WIDEST_STRUCT: usize = 15;
 
 /// Functions that may be longer.
-const LONG: &[(&str, &str)] = &[
-    ("cli/src/apply/here.rs carry_out", "waits for the rebuild of the command line"),
-    ("cli/src/apply/progress.rs happened", "waits for the rebuild of the command line"),
-    ("executor/src/final_plan.rs plan_again", "waits for the rebuild of the executor"),
-    ("expressions/src/access.rs index", "waits for the rebuild of its file"),
-    ("expressions/src/compile/strict.rs compute", "waits for the rebuild of its file"),
-    ("expressions/src/console.rs resolve", "waits for the rebuild of its file"),
-    ("expressions/src/evaluate.rs node_value", "waits for the rebuild of its file"),
-    ("expressions/src/evaluate/operations.rs conditional", "waits for the rebuild of its file"),
-    ("expressions/src/functions/string.rs functions", "waits for the rebuild of its file"),
-    ("expressions/src/type_constraint.rs object", "waits for the rebuild of its file"),
-    ("expressions/src/type_constraint.rs read", "waits for the rebuild of its file"),
-    ("graph-format/src/graph/disassembly.rs write_formula", "waits for the rebuild of its file"),
-];
+const LONG: &[(&str, &str)] = &[("executor/src/final_plan.rs plan_again", "waits for the rebuild of the executor")];
 
 /// Structs that may be wider.
 const WIDE: &[(&str, &str)] = &[
@@ -33,8 +20,6 @@ const WIDE: &[(&str, &str)] = &[
         "graph-format/src/plan_file/manifest.rs Manifest",
         "a table of a format: plan files encode its fields by position, so their order and nesting are on disk",
     ),
-    ("cli/src/apply/progress.rs Progress", "waits for the rebuild of the command line"),
-    ("coordinator/src/core.rs Coordinator", "waits for the rebuild of the coordinator"),
     ("coordinator/src/core/roster.rs Worker", "waits for the rebuild of the coordinator"),
     ("coordinator/src/core/simulation/world.rs World", "waits for the rebuild of the coordinator"),
     ("coordinator/src/driver.rs Driver", "waits for the rebuild of the coordinator"),
