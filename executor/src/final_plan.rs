@@ -5,7 +5,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::graph::Action;
 use weft_graph_format::value::Value;
-use weft_providers::call::PlanRequest;
+use weft_providers::call::{PlanRequest, PlannedChange};
 
 use crate::change::{Begun, Change};
 use crate::problem::{Problems, has_errors};
@@ -52,6 +52,22 @@ pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result
     plan_again(change, begun, &reviewed_value).await
 }
 
+/// Validates a configuration that was not known when it was planned. One that was is the same now, and was validated
+/// then.
+async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Problems> {
+    if change.planned.config_known {
+        return Ok(());
+    }
+    let subject = change.subject();
+    let validated = begun.provider.validate_config(ResourceMode::Managed, &change.kind.name, &begun.config).await;
+    let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
+    if has_errors(&said) {
+        return Err(said);
+    }
+    begun.warnings.extend(said);
+    Ok(())
+}
+
 /// Asks the provider for its plan.
 pub(crate) async fn plan_again(
     change: &Change<'_>,
@@ -59,16 +75,7 @@ pub(crate) async fn plan_again(
     reviewed: &Value,
 ) -> Result<FinalPlan, Problems> {
     let subject = change.subject();
-    let block = &change.kind.block;
-    // A configuration that was known when it was planned is the same now, and was validated then.
-    if !change.planned.config_known {
-        let validated = begun.provider.validate_config(ResourceMode::Managed, &change.kind.name, &begun.config).await;
-        let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
-        if has_errors(&said) {
-            return Err(said);
-        }
-        begun.warnings.extend(said);
-    }
+    validate_again(change, begun).await?;
     let prior = change.kind.without_write_only(&begun.prior);
     // What the reviewed plan of a create kept for itself must be in the final one too: a client token, for example.
     let private = match change.planned.action {
@@ -79,7 +86,7 @@ pub(crate) async fn plan_again(
         address: change.address.clone(),
         type_name: change.kind.name.clone(),
         prior_state: prior.clone(),
-        proposed_new_state: proposed_new(block, &prior, &begun.config),
+        proposed_new_state: proposed_new(&change.kind.block, &prior, &begun.config),
         config: begun.config.clone(),
         prior_private: private,
         provider_meta: change.meta.cloned(),
@@ -91,15 +98,40 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    // Of that, the warnings were told with the reviewed plan.
+    // The warnings of a configuration that was known came with the reviewed plan.
     if !change.planned.config_known {
         begun.warnings.extend(said);
     }
     let found = reply.value;
     let planned = found.planned_state.unmark_deep().0;
+    let problems = plan_faults(change, begun, reviewed, &Proposal { prior: &prior, planned: &planned, found: &found });
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let no_op = change.planned.action == Action::Update && planned.same_unmarked(&prior);
+    Ok(FinalPlan {
+        planned,
+        private: found.planned_private,
+        identity: found.planned_identity,
+        legacy: found.legacy_type_system || change.planned.legacy,
+        no_op,
+    })
+}
+
+/// What the provider proposes now.
+struct Proposal<'plan> {
+    prior: &'plan Value,
+    planned: &'plan Value,
+    found: &'plan PlannedChange,
+}
+
+/// Where the proposal breaks the rules of a plan, and where it contradicts the reviewed one.
+fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &Proposal<'_>) -> Problems {
+    let Proposal { prior, planned, found } = *proposal;
+    let subject = change.subject();
     let mut problems = Vec::new();
     let provider = change.slot.instance.source.for_display();
-    let broken = plan_problems(block, &prior, &begun.config, &planned);
+    let broken = plan_problems(&change.kind.block, prior, &begun.config, planned);
     if found.legacy_type_system {
         for problem in broken {
             tracing::warn!(address = change.text, %provider, "the legacy provider's plan is irregular: {problem}");
@@ -122,24 +154,14 @@ pub(crate) async fn plan_again(
         );
         subject.error("Provider produced inconsistent final plan", detail)
     };
-    for problem in change.contradictions(reviewed, &planned, begun) {
+    for problem in change.contradictions(reviewed, planned, begun) {
         problems.push(subject.place(inconsistent(problem.to_string()), &problem.path));
     }
     if change.planned.action == Action::Update {
-        let replace = replace_paths(&prior, &planned, &found.requires_replace);
+        let replace = replace_paths(prior, planned, &found.requires_replace);
         for path in replace.paths {
             problems.push(subject.place(inconsistent(format!("a change of {path} now needs a new object")), &path));
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let no_op = change.planned.action == Action::Update && planned.same_unmarked(&prior);
-    Ok(FinalPlan {
-        planned,
-        private: found.planned_private,
-        identity: found.planned_identity,
-        legacy: found.legacy_type_system || change.planned.legacy,
-        no_op,
-    })
+    problems
 }

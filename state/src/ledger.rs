@@ -3,21 +3,22 @@
 //! No clock, no file, no randomness: everything comes in through arguments. The model store is this alone; the
 //! embedded store is this behind a journal; the Redis store's scripts are held against it by test.
 
+mod content;
 pub(crate) mod leases;
 pub(crate) mod steps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::content::{content_revision, digest_of};
-use crate::record::{CheckRecord, InstanceRecord, Opaque};
+use crate::record::Opaque;
 use crate::run::LeaseView;
 use crate::run::{
     Digest, Holder, Incarnation, OpCounts, OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, Stray,
     Token,
 };
-use crate::snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
-use crate::step::{ClaimMode, OutputWrite};
+use crate::snapshot::{Doubt, DoubtKey, Revision, Snapshot, Subject};
+use crate::step::ClaimMode;
 use crate::tfstate::StateFile;
+use content::Content;
 
 /// Where revisions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,23 +121,14 @@ impl RunState {
 /// The store in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    rule: RevisionRule,
     /// Whether result bytes and diagnostics stay in memory, or (journalled elsewhere) are dropped.
     keep_results: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) lineage: String,
     pub(crate) serial: u64,
     pub(crate) terraform_version: String,
-    sequence: u64,
     pub(crate) epoch: u64,
-    instances: BTreeMap<String, StoredInstance>,
-    outputs: BTreeMap<String, StoredOutput>,
-    checks: Option<Vec<CheckRecord>>,
-    checks_revision: Revision,
-    /// Last revisions of subjects that are not there, and of dependents, under [`RevisionRule::Sequence`].
-    others: BTreeMap<Subject, Revision>,
-    /// Which instances depend on a resource.
-    dependents: BTreeMap<String, BTreeSet<String>>,
+    content: Content,
     pub(crate) doubts: BTreeMap<DoubtKey, Doubt>,
     claims: BTreeMap<Subject, BTreeMap<RunId, ClaimMode>>,
     pub(crate) runs: BTreeMap<RunId, RunState>,
@@ -146,20 +138,13 @@ impl Ledger {
     /// A store without state or runs.
     pub(crate) fn new(rule: RevisionRule, keep_results: bool, incarnation: Incarnation) -> Ledger {
         Ledger {
-            rule,
             keep_results,
             incarnation,
             lineage: String::new(),
             serial: 0,
             terraform_version: String::new(),
-            sequence: 0,
             epoch: 0,
-            instances: BTreeMap::new(),
-            outputs: BTreeMap::new(),
-            checks: None,
-            checks_revision: Revision::NEVER,
-            others: BTreeMap::new(),
-            dependents: BTreeMap::new(),
+            content: Content::new(rule),
             doubts: BTreeMap::new(),
             claims: BTreeMap::new(),
             runs: BTreeMap::new(),
@@ -171,16 +156,7 @@ impl Ledger {
         self.lineage = file.lineage;
         self.serial = file.serial;
         self.terraform_version = file.terraform_version;
-        self.instances.clear();
-        self.outputs.clear();
-        self.dependents.clear();
-        for (address, record) in file.instances {
-            self.set_instance(&address, Some(record));
-        }
-        for (name, record) in file.outputs {
-            self.set_output(OutputWrite { name, record: Some(record) });
-        }
-        self.set_checks(file.checks);
+        self.content.load(file.instances, file.outputs, file.checks);
     }
 
     /// The content as a state file holds it.
@@ -189,141 +165,40 @@ impl Ledger {
             terraform_version: self.terraform_version.clone(),
             serial: self.serial,
             lineage: self.lineage.clone(),
-            outputs: self.outputs.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
-            instances: self.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
-            checks: self.checks.clone(),
+            outputs: self.content.outputs().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
+            instances: self.content.instances().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
+            checks: self.content.checks().cloned(),
         }
     }
 
     /// The whole state with revisions and doubts.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut other_revisions = self.others.clone();
-        if self.rule == RevisionRule::Content {
-            for resource in self.dependents.keys() {
-                let subject = Subject::Dependents(resource.clone());
-                other_revisions.insert(subject.clone(), self.revision(&subject));
-            }
-        }
         Snapshot {
             lineage: self.lineage.clone(),
             serial: self.serial,
             terraform_version: self.terraform_version.clone(),
-            instances: self.instances.clone(),
-            outputs: self.outputs.clone(),
-            checks: self.checks.clone(),
-            checks_revision: self.checks_revision,
-            other_revisions,
+            instances: self.content.instances().map(|(name, stored)| (name.clone(), stored.clone())).collect(),
+            outputs: self.content.outputs().map(|(name, stored)| (name.clone(), stored.clone())).collect(),
+            checks: self.content.checks().cloned(),
+            checks_revision: self.content.revision(&Subject::Checks),
+            other_revisions: self.content.other_revisions(),
             doubts: self.doubts.clone(),
         }
     }
 
     /// Every instance with its revision.
     pub(crate) fn instance_revisions(&self) -> Vec<(String, Revision)> {
-        self.instances.iter().map(|(address, stored)| (address.clone(), stored.revision)).collect()
+        self.content.instances().map(|(address, stored)| (address.clone(), stored.revision)).collect()
     }
 
     /// A digest of everything that the state file holds besides serial, lineage and version: equal content, equal
     /// digest.
     pub(crate) fn content_digest(&self) -> Digest {
-        let revision = |stored: &StoredInstance| match self.rule {
-            RevisionRule::Content => stored.revision,
-            RevisionRule::Sequence => content_revision(&stored.record),
-        };
-        let instances: Vec<_> = self.instances.values().map(revision).collect();
-        let outputs: Vec<_> = self.outputs.iter().map(|(name, stored)| (name, &stored.record)).collect();
-        digest_of(&(self.instances.keys().collect::<Vec<_>>(), instances, outputs, &self.checks))
+        self.content.digest()
     }
 
     /// The revision of a subject as it stands.
     pub(crate) fn revision(&self, subject: &Subject) -> Revision {
-        let held = match subject {
-            Subject::Instance(address) => self.instances.get(address).map(|stored| stored.revision),
-            Subject::Output(name) => self.outputs.get(name).map(|stored| stored.revision),
-            Subject::Checks => Some(self.checks_revision),
-            Subject::Dependents(resource) if self.rule == RevisionRule::Content => {
-                self.dependents.get(resource).map(content_revision)
-            }
-            Subject::Dependents(_) => None,
-        };
-        held.or_else(|| self.others.get(subject).copied()).unwrap_or_default()
-    }
-
-    /// The revision that a subject gets by being written now.
-    fn next_revision(&self, content: Option<Revision>) -> Revision {
-        match self.rule {
-            RevisionRule::Sequence => Revision(self.sequence),
-            RevisionRule::Content => content.unwrap_or_default(),
-        }
-    }
-
-    fn set_instance(&mut self, address: &str, record: Option<InstanceRecord>) -> Revision {
-        let content = (self.rule == RevisionRule::Content).then(|| record.as_ref().map(content_revision)).flatten();
-        let revision = self.next_revision(content);
-        let subject = Subject::Instance(address.to_owned());
-        let before = match record {
-            Some(record) => {
-                let stored = StoredInstance { record, revision };
-                self.others.remove(&subject);
-                self.instances.insert(address.to_owned(), stored)
-            }
-            None => {
-                if self.rule == RevisionRule::Sequence {
-                    self.others.insert(subject, revision);
-                }
-                self.instances.remove(address)
-            }
-        };
-        self.set_dependents(address, before.map(|stored| stored.record));
-        revision
-    }
-
-    /// Brings the index of dependents up to date after an instance was written; `before` is its old record.
-    fn set_dependents(&mut self, address: &str, before: Option<InstanceRecord>) {
-        let names = |record: &InstanceRecord| -> BTreeSet<String> {
-            record.dependencies().into_iter().map(str::to_owned).collect()
-        };
-        let old = before.as_ref().map(names).unwrap_or_default();
-        let new = self.instances.get(address).map(|stored| names(&stored.record)).unwrap_or_default();
-        for resource in old.symmetric_difference(&new) {
-            if self.rule == RevisionRule::Sequence {
-                self.others.insert(Subject::Dependents(resource.clone()), Revision(self.sequence));
-            }
-            let known = self.dependents.entry(resource.clone()).or_default();
-            if new.contains(resource) {
-                known.insert(address.to_owned());
-            } else {
-                known.remove(address);
-                if known.is_empty() {
-                    self.dependents.remove(resource);
-                }
-            }
-        }
-    }
-
-    fn set_output(&mut self, write: OutputWrite) -> Revision {
-        let subject = Subject::Output(write.name.clone());
-        let content =
-            (self.rule == RevisionRule::Content).then(|| write.record.as_ref().map(content_revision)).flatten();
-        let revision = self.next_revision(content);
-        match write.record {
-            Some(record) => {
-                self.others.remove(&subject);
-                self.outputs.insert(write.name, StoredOutput { record, revision });
-            }
-            None => {
-                self.outputs.remove(&write.name);
-                if self.rule == RevisionRule::Sequence {
-                    self.others.insert(subject, revision);
-                }
-            }
-        }
-        revision
-    }
-
-    fn set_checks(&mut self, checks: Option<Vec<CheckRecord>>) -> Revision {
-        let content = checks.as_ref().map(content_revision);
-        self.checks_revision = self.next_revision(content);
-        self.checks = checks;
-        self.checks_revision
+        self.content.revision(subject)
     }
 }

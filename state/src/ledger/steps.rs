@@ -274,15 +274,15 @@ impl Ledger {
 
     /// Writes to the state that belong to no run.
     pub(crate) fn overwrite(&mut self, writes: &Writes) {
-        self.sequence += 1;
+        self.content.begin_commit();
         for write in &writes.instances {
-            self.set_instance(&write.address, write.record.clone());
+            self.content.set_instance(&write.address, write.record.clone());
         }
         for write in &writes.outputs {
-            self.set_output(write.clone());
+            self.content.set_output(write.clone());
         }
         if let Some(checks) = &writes.checks {
-            self.set_checks(checks.clone());
+            self.content.set_checks(checks.clone());
         }
     }
 
@@ -291,25 +291,25 @@ impl Ledger {
         if writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none() {
             return Vec::new();
         }
-        self.sequence += 1;
+        self.content.begin_commit();
         let mut written = Vec::with_capacity(writes.instances.len() + writes.outputs.len());
         for write in &writes.instances {
             let revision = match state {
-                true => self.set_instance(&write.address, write.record.clone()),
+                true => self.content.set_instance(&write.address, write.record.clone()),
                 false => write.record.as_ref().map(crate::content::content_revision).unwrap_or_default(),
             };
             written.push((Subject::Instance(write.address.clone()), revision));
         }
         for write in &writes.outputs {
             let revision = match state {
-                true => self.set_output(write.clone()),
+                true => self.content.set_output(write.clone()),
                 false => write.record.as_ref().map(crate::content::content_revision).unwrap_or_default(),
             };
             written.push((Subject::Output(write.name.clone()), revision));
         }
         if let Some(checks) = &writes.checks {
             let revision = match state {
-                true => self.set_checks(checks.clone()),
+                true => self.content.set_checks(checks.clone()),
                 false => checks.as_ref().map(crate::content::content_revision).unwrap_or_default(),
             };
             written.push((Subject::Checks, revision));

@@ -7,6 +7,7 @@ use weft_state::{Digest, InstanceObject, Opaque, RawJson, WorkerId};
 
 use super::Random;
 use super::cloud::{Cloud, Ending};
+use super::world::Kept;
 use crate::outline::{Need, OperationKind, Outline, OutlineOperation};
 use crate::worker::{
     FromWorker, HeldPhase, HeldTask, Hello, ObjectChange, ObjectWrite, Order, Task, TaskDone, TaskResult, TaskWrites,
@@ -60,9 +61,7 @@ pub(super) struct Around<'world> {
     pub(super) outline: &'world Outline,
     pub(super) cloud: &'world mut Cloud,
     pub(super) random: &'world mut Random,
-    /// Operations that the store has as done.
-    pub(super) done: &'world BTreeSet<u32>,
-    pub(super) strays: &'world BTreeSet<u32>,
+    pub(super) kept: &'world Kept,
 }
 
 impl Process {
@@ -174,7 +173,8 @@ impl Process {
                 let Some(held) = self.held.get(&task).filter(|held| held.phase == HeldPhase::Finished) else { return };
                 let called = held.call.is_some();
                 if called && matches!(held.result, Some(TaskResult::Done(_))) {
-                    let kept = around.done.contains(&task.operation) || around.strays.contains(&task.operation);
+                    let kept =
+                        around.kept.done.contains(&task.operation) || around.kept.strays.contains(&task.operation);
                     assert!(kept, "the result of {task:?} was acknowledged and is not in the store");
                 }
                 self.held.remove(&task);
@@ -201,7 +201,7 @@ impl Process {
         let operation = outline.operation(task.operation).expect("an operation of the plan");
         let open = self.shards.get(&shard).expect("a task came to a shard that is not open");
         for need in &operation.needs {
-            check_done(outline, *need, around.done);
+            check_done(outline, *need, &around.kept.done);
             let Need::Operation(need) = need else { continue };
             let source = outline.operation(*need).expect("an operation of the plan");
             if source.shard == shard {

@@ -42,16 +42,40 @@ pub(super) struct World {
     workers: Vec<Process>,
     births: u64,
     graveyard: BTreeSet<WorkerId>,
+    terms: Terms,
+    kept: Kept,
+    decisions: Vec<UserResolution>,
+    diary: Diary,
+    over: bool,
+}
+
+/// The terms that were begun. More than one may believe that it holds the lease.
+#[derive(Default)]
+struct Terms {
     seats: BTreeMap<usize, Seat>,
     current: Option<usize>,
-    terms: u64,
-    done: BTreeSet<u32>,
-    strays: BTreeSet<u32>,
-    decisions: Vec<UserResolution>,
+    count: u64,
+}
+
+/// Operations that the store has something of.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) done: BTreeSet<u32>,
+    pub(super) strays: BTreeSet<u32>,
+}
+
+/// What happened, as a number that equal histories have in common, and as text.
+#[derive(Default)]
+struct Diary {
     history: u64,
-    over: bool,
     /// Prints everything.
     trace: bool,
+}
+
+impl Diary {
+    fn note(&mut self, what: u64) {
+        self.history = self.history.wrapping_mul(31).wrapping_add(what);
+    }
 }
 
 impl World {
@@ -74,21 +98,17 @@ impl World {
             workers: (0..count).map(|index| Process::new(&format!("w{index}"), 0)).collect(),
             births: 0,
             graveyard: BTreeSet::new(),
-            seats: BTreeMap::new(),
-            current: None,
-            terms: 0,
-            done: BTreeSet::new(),
-            strays: BTreeSet::new(),
+            terms: Terms::default(),
+            kept: Kept::default(),
             decisions: Vec::new(),
-            history: 0,
+            diary: Diary::default(),
             over: false,
-            trace: false,
         }
     }
 
     /// The same, printing what happens.
     pub(super) fn traced(mut self) -> World {
-        self.trace = true;
+        self.diary.trace = true;
         self
     }
 
@@ -104,17 +124,17 @@ impl World {
             self.step();
         }
         self.judge();
-        (self.history, self.now, self.terms)
+        (self.diary.history, self.now, self.terms.count)
     }
 
     fn stuck(&self) -> String {
-        let current = self.current.and_then(|index| self.seats.get(&index));
+        let current = self.terms.current.and_then(|index| self.terms.seats.get(&index));
         let core = current.map(|seat| format!("{:?}", seat.core));
-        format!("{} terms; {}", self.terms, core.unwrap_or_default())
+        format!("{} terms; {}", self.terms.count, core.unwrap_or_default())
     }
 
     fn step(&mut self) {
-        if self.current.is_none() {
+        if self.terms.current.is_none() {
             self.begin_term();
             return;
         }
@@ -140,8 +160,8 @@ impl World {
     fn pass_time(&mut self) {
         self.now += 1 + self.random.below(20);
         self.cloud.pass(self.now);
-        for index in self.seats.keys().copied().collect::<Vec<_>>() {
-            if Some(index) != self.current && self.random.chance(10) {
+        for index in self.terms.seats.keys().copied().collect::<Vec<_>>() {
+            if Some(index) != self.terms.current && self.random.chance(10) {
                 self.tell(index, Event::Fenced);
             }
             self.tell(index, Event::Tick);
@@ -160,8 +180,7 @@ impl World {
             outline: &self.outline,
             cloud: &mut self.cloud,
             random: &mut self.random,
-            done: &self.done,
-            strays: &self.strays,
+            kept: &self.kept,
         };
         act(&mut self.workers[chosen], &mut around);
     }
@@ -187,14 +206,14 @@ impl World {
     fn store_works(&mut self) {
         let waiting = |seat: &Seat| !(seat.batch.is_empty() && seat.steps.is_empty());
         let candidates: Vec<usize> =
-            self.seats.iter().filter(|(_, seat)| waiting(seat)).map(|(index, _)| *index).collect();
+            self.terms.seats.iter().filter(|(_, seat)| waiting(seat)).map(|(index, _)| *index).collect();
         if candidates.is_empty() {
             return;
         }
         let chosen = candidates[self.random.index(candidates.len())];
         let size = 1 + self.random.index(8);
         let fate = if self.calm() { 50 } else { self.random.below(100) };
-        let Some(seat) = self.seats.get_mut(&chosen) else { return };
+        let Some(seat) = self.terms.seats.get_mut(&chosen) else { return };
         if seat.batch.is_empty() {
             seat.batch = (0..size).filter_map(|_| seat.steps.pop_front()).collect();
         }
@@ -207,7 +226,7 @@ impl World {
             self.note(step, answer);
         }
         if fate >= 10 {
-            if let Some(seat) = self.seats.get_mut(&chosen) {
+            if let Some(seat) = self.terms.seats.get_mut(&chosen) {
                 seat.batch.clear();
             }
             self.tell(chosen, Event::Stored(answers));
@@ -221,13 +240,13 @@ impl World {
         }
         match step {
             StoreStep::Commit(commit) => {
-                self.done.insert(commit.op.0);
+                self.kept.done.insert(commit.op.0);
             }
             StoreStep::Resolve(resolution) if matches!(resolution.outcome, Outcome::Done(_)) => {
-                self.done.insert(resolution.op.0);
+                self.kept.done.insert(resolution.op.0);
             }
             StoreStep::Stray(stray) => {
-                self.strays.insert(stray.op.0);
+                self.kept.strays.insert(stray.op.0);
             }
             _ => {}
         }
@@ -241,7 +260,7 @@ impl World {
             self.workers[chosen] = Process::new(&self.workers[chosen].name.clone(), self.births);
             return;
         }
-        let Some(current) = self.current else { return };
+        let Some(current) = self.terms.current else { return };
         if self.workers[chosen].connection.is_none() {
             let hello = self.workers[chosen].connect(current);
             self.tell(current, Event::Joined(hello));
@@ -274,7 +293,7 @@ impl World {
 
     fn announce_dead(&mut self) {
         let dead: Vec<WorkerId> = self.graveyard.iter().cloned().collect();
-        let Some(current) = self.current else { return };
+        let Some(current) = self.terms.current else { return };
         if !dead.is_empty() {
             let id = dead[self.random.index(dead.len())].clone();
             self.tell(current, Event::Dead(id));
@@ -290,8 +309,8 @@ impl World {
     }
 
     fn crash_coordinator(&mut self) {
-        if let Some(current) = self.current.take() {
-            self.seats.remove(&current);
+        if let Some(current) = self.terms.current.take() {
+            self.terms.seats.remove(&current);
             for worker in &mut self.workers {
                 if worker.connection == Some(current) {
                     worker.disconnect();
@@ -302,11 +321,11 @@ impl World {
 
     /// Another one takes the run over while the old one knows nothing of it.
     fn replace_coordinator(&mut self) {
-        self.current = None;
+        self.terms.current = None;
     }
 
     fn interrupt(&mut self) {
-        let Some(current) = self.current else { return };
+        let Some(current) = self.terms.current else { return };
         let how = [Cancel::Drain, Cancel::Drain, Cancel::Stop, Cancel::Leave][self.random.index(4)];
         self.tell(current, Event::Cancel(how));
     }
@@ -317,9 +336,9 @@ impl World {
             self.over = true;
             return;
         }
-        self.terms += 1;
-        let holder = Holder { machine: "m".to_owned(), process: self.terms as u32, user: "u".to_owned() };
-        let (run, term) = (self.run.clone(), u128::from(self.terms));
+        self.terms.count += 1;
+        let holder = Holder { machine: "m".to_owned(), process: self.terms.count as u32, user: "u".to_owned() };
+        let (run, term) = (self.run.clone(), u128::from(self.terms.count));
         let request = Acquire { run, holder, term, unmoved: header.lease };
         let AcquireAnswer::Granted(lease) = block_on(self.store.acquire(request)).expect("the model answers") else {
             panic!("a lease that does not move is granted");
@@ -337,10 +356,10 @@ impl World {
         };
         let begun = Coordinator::begin(self.now, Arc::clone(&self.outline), options, beginning);
         let (core, commands) = begun.expect("a sound plan");
-        let index = self.terms as usize;
+        let index = self.terms.count as usize;
         let holders = core.absent_holders();
-        self.seats.insert(index, Seat { core, lease, steps: VecDeque::new(), batch: Vec::new(), finish: None });
-        self.current = Some(index);
+        self.terms.seats.insert(index, Seat { core, lease, steps: VecDeque::new(), batch: Vec::new(), finish: None });
+        self.terms.current = Some(index);
         self.carry_out(index, commands);
         for holder in holders {
             if self.graveyard.contains(&holder) && self.random.chance(60) {
@@ -350,8 +369,8 @@ impl World {
     }
 
     fn tell(&mut self, index: usize, event: Event) {
-        let Some(seat) = self.seats.get_mut(&index) else { return };
-        let told = (self.trace && event != Event::Tick).then(|| format!("{event:?}"));
+        let Some(seat) = self.terms.seats.get_mut(&index) else { return };
+        let told = (self.diary.trace && event != Event::Tick).then(|| format!("{event:?}"));
         let commands = seat.core.step(self.now, event);
         if let Some(told) = told {
             println!("{} term {index}: {told}", self.now);
@@ -361,27 +380,27 @@ impl World {
 
     fn carry_out(&mut self, index: usize, commands: Vec<Command>) {
         for command in commands {
-            if self.trace {
+            if self.diary.trace {
                 println!("{} term {index} -> {command:?}", self.now);
             }
-            self.history = self.history.wrapping_mul(31).wrapping_add(self.now);
+            self.diary.note(self.now);
             match command {
                 Command::Store(steps) => {
-                    if let Some(seat) = self.seats.get_mut(&index) {
-                        self.history = self.history.wrapping_mul(31).wrapping_add(steps.len() as u64);
+                    if let Some(seat) = self.terms.seats.get_mut(&index) {
+                        self.diary.note(steps.len() as u64);
                         seat.steps.extend(steps);
                     }
                 }
                 Command::Send { worker, orders } => {
                     let mine = |process: &&mut Process| process.id == worker && process.connection == Some(index);
                     if let Some(process) = self.workers.iter_mut().find(mine) {
-                        self.history = self.history.wrapping_mul(31).wrapping_add(orders.len() as u64);
+                        self.diary.note(orders.len() as u64);
                         process.inbox.extend(orders);
                     }
                 }
                 Command::Progress(_) => {}
                 Command::Finish(finish) => {
-                    if let Some(seat) = self.seats.get_mut(&index) {
+                    if let Some(seat) = self.terms.seats.get_mut(&index) {
                         seat.finish = Some(finish);
                     }
                 }
@@ -395,17 +414,19 @@ impl World {
             Some(finish) => finish.reason == FinishReason::Fenced || (seat.batch.is_empty() && seat.steps.is_empty()),
             None => false,
         };
-        let Some(index) = self.seats.iter().find(|(_, seat)| ended(seat)).map(|(index, _)| *index) else { return };
-        let Some(seat) = self.seats.remove(&index) else { return };
+        let Some(index) = self.terms.seats.iter().find(|(_, seat)| ended(seat)).map(|(index, _)| *index) else {
+            return;
+        };
+        let Some(seat) = self.terms.seats.remove(&index) else { return };
         let Some(finish) = seat.finish else { return };
         assert!(
-            self.current != Some(index)
+            self.terms.current != Some(index)
                 || !matches!(finish.reason, FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect),
             "the current term ended with {:?}",
             finish.reason
         );
-        if self.current == Some(index) {
-            self.current = None;
+        if self.terms.current == Some(index) {
+            self.terms.current = None;
         }
         let answer = finish.release.map(|ending| block_on(self.store.release(&seat.lease, ending)));
         if let Some(Ok(ReleaseAnswer::Released(_))) = answer {
@@ -430,8 +451,7 @@ impl World {
                     outline: &self.outline,
                     cloud: &mut self.cloud,
                     random: &mut self.random,
-                    done: &self.done,
-                    strays: &self.strays,
+                    kept: &self.kept,
                 };
                 self.workers[index].obey(&mut around);
             }
