@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -22,12 +21,12 @@ use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Event, Finish, FinishReason, Progress};
 use crate::hub::Hub;
 use crate::outline::OutlineError;
+use crate::patience::Patience;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
 use crate::term::{self, RunError, Term};
 use crate::timing::{
-    FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, STORE_RETRY_FIRST, STORE_RETRY_MOST, TICK,
-    WATCH_EVENTS, WORKER_HEARTBEAT,
+    FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
 };
 use crate::transport::CoordinatorEnd;
 use crate::wire::OrderEncoder;
@@ -185,13 +184,27 @@ pub(crate) struct Driver {
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
     begun: Instant,
+    /// What the core decided and that is not sent yet.
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerId, Vec<Order>>,
     finish: Option<Finish>,
-    renewed: Instant,
-    paused: bool,
+    heartbeat: Heartbeat,
     strays: Vec<String>,
     told: OpCounts,
+}
+
+/// How fresh the lease is.
+struct Heartbeat {
+    renewed: Instant,
+    paused: bool,
+}
+
+impl Heartbeat {
+    /// Whether the run pauses from now on, or goes on again. No new call begins without a renewal for half the TTL.
+    fn turned(&mut self) -> Option<bool> {
+        let paused = self.renewed.elapsed() >= LEASE_PAUSE;
+        (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
+    }
 }
 
 impl Driver {
@@ -212,8 +225,7 @@ impl Driver {
             steps: Vec::new(),
             orders: BTreeMap::new(),
             finish: None,
-            renewed: Instant::now(),
-            paused: false,
+            heartbeat: Heartbeat { renewed: Instant::now(), paused: false },
             strays: Vec::new(),
             told: OpCounts::default(),
         };
@@ -345,7 +357,7 @@ impl Driver {
     fn renewal_answered(&mut self, answer: Result<RenewAnswer, StoreError>) {
         match answer {
             Ok(RenewAnswer::Renewed { .. }) => {
-                self.renewed = Instant::now();
+                self.heartbeat.renewed = Instant::now();
                 self.watch_lease();
             }
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
@@ -353,11 +365,8 @@ impl Driver {
         }
     }
 
-    /// No new call without a renewal for half the TTL.
     fn watch_lease(&mut self) {
-        let paused = self.renewed.elapsed() >= LEASE_PAUSE;
-        if paused != self.paused {
-            self.paused = paused;
+        if let Some(paused) = self.heartbeat.turned() {
             self.step(Event::Paused(paused));
         }
     }
@@ -451,32 +460,25 @@ async fn patient_batch(
     steps: Vec<StoreStep>,
     watchers: broadcast::Sender<Notice>,
 ) -> Result<Vec<StoreAnswer>, StoreError> {
-    let mut wait = STORE_RETRY_FIRST;
-    let mut troubled = false;
+    let mut patience = Patience::default();
     loop {
         match store.step_batch(&lease, steps.clone()).await {
             Ok(answers) => {
-                if troubled {
+                if patience.tried {
                     let _ = watchers.send(Notice::StoreBack);
                 }
                 return Ok(answers);
             }
-            Err(error) if may_pass(&error) => {
-                if !troubled {
-                    troubled = true;
+            Err(error) => {
+                let first = !patience.tried;
+                let Some(wait) = patience.wait_after(&error) else { return Err(error) };
+                if first {
                     let _ = watchers.send(Notice::StoreTrouble(error.to_string()));
                 }
                 sleep(wait).await;
-                wait = Duration::min(wait * 2, STORE_RETRY_MOST);
             }
-            Err(error) => return Err(error),
         }
     }
-}
-
-/// Whether trying again may help.
-fn may_pass(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unreachable { .. } | StoreError::Refused { .. })
 }
 
 /// Begins a term of a run on a hub that is there already, and says where its events and notices go.

@@ -71,6 +71,7 @@ pub mod timing;
 pub mod transport;
 pub mod worker;
 
+mod patience;
 mod wire;
 
 pub use client::Client;

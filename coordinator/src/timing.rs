@@ -79,6 +79,11 @@ pub const STORE_RETRY_FIRST: Duration = Duration::from_millis(50);
 /// Longest wait between two tries of a store.
 pub const STORE_RETRY_MOST: Duration = Duration::from_secs(2);
 
+/// How long a server that answers with errors is tried again before the term ends. An administrator who makes room or
+/// lifts a restriction has time for that; a setting that stays wrong does not hold a run for ever. A server that does
+/// not answer at all is waited for without a limit: whoever waits sees that, and can stop the run.
+pub const STORE_REFUSED_MOST: Duration = Duration::from_secs(120);
+
 const _: () = {
     assert!(RENEW_INTERVAL.as_millis() * 2 < LEASE_PAUSE.as_millis(), "one lost renewal must not pause a run");
     assert!(LEASE_PAUSE.as_millis() * 2 <= LEASE_TTL.as_millis(), "a holder pauses before it can be replaced");
@@ -88,5 +93,6 @@ const _: () = {
     assert!(INTENT_MAX_AGE.as_millis() < RECONNECT_GRACE.as_millis(), "no call begins after evidence is sought");
     assert!(TICK.as_millis() * 4 <= GATHER.as_millis(), "ticks are finer than what they measure");
     assert!(STORE_RETRY_MOST.as_millis() < LEASE_PAUSE.as_millis(), "a store is tried often within half a TTL");
+    assert!(STORE_RETRY_MOST.as_millis() * 10 < STORE_REFUSED_MOST.as_millis(), "a refusal is tried again many times");
     assert!(WINDOW as usize <= STORE_BATCH, "a whole window fits into a batch");
 };

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
@@ -12,6 +11,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::clock::Moment;
 use crate::ephemeral::ObjectSlot;
 use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
 use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
@@ -81,7 +81,7 @@ pub(crate) struct Desk {
     reports: std::collections::VecDeque<(RunId, Report)>,
     room: Arc<Semaphore>,
     settling: Arc<Semaphore>,
-    began: Instant,
+    began: Moment,
 }
 
 impl Desk {
@@ -96,7 +96,7 @@ impl Desk {
             reports: std::collections::VecDeque::new(),
             room: Arc::new(Semaphore::new(capacity)),
             settling: Arc::new(Semaphore::new(MOST_SETTLING)),
-            began: Instant::now(),
+            began: Moment::now(),
         }
     }
 

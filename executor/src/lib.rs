@@ -29,6 +29,7 @@
 mod apply;
 mod carried;
 mod change;
+mod clock;
 mod data;
 mod desk;
 mod ephemeral;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -13,6 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_providers::ProviderPool;
 
+use crate::clock::Moment;
 use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
 use crate::message::{Done, RunId, Task, TaskResult, Writes};
@@ -115,7 +116,7 @@ impl TaskContext {
     /// # Errors
     /// Why there is no permission, or no longer.
     pub(crate) async fn ask(&mut self, planned: [u8; 32]) -> Result<(), String> {
-        let asked = Instant::now();
+        let asked = Moment::now();
         let forgotten = || String::from("the task was given up");
         let granted = self.permission.granted.take().ok_or_else(forgotten)?;
         let question = Event::Asked { run: self.run.id.clone(), task: self.task, planned };

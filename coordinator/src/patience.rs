@@ -1,0 +1,85 @@
+//! Whether, and when, a batch that the store did not take is sent again.
+
+use std::time::Duration;
+
+use weft_state::StoreError;
+
+use crate::timing::{STORE_REFUSED_MOST, STORE_RETRY_FIRST, STORE_RETRY_MOST};
+
+/// What is left of it for one batch.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    /// At least one try failed.
+    pub(crate) tried: bool,
+    wait: Duration,
+    /// How long the server has been refusing, in waits. A server that did not answer in between begins anew.
+    refusing: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { tried: false, wait: STORE_RETRY_FIRST, refusing: Duration::ZERO }
+    }
+}
+
+impl Patience {
+    /// How long to wait before the next try. `None`: another try does not help, or the server has refused for too long.
+    pub(crate) fn wait_after(&mut self, error: &StoreError) -> Option<Duration> {
+        self.tried = true;
+        let wait = self.wait;
+        match error {
+            StoreError::Unreachable { .. } => self.refusing = Duration::ZERO,
+            StoreError::Refused { .. } if self.refusing < STORE_REFUSED_MOST => self.refusing += wait,
+            _ => return None,
+        }
+        self.wait = Duration::min(wait * 2, STORE_RETRY_MOST);
+        Some(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> StoreError {
+        StoreError::Refused { server: "s".to_owned(), error: "OOM".to_owned() }
+    }
+
+    fn unreachable() -> StoreError {
+        StoreError::Unreachable { server: "s".to_owned(), error: "closed".to_owned() }
+    }
+
+    /// Every wait until another try is not worth it; at most as many as are asked for.
+    fn waits(patience: &mut Patience, error: &StoreError, most: usize) -> Vec<Duration> {
+        std::iter::from_fn(|| patience.wait_after(error)).take(most).collect()
+    }
+
+    #[test]
+    fn a_server_that_refuses_is_given_up() {
+        let waits = waits(&mut Patience::default(), &refused(), usize::MAX);
+        let total: Duration = waits.iter().sum();
+        assert!((STORE_REFUSED_MOST..STORE_REFUSED_MOST + STORE_RETRY_MOST).contains(&total), "{total:?}");
+        assert_eq!(waits.first(), Some(&STORE_RETRY_FIRST));
+        assert_eq!(waits.last(), Some(&STORE_RETRY_MOST));
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_is_waited_for() {
+        let mut patience = Patience::default();
+        assert_eq!(waits(&mut patience, &unreachable(), 1000).len(), 1000);
+        assert!(patience.wait_after(&refused()).is_some());
+    }
+
+    #[test]
+    fn refusals_count_from_the_last_time_that_the_server_was_away() {
+        let mut patience = Patience::default();
+        waits(&mut patience, &refused(), usize::MAX);
+        assert!(patience.wait_after(&unreachable()).is_some());
+        assert!(patience.wait_after(&refused()).is_some());
+    }
+
+    #[test]
+    fn other_errors_end_the_term_at_once() {
+        assert_eq!(Patience::default().wait_after(&StoreError::Unfit("x".to_owned())), None);
+    }
+}
