@@ -299,6 +299,9 @@ impl Coordinator {
     /// One more (or less) operation of a shard needs nothing more.
     fn rests(&mut self, shard: u32, rests: bool) {
         let state = &mut self.backlog.shards[shard as usize];
+        if let Some(worker) = state.worker {
+            self.roster.workers[worker as usize].rests(rests);
+        }
         if !rests {
             self.tally.open += 1;
             state.open += 1;
@@ -309,7 +312,7 @@ impl Coordinator {
         if state.open == 0
             && let Some(worker) = state.worker.take()
         {
-            self.roster.workers[worker as usize].shards.remove(&shard);
+            self.roster.workers[worker as usize].release(shard, 0);
             self.order(worker, Order::Close(shard));
         }
     }
@@ -361,7 +364,7 @@ impl Coordinator {
     }
 
     fn order(&mut self, worker: WorkerIndex, order: Order) {
-        if self.roster.workers[worker as usize].connected {
+        if self.roster.workers[worker as usize].is_connected() {
             self.outbox.orders.entry(worker).or_default().push(order);
         }
     }

@@ -402,7 +402,9 @@ fn refuse(error: RunError) -> Status {
         | RunError::Refused { .. }
         | RunError::OtherState(_)
         | RunError::Fenced(_)
-        | RunError::Placement(_)
+        | RunError::NoWorkerAtHome(_)
+        | RunError::NotInDoubt { .. }
+        | RunError::Ambiguous(_)
         | RunError::NotSealed(_) => Code::FailedPrecondition,
     };
     let mut words = error.to_string();

@@ -116,11 +116,7 @@ impl Service {
         plan.place(&submission.placement);
         let homeless = plan.homeless();
         if submission.detach && !homeless.is_empty() {
-            return Err(RunError::Placement(format!(
-                "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or \
-                 name a worker with the label home=NAME for them",
-                homeless.join(", ")
-            )));
+            return Err(RunError::NoWorkerAtHome(homeless.into_iter().map(str::to_owned).collect()));
         }
         let run = RunId::random().map_err(StoreError::from)?;
         let bytes = Opaque(submission.plan);
@@ -272,12 +268,8 @@ impl Service {
         let operations = doubtful(&view, &plan.outline, address);
         let operation = match operations.as_slice() {
             [operation] => *operation,
-            [] => return Err(RunError::Placement(format!("nothing at {address} is in doubt in run {run}"))),
-            _ => {
-                return Err(RunError::Placement(format!(
-                    "several objects of {address} are in doubt: name one, `{address} (deposed object KEY)`"
-                )));
-            }
+            [] => return Err(RunError::NotInDoubt { run: run.clone(), address: address.to_owned() }),
+            _ => return Err(RunError::Ambiguous(address.to_owned())),
         };
         let resolution = UserResolution { operation, decision };
         if !self.active.lock().contains_key(run) {

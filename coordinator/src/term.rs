@@ -61,9 +61,24 @@ pub enum RunError {
     /// The lease was lost before the run began.
     #[error("another coordinator took run {0} over")]
     Fenced(RunId),
-    /// Operations want a worker that is not there.
-    #[error("{0}")]
-    Placement(String),
+    /// A detached run has operations that only a worker at home can do.
+    #[error(
+        "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or name a worker \
+         with the label home=NAME for them",
+        .0.join(", ")
+    )]
+    NoWorkerAtHome(Vec<String>),
+    /// Nothing at the address is in doubt.
+    #[error("nothing at {address} is in doubt in run {run}")]
+    NotInDoubt {
+        /// The run that was asked about.
+        run: RunId,
+        /// The address as given.
+        address: String,
+    },
+    /// The address names several objects that are in doubt.
+    #[error("several objects of {0} are in doubt: name one, `{0} (deposed object KEY)`")]
+    Ambiguous(String),
     /// What must be encrypted would lie open.
     #[error(
         "the configuration asks for encryption, and the coordinator would keep what it applies to open, in {0}. Start the \

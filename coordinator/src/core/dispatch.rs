@@ -39,7 +39,7 @@ impl Coordinator {
     pub(super) fn refresh(&mut self, index: WorkerIndex) {
         let worker = &self.roster.workers[index as usize];
         let room = worker.tasks.len() < worker.window as usize;
-        let able = worker.connected && room && !worker.busy_shards.is_empty();
+        let able = worker.is_connected() && room && !worker.busy_shards.is_empty();
         if able {
             self.roster.dispatchable.insert(index)
         } else {
@@ -64,7 +64,8 @@ impl Coordinator {
     /// least left to do.
     fn assign_shards(&mut self) {
         let gathering = self.clock.now < self.clock.begun + self.options.gather_ms;
-        if self.backlog.wanting.is_empty() || gathering || !self.roster.workers.iter().any(|worker| worker.connected) {
+        let nobody = !self.roster.workers.iter().any(|worker| worker.is_connected());
+        if self.backlog.wanting.is_empty() || gathering || nobody {
             return;
         }
         let outline = Arc::clone(&self.outline);
@@ -75,9 +76,10 @@ impl Coordinator {
             }
             match self.candidate(shard, &outline.shards[shard as usize]) {
                 Some(worker) => {
-                    self.backlog.shards[shard as usize].worker = Some(worker);
-                    self.backlog.shards[shard as usize].last = Some(worker);
-                    self.roster.workers[worker as usize].shards.insert(shard);
+                    let state = &mut self.backlog.shards[shard as usize];
+                    state.worker = Some(worker);
+                    state.last = Some(worker);
+                    self.roster.workers[worker as usize].hold(shard, state.open);
                     self.open_shard(worker, shard);
                     self.shard_has_work(shard);
                 }
@@ -95,11 +97,8 @@ impl Coordinator {
         if let Some(last) = state.last.filter(|last| fits(*last)) {
             return Some(last);
         }
-        let load = |index: WorkerIndex| -> u64 {
-            let shards = self.roster.workers[index as usize].shards.iter();
-            shards.map(|shard| u64::from(self.backlog.shards[*shard as usize].open)).sum()
-        };
-        (0..self.roster.workers.len() as u32).filter(|index| fits(*index)).min_by_key(|index| (load(*index), *index))
+        let load = |index: &WorkerIndex| self.roster.workers[*index as usize].load();
+        (0..self.roster.workers.len() as u32).filter(|index| fits(*index)).min_by_key(load)
     }
 
     /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with
@@ -235,7 +234,7 @@ impl Coordinator {
         state.last = None;
         state.refused_by.insert(index);
         state.refusal = Some(diagnostics);
-        self.roster.workers[index as usize].shards.remove(&shard);
+        self.roster.workers[index as usize].release(shard, state.open);
         self.roster.workers[index as usize].busy_shards.remove(&shard);
         let of_shard = |position: &Position| self.outline.operations[*position as usize].shard == shard;
         let tasks: Vec<Position> = self.roster.workers[index as usize].tasks.iter().copied().filter(of_shard).collect();

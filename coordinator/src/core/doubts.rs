@@ -63,7 +63,8 @@ impl Coordinator {
     /// In doubt since an earlier term. The worker that made the attempt may live and have the result, so its word is
     /// waited for first: as long as it may take to come back, and as long as the call goes on there.
     pub(super) fn await_holder(&mut self, position: Position) {
-        let holder = self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder as usize].dead);
+        let holder =
+            self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder as usize].is_dead());
         // In one process the worker is a new one: no earlier one can come.
         let Some(holder) =
             holder.filter(|_| !self.options.fixed_workers && !self.doubts.decisions.contains_key(&position))
@@ -159,7 +160,7 @@ impl Coordinator {
         let holder = self.ops[position as usize].holder;
         holder.is_some_and(|holder| {
             let worker = &self.roster.workers[holder as usize];
-            worker.dead || worker.dead_attempts.contains(&position)
+            worker.is_dead() || worker.dead_attempts.contains(&position)
         })
     }
 

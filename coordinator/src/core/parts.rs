@@ -64,7 +64,11 @@ pub(super) struct Roster {
 impl Roster {
     /// Workers of earlier terms that hold something and are not connected.
     pub(super) fn absent(&self) -> Vec<WorkerId> {
-        self.workers.iter().filter(|worker| !worker.connected && !worker.dead).map(|worker| worker.id.clone()).collect()
+        self.workers
+            .iter()
+            .filter(|worker| !worker.is_connected() && !worker.is_dead())
+            .map(|worker| worker.id.clone())
+            .collect()
     }
 }
 

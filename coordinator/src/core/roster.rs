@@ -11,6 +11,21 @@ use crate::timing::WINDOW;
 use crate::worker::{HeldPhase, HeldTask, Hello, Order, TaskResult};
 use weft_state::Opaque;
 
+/// Whether a worker is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// Connected.
+    Here,
+    /// Connected, and about to leave: it ends what it has begun.
+    Leaving,
+    /// Disconnected since this time. It may come back with its results.
+    Away { since: u64 },
+    /// Away for so long that its tasks were given up.
+    Lost,
+    /// Known to be dead, and its providers with it.
+    Dead,
+}
+
 /// A process that is or was a worker of this run.
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -19,15 +34,7 @@ pub(super) struct Worker {
     packages: Vec<String>,
     /// Most tasks at once.
     pub(super) window: u32,
-    pub(super) connected: bool,
-    /// About to leave: it ends what it has begun.
-    leaving: bool,
-    /// Known to be dead, and its providers with it.
-    pub(super) dead: bool,
-    /// Its tasks were given up for lost.
-    lost: bool,
-    /// Since when it is away, while it is.
-    away_since: u64,
+    presence: Presence,
     /// Leased tasks and open intents of its.
     pub(super) tasks: BTreeSet<Position>,
     /// What it seeks evidence for.
@@ -35,6 +42,8 @@ pub(super) struct Worker {
     /// Attempts of its that are in doubt.
     pub(super) doubts: BTreeSet<Position>,
     pub(super) shards: BTreeSet<u32>,
+    /// How many operations of its shards are not at rest.
+    load: u64,
     /// Shards of its that have something to start.
     pub(super) busy_shards: BTreeSet<u32>,
     pub(super) cursor: u32,
@@ -49,15 +58,12 @@ impl Worker {
             labels: BTreeMap::new(),
             packages: Vec::new(),
             window: 0,
-            connected: false,
-            leaving: false,
-            dead: false,
-            lost: false,
-            away_since: now,
+            presence: Presence::Away { since: now },
             tasks: BTreeSet::new(),
             settling: BTreeSet::new(),
             doubts: BTreeSet::new(),
             shards: BTreeSet::new(),
+            load: 0,
             busy_shards: BTreeSet::new(),
             cursor: 0,
             dead_attempts: BTreeSet::new(),
@@ -70,14 +76,52 @@ impl Worker {
         let equipped = packages.is_empty()
             || self.packages.is_empty()
             || packages.iter().any(|package| self.packages.contains(package));
-        self.connected && !self.leaving && labelled && equipped
+        self.presence == Presence::Here && labelled && equipped
+    }
+
+    /// Whether its stream is open.
+    pub(super) fn is_connected(&self) -> bool {
+        matches!(self.presence, Presence::Here | Presence::Leaving)
+    }
+
+    /// Whether it is known to be dead.
+    pub(super) fn is_dead(&self) -> bool {
+        self.presence == Presence::Dead
+    }
+
+    /// How many operations of its shards are not at rest.
+    pub(super) fn load(&self) -> u64 {
+        self.load
+    }
+
+    /// It holds a shard from now on; `open` of its operations are not at rest.
+    pub(super) fn hold(&mut self, shard: u32, open: u32) {
+        if self.shards.insert(shard) {
+            self.load += u64::from(open);
+        }
+    }
+
+    /// It no longer holds a shard; `open` of its operations are not at rest.
+    pub(super) fn release(&mut self, shard: u32, open: u32) {
+        if self.shards.remove(&shard) {
+            self.load -= u64::from(open);
+        }
+    }
+
+    /// An operation of one of its shards came to rest, or left its rest.
+    pub(super) fn rests(&mut self, rests: bool) {
+        if rests {
+            self.load -= 1;
+        } else {
+            self.load += 1;
+        }
     }
 }
 
 impl Coordinator {
     pub(super) fn connected_workers(&self) -> Vec<WorkerIndex> {
         let workers = self.roster.workers.iter().enumerate();
-        workers.filter(|(_, worker)| worker.connected).map(|(index, _)| index as u32).collect()
+        workers.filter(|(_, worker)| worker.is_connected()).map(|(index, _)| index as u32).collect()
     }
 
     /// The entry of a worker that is known by name only so far.
@@ -98,10 +142,7 @@ impl Coordinator {
         worker.labels = hello.labels;
         worker.packages = hello.packages;
         worker.window = hello.capacity.clamp(1, WINDOW);
-        worker.connected = true;
-        worker.leaving = false;
-        worker.dead = false;
-        worker.lost = false;
+        worker.presence = Presence::Here;
         if self.course.draining {
             self.order(index, Order::Drain);
         }
@@ -175,10 +216,11 @@ impl Coordinator {
     /// results count as ever.
     pub(super) fn leaving(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        if !self.roster.workers[index as usize].connected || self.roster.workers[index as usize].leaving {
+        let worker = &mut self.roster.workers[index as usize];
+        if worker.presence != Presence::Here {
             return;
         }
-        self.roster.workers[index as usize].leaving = true;
+        worker.presence = Presence::Leaving;
         self.take_shards(index);
     }
 
@@ -187,6 +229,7 @@ impl Coordinator {
         for shard in std::mem::take(&mut self.roster.workers[index as usize].shards) {
             self.backlog.shards[shard as usize].worker = None;
         }
+        self.roster.workers[index as usize].load = 0;
         self.roster.workers[index as usize].busy_shards.clear();
         let queued: Vec<Position> = self.roster.workers[index as usize].settling.iter().copied().collect();
         for position in queued {
@@ -199,49 +242,45 @@ impl Coordinator {
     /// The stream broke: it may come back with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index as usize].connected {
+        if self.roster.workers[index as usize].is_connected() {
             self.disconnect(index);
-            if self.roster.workers[index as usize].dead {
-                self.lost(index);
-            }
         }
     }
 
     fn disconnect(&mut self, index: WorkerIndex) {
         let now = self.clock.now;
         let worker = &mut self.roster.workers[index as usize];
-        worker.connected = false;
-        worker.away_since = now;
+        worker.presence = Presence::Away { since: now };
         self.outbox.orders.remove(&index);
         self.refresh(index);
     }
 
     pub(super) fn dead(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index as usize].connected {
+        if self.roster.workers[index as usize].is_connected() {
             self.disconnect(index);
         }
-        self.roster.workers[index as usize].dead = true;
-        self.lost(index);
+        let before = std::mem::replace(&mut self.roster.workers[index as usize].presence, Presence::Dead);
+        if matches!(before, Presence::Away { .. }) {
+            self.give_up(index);
+        }
         self.holder_died(index);
     }
 
     pub(super) fn tick(&mut self) {
         self.tick_stopping();
         for index in 0..self.roster.workers.len() as u32 {
-            let worker = &self.roster.workers[index as usize];
-            let away = self.clock.now.saturating_sub(worker.away_since);
-            if !worker.connected && !worker.lost && away >= self.options.grace_ms {
-                self.lost(index);
+            let worker = &mut self.roster.workers[index as usize];
+            let Presence::Away { since } = worker.presence else { continue };
+            if self.clock.now.saturating_sub(since) >= self.options.grace_ms {
+                worker.presence = Presence::Lost;
+                self.give_up(index);
             }
         }
     }
 
     /// It does not come back in time: what it had not begun is free, what it may have done is in doubt.
-    fn lost(&mut self, index: WorkerIndex) {
-        if std::mem::replace(&mut self.roster.workers[index as usize].lost, true) {
-            return;
-        }
+    fn give_up(&mut self, index: WorkerIndex) {
         self.take_shards(index);
         for position in self.roster.workers[index as usize].tasks.clone() {
             let op = &self.ops[position as usize];
@@ -277,6 +316,15 @@ impl Coordinator {
         if self.roster.workers[holder as usize].tasks.remove(&position) {
             self.tally.in_flight -= 1;
             self.refresh(holder);
+        }
+    }
+
+    /// Every worker's load is what a count of its shards gives.
+    #[cfg(test)]
+    pub(super) fn check_loads(&self) {
+        for worker in &self.roster.workers {
+            let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard as usize].open));
+            assert_eq!(worker.load, open.sum::<u64>(), "the load of {}", worker.id);
         }
     }
 }

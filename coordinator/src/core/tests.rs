@@ -395,6 +395,25 @@ fn the_whole_of_a_large_plan_takes_linear_work() {
 }
 
 #[test]
+fn many_shards_are_given_to_the_worker_with_the_least_to_do() {
+    // A count of a worker's shards for each shard that it gets would take hours here.
+    const COUNT: usize = 200_000;
+    let plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], COUNT as u32);
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(plan, options, Vec::new());
+    for name in ["v", "w"] {
+        core.step(0, hello(name));
+    }
+    let commands = core.step(1, Event::Tick);
+    core.check_loads();
+    let loads: Vec<u64> = core.roster.workers.iter().map(|worker| worker.load()).collect();
+    assert_eq!(loads, [COUNT as u64 / 2; 2]);
+    assert_eq!(started(&commands).len(), 20);
+    core.step(2, Event::Leaving(WorkerId("v/1".to_owned())));
+    core.check_loads();
+}
+
+#[test]
 fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     // A worker's late result from an earlier term, of an operation that was done by another since, is acknowledged and,
     // where its object differs, kept.

@@ -30,6 +30,25 @@ pub(super) struct RunContents {
     pub(super) written: BTreeMap<Subject, Revision>,
 }
 
+/// The fields of a header.
+const HEADER: [&str; 15] = [
+    "plan",
+    "operations",
+    "started",
+    "status",
+    "token",
+    "beat",
+    "holder",
+    "beat_at",
+    "claimed",
+    "abandoned",
+    "running",
+    "done",
+    "failed",
+    "skipped",
+    "in_doubt",
+];
+
 impl Core {
     /// A whole hash, in bounded parts.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, StoreError> {
@@ -122,38 +141,34 @@ impl Core {
     }
 
     pub(super) async fn read_header(&self, id: &RunId) -> Result<Option<RunHeader>, StoreError> {
-        /// The fields of a header.
-        const NAMES: [&str; 15] = [
-            "plan",
-            "operations",
-            "started",
-            "status",
-            "token",
-            "beat",
-            "holder",
-            "beat_at",
-            "claimed",
-            "abandoned",
-            "running",
-            "done",
-            "failed",
-            "skipped",
-            "in_doubt",
-        ];
-        let mut command = redis::cmd("HMGET");
-        command.arg(self.keys.run(id)).arg(&NAMES);
-        let found = self.connection.script(command).await?.0.into_iter().map(codec::bytes);
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let fields = NAMES.iter().zip(found).filter_map(|(name, found)| Some(((*name).to_owned(), text(found?))));
-        let fields: BTreeMap<String, String> = fields.collect();
-        let Some(mut header) = self.header(id, &fields)? else { return Ok(None) };
-        if let Some(lease) = &mut header.lease {
-            let clock = self.connection.script(redis::cmd("TIME")).await?;
-            let now = clock.text(0).parse::<u64>().ok().map(|seconds| seconds * 1_000);
-            let beat = fields.get("beat_at").and_then(|text| text.parse::<u64>().ok());
-            lease.age_ms = now.zip(beat).map(|(now, beat)| now.saturating_sub(beat));
+        Ok(self.read_headers(std::slice::from_ref(id)).await?.pop())
+    }
+
+    /// The headers of those runs that are there, asked for together: the server answers once, however many there are.
+    async fn read_headers(&self, ids: &[RunId]) -> Result<Vec<RunHeader>, StoreError> {
+        let header = |id: &RunId| {
+            let mut command = redis::cmd("HMGET");
+            command.arg(self.keys.run(id)).arg(&HEADER);
+            command
+        };
+        let commands = std::iter::once(redis::cmd("TIME")).chain(ids.iter().map(header));
+        let mut answers = self.connection.all(commands.collect()).await?.into_iter();
+        let clock = self.connection.words(answers.next().unwrap_or(Value::Nil))?;
+        let now = clock.text(0).parse::<u64>().ok().map(|seconds| seconds * 1_000);
+        let mut headers = Vec::with_capacity(ids.len());
+        for (id, answer) in ids.iter().zip(answers) {
+            let found = self.connection.words(answer)?.0.into_iter().map(codec::bytes);
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            let fields = HEADER.iter().zip(found).filter_map(|(name, found)| Some(((*name).to_owned(), text(found?))));
+            let fields: BTreeMap<String, String> = fields.collect();
+            let Some(mut header) = self.header(id, &fields)? else { continue };
+            if let Some(lease) = &mut header.lease {
+                let beat = fields.get("beat_at").and_then(|text| text.parse::<u64>().ok());
+                lease.age_ms = now.zip(beat).map(|(now, beat)| now.saturating_sub(beat));
+            }
+            headers.push(header);
         }
-        Ok(Some(header))
+        Ok(headers)
     }
 
     pub(super) async fn read_ops(&self, id: &RunId) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
@@ -227,10 +242,8 @@ impl Core {
 
     pub(super) async fn headers(&self) -> Result<Vec<RunHeader>, StoreError> {
         let runs = self.texts(&self.keys.runs()).await?;
-        let mut headers = Vec::with_capacity(runs.len());
-        for id in runs.keys().filter_map(|id| RunId::parse(id)) {
-            headers.extend(self.read_header(&id).await?);
-        }
+        let ids: Vec<RunId> = runs.keys().filter_map(|id| RunId::parse(id)).collect();
+        let mut headers = self.read_headers(&ids).await?;
         newest_first(&mut headers);
         Ok(headers)
     }

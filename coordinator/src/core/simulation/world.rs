@@ -372,6 +372,7 @@ impl World {
         let Some(seat) = self.terms.seats.get_mut(&index) else { return };
         let told = (self.diary.trace && event != Event::Tick).then(|| format!("{event:?}"));
         let commands = seat.core.step(self.now, event);
+        seat.core.check_loads();
         if let Some(told) = told {
             println!("{} term {index}: {told}", self.now);
         }
