@@ -47,11 +47,10 @@ use crate::worker::Order;
 use answers::Step;
 use nodes::Nodes;
 use parts::{Backlog, Checks, Clock, Course, Doubts, Outbox, Results, Roster, Tally};
+use roster::WorkerIndex;
 
 pub use options::RunOptions;
 
-/// Index into the coordinator's list of workers.
-type WorkerIndex = u32;
 /// Place of an operation in the outline.
 type Position = u32;
 
@@ -300,7 +299,7 @@ impl Coordinator {
     fn rests(&mut self, shard: u32, rests: bool) {
         let state = &mut self.backlog.shards[shard as usize];
         if let Some(worker) = state.worker {
-            self.roster.workers[worker as usize].rests(rests);
+            self.roster.workers[worker].rests(rests);
         }
         if !rests {
             self.tally.open += 1;
@@ -312,7 +311,7 @@ impl Coordinator {
         if state.open == 0
             && let Some(worker) = state.worker.take()
         {
-            self.roster.workers[worker as usize].release(shard, 0);
+            self.roster.workers[worker].release(shard, 0);
             self.order(worker, Order::Close(shard));
         }
     }
@@ -364,7 +363,7 @@ impl Coordinator {
     }
 
     fn order(&mut self, worker: WorkerIndex, order: Order) {
-        if self.roster.workers[worker as usize].is_connected() {
+        if self.roster.workers[worker].is_connected() {
             self.outbox.orders.entry(worker).or_default().push(order);
         }
     }
@@ -380,7 +379,7 @@ impl Coordinator {
             action: operation.action.clone(),
             provider_instance: shard.key.provider_instance().to_owned(),
             attempt: op.attempt,
-            worker: op.holder.map(|holder| self.roster.workers[holder as usize].id.clone()).unwrap_or_default(),
+            worker: op.holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default(),
             elapsed_ms: self.clock.now.saturating_sub(op.since),
             what,
             diagnostics,

@@ -115,7 +115,7 @@ impl Coordinator {
                     self.take_result(position, result);
                     return;
                 }
-                let there = holder.is_some_and(|holder| self.roster.workers[holder as usize].is_connected());
+                let there = holder.is_some_and(|holder| self.roster.workers[holder].is_connected());
                 match holder {
                     Some(holder) if there && !self.course.draining && !self.course.paused => {
                         self.order(holder, Order::Granted(task));

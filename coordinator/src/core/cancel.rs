@@ -37,7 +37,7 @@ impl Coordinator {
             return;
         }
         self.course.leaving = Some(self.clock.now);
-        for worker in 0..self.roster.workers.len() {
+        for worker in self.roster.workers.positions() {
             for position in self.roster.workers[worker].tasks.clone() {
                 if self.stands(position, Status::Intended, Phase::AtWorker) {
                     let id = &self.roster.workers[worker].id;

@@ -16,7 +16,7 @@ impl Coordinator {
     pub(super) fn shard_has_work(&mut self, shard: u32) {
         match self.backlog.shards[shard as usize].worker {
             Some(worker) => {
-                self.roster.workers[worker as usize].busy_shards.insert(shard);
+                self.roster.workers[worker].busy_shards.insert(shard);
                 self.refresh(worker);
             }
             None if !self.backlog.orphans.contains(&shard) => {
@@ -37,7 +37,7 @@ impl Coordinator {
 
     /// Whether a worker is among those that can be given something.
     pub(super) fn refresh(&mut self, index: WorkerIndex) {
-        let worker = &self.roster.workers[index as usize];
+        let worker = &self.roster.workers[index];
         let room = worker.tasks.len() < worker.window as usize;
         let able = worker.is_connected() && room && !worker.busy_shards.is_empty();
         if able {
@@ -79,7 +79,7 @@ impl Coordinator {
                     let state = &mut self.backlog.shards[shard as usize];
                     state.worker = Some(worker);
                     state.last = Some(worker);
-                    self.roster.workers[worker as usize].hold(shard, state.open);
+                    self.roster.workers[worker].hold(shard, state.open);
                     self.open_shard(worker, shard);
                     self.shard_has_work(shard);
                 }
@@ -91,14 +91,14 @@ impl Coordinator {
     fn candidate(&self, shard: u32, demands: &OutlineShard) -> Option<WorkerIndex> {
         let state = &self.backlog.shards[shard as usize];
         let fits = |index: WorkerIndex| {
-            let worker = &self.roster.workers[index as usize];
+            let worker = &self.roster.workers[index];
             worker.fits(&demands.labels, &demands.packages) && !state.refused_by.contains(&index)
         };
         if let Some(last) = state.last.filter(|last| fits(*last)) {
             return Some(last);
         }
-        let load = |index: &WorkerIndex| self.roster.workers[*index as usize].load();
-        (0..self.roster.workers.len() as u32).filter(|index| fits(*index)).min_by_key(load)
+        let load = |index: &WorkerIndex| self.roster.workers[*index].load();
+        self.roster.workers.positions().filter(|index| fits(*index)).min_by_key(load)
     }
 
     /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with
@@ -160,20 +160,20 @@ impl Coordinator {
             .next()
             .or_else(|| self.roster.dispatchable.first())
             .copied()?;
-        self.roster.cursor = next + 1;
+        self.roster.cursor = next.next();
         Some(next)
     }
 
     /// Gives a worker one operation of its next shard, or evidence to seek. Says whether it did.
     fn dispatch_one(&mut self, index: WorkerIndex, may_start: bool) -> bool {
-        let worker = &self.roster.workers[index as usize];
+        let worker = &self.roster.workers[index];
         let behind = worker.busy_shards.range(worker.cursor..).next().or_else(|| worker.busy_shards.first());
         let Some(shard) = behind.copied() else {
             self.roster.dispatchable.remove(&index);
             return false;
         };
-        self.roster.workers[index as usize].cursor = shard + 1;
-        let settles = self.roster.workers[index as usize].settling.len() < SETTLE_WINDOW as usize;
+        self.roster.workers[index].cursor = shard + 1;
+        let settles = self.roster.workers[index].settling.len() < SETTLE_WINDOW as usize;
         let state = &mut self.backlog.shards[shard as usize];
         if settles && let Some(position) = state.settles.pop_first() {
             self.start_settling(position, index);
@@ -185,13 +185,13 @@ impl Coordinator {
             self.start(position, Some(index));
         } else {
             // Only evidence is left to seek, and the worker has its hands full with that: its answers wake the shard.
-            self.roster.workers[index as usize].busy_shards.remove(&shard);
+            self.roster.workers[index].busy_shards.remove(&shard);
             self.refresh(index);
             return false;
         }
         let state = &self.backlog.shards[shard as usize];
         if state.ready.is_empty() && state.settles.is_empty() {
-            self.roster.workers[index as usize].busy_shards.remove(&shard);
+            self.roster.workers[index].busy_shards.remove(&shard);
         }
         self.refresh(index);
         true
@@ -206,7 +206,7 @@ impl Coordinator {
         let operation = self.operation(position);
         let (shard, index, can_settle) = (operation.shard, operation.index, operation.can_settle());
         if let Some(before) = self.ops[position as usize].holder {
-            self.roster.workers[before as usize].dead_attempts.remove(&position);
+            self.roster.workers[before].dead_attempts.remove(&position);
         }
         let op = &mut self.ops[position as usize];
         op.phase = Phase::AtWorker;
@@ -218,7 +218,7 @@ impl Coordinator {
         let task = Task { operation: index, attempt: Attempt(op.attempt) };
         let read_first = op.tried && can_settle;
         let Some(worker) = worker else { return };
-        self.roster.workers[worker as usize].tasks.insert(position);
+        self.roster.workers[worker].tasks.insert(position);
         self.tally.in_flight += 1;
         self.order(worker, Order::Start { shard, task, read_first });
         self.tell(position, ProgressKind::Started, Opaque::default());
@@ -234,12 +234,11 @@ impl Coordinator {
         state.last = None;
         state.refused_by.insert(index);
         state.refusal = Some(diagnostics);
-        self.roster.workers[index as usize].release(shard, state.open);
-        self.roster.workers[index as usize].busy_shards.remove(&shard);
+        self.roster.workers[index].release(shard, state.open);
+        self.roster.workers[index].busy_shards.remove(&shard);
         let of_shard = |position: &Position| self.outline.operations[*position as usize].shard == shard;
-        let tasks: Vec<Position> = self.roster.workers[index as usize].tasks.iter().copied().filter(of_shard).collect();
-        let settling: Vec<Position> =
-            self.roster.workers[index as usize].settling.iter().copied().filter(of_shard).collect();
+        let tasks: Vec<Position> = self.roster.workers[index].tasks.iter().copied().filter(of_shard).collect();
+        let settling: Vec<Position> = self.roster.workers[index].settling.iter().copied().filter(of_shard).collect();
         for position in tasks {
             let op = &self.ops[position as usize];
             if (op.status, op.phase) == (Status::Leased, Phase::AtWorker) {
@@ -247,7 +246,7 @@ impl Coordinator {
             }
         }
         for position in settling {
-            self.roster.workers[index as usize].settling.remove(&position);
+            self.roster.workers[index].settling.remove(&position);
             self.requeue_settle(position);
         }
         let state = &self.backlog.shards[shard as usize];

@@ -47,7 +47,7 @@ impl Coordinator {
     /// It is in doubt in the store: what can be done about it?
     pub(super) fn seek_evidence(&mut self, position: Position, reason: String) {
         if let Some(holder) = self.ops[position as usize].holder {
-            self.roster.workers[holder as usize].doubts.insert(position);
+            self.roster.workers[holder].doubts.insert(position);
         }
         if self.doubts.decisions.contains_key(&position) {
             self.decide(position);
@@ -63,8 +63,7 @@ impl Coordinator {
     /// In doubt since an earlier term. The worker that made the attempt may live and have the result, so its word is
     /// waited for first: as long as it may take to come back, and as long as the call goes on there.
     pub(super) fn await_holder(&mut self, position: Position) {
-        let holder =
-            self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder as usize].is_dead());
+        let holder = self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder].is_dead());
         // In one process the worker is a new one: no earlier one can come.
         let Some(holder) =
             holder.filter(|_| !self.options.fixed_workers && !self.doubts.decisions.contains_key(&position))
@@ -73,8 +72,8 @@ impl Coordinator {
             return;
         };
         self.ops[position as usize].phase = Phase::AwaitsHolder;
-        self.roster.workers[holder as usize].doubts.insert(position);
-        let reason = format!("worker {} is asked what came of it", self.roster.workers[holder as usize].id);
+        self.roster.workers[holder].doubts.insert(position);
+        let reason = format!("worker {} is asked what came of it", self.roster.workers[holder].id);
         self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
     }
 
@@ -117,7 +116,7 @@ impl Coordinator {
         };
         self.ops[position as usize].phase = Phase::AtSettler(worker);
         self.tally.settling += 1;
-        self.roster.workers[worker as usize].settling.insert(position);
+        self.roster.workers[worker].settling.insert(position);
         self.order(worker, order);
     }
 
@@ -125,7 +124,7 @@ impl Coordinator {
     fn stop_settling(&mut self, position: Position) {
         if let Phase::AtSettler(worker) = self.ops[position as usize].phase {
             self.tally.settling -= 1;
-            self.roster.workers[worker as usize].settling.remove(&position);
+            self.roster.workers[worker].settling.remove(&position);
             let shard = self.operation(position).shard;
             if !self.backlog.shards[shard as usize].settles.is_empty() {
                 self.shard_has_work(shard);
@@ -152,14 +151,14 @@ impl Coordinator {
             _ => {}
         }
         if let Some(holder) = self.ops[position as usize].holder {
-            self.roster.workers[holder as usize].doubts.remove(&position);
+            self.roster.workers[holder].doubts.remove(&position);
         }
     }
 
     fn attempt_is_dead(&self, position: Position) -> bool {
         let holder = self.ops[position as usize].holder;
         holder.is_some_and(|holder| {
-            let worker = &self.roster.workers[holder as usize];
+            let worker = &self.roster.workers[holder];
             worker.is_dead() || worker.dead_attempts.contains(&position)
         })
     }
@@ -168,7 +167,7 @@ impl Coordinator {
     pub(super) fn unsettled(&mut self, position: Position, reason: String) {
         self.leave_doubt(position);
         if let Some(holder) = self.ops[position as usize].holder {
-            self.roster.workers[holder as usize].doubts.insert(position);
+            self.roster.workers[holder].doubts.insert(position);
         }
         self.doubts.decisions.remove(&position);
         self.ops[position as usize].phase = Phase::Unsettled;
@@ -184,7 +183,7 @@ impl Coordinator {
 
     /// The process that made attempts in doubt is dead now: what was not found may count as not having happened.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) {
-        for position in self.roster.workers[holder as usize].doubts.clone() {
+        for position in self.roster.workers[holder].doubts.clone() {
             self.holder_is_silent(position);
             let idle = self.stands(position, Status::InDoubt, Phase::Unsettled);
             if idle && self.operation(position).can_settle() && !self.options.only_resolve {
@@ -255,7 +254,7 @@ impl Coordinator {
                 self.ops[position as usize].reported = true;
                 self.acknowledge(position);
                 if provider_dead && let Some(holder) = self.ops[position as usize].holder {
-                    self.roster.workers[holder as usize].dead_attempts.insert(position);
+                    self.roster.workers[holder].dead_attempts.insert(position);
                 }
                 let phase = self.ops[position as usize].phase;
                 if phase == Phase::Unsettled {
@@ -310,7 +309,7 @@ impl Coordinator {
             Decision::Adopt(_) => {
                 self.leave_doubt(position);
                 if let Some(holder) = self.ops[position as usize].holder {
-                    self.roster.workers[holder as usize].doubts.insert(position);
+                    self.roster.workers[holder].doubts.insert(position);
                 }
                 self.queue_settle(position);
             }

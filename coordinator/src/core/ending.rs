@@ -22,7 +22,7 @@ impl Coordinator {
             }
         }
         for (worker, orders) in std::mem::take(&mut self.outbox.orders) {
-            commands.push(Command::Send { worker: self.roster.workers[worker as usize].id.clone(), orders });
+            commands.push(Command::Send { worker: self.roster.workers[worker].id.clone(), orders });
         }
         commands.extend(self.outbox.progress.drain(..).map(Command::Progress));
         if let Some(reason) = self.outbox.end {

@@ -8,7 +8,7 @@ use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, Revision, Store
 use super::answers::Step;
 use super::checks::CheckFailure;
 use super::records::Records;
-use super::roster::Worker;
+use super::roster::Workers;
 use super::{Position, Shard, WorkerIndex};
 use crate::event::{Decision, FinishReason, Progress};
 use crate::status::Status;
@@ -51,7 +51,7 @@ impl Outbox {
 /// The workers that are or were there.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
-    pub(super) workers: Vec<Worker>,
+    pub(super) workers: Workers,
     pub(super) names: BTreeMap<WorkerId, WorkerIndex>,
     /// Workers that can be given something.
     pub(super) dispatchable: BTreeSet<WorkerIndex>,

@@ -41,7 +41,7 @@ impl Coordinator {
                     self.ops[position as usize].phase = Phase::AtWorker;
                     match holder {
                         Some(holder) => {
-                            self.roster.workers[holder as usize].tasks.insert(position);
+                            self.roster.workers[holder].tasks.insert(position);
                             self.tally.in_flight += 1;
                         }
                         None => self.doubt(position, "the store does not say who made the attempt".to_owned()),

@@ -66,7 +66,7 @@ impl Coordinator {
                 let intent = Intent {
                     op: OpIndex(operation.index),
                     attempt: task.attempt,
-                    worker: self.roster.workers[worker as usize].id.clone(),
+                    worker: self.roster.workers[worker].id.clone(),
                     base: self.results.records.revision(&target.address),
                     target,
                     action: operation.action.clone(),
@@ -126,7 +126,7 @@ impl Coordinator {
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
                 self.ops[position as usize].reported = true;
                 if provider_dead && let Some(holder) = self.ops[position as usize].holder {
-                    self.roster.workers[holder as usize].dead_attempts.insert(position);
+                    self.roster.workers[holder].dead_attempts.insert(position);
                 }
                 self.doubt(position, reason);
             }
@@ -202,7 +202,7 @@ impl Coordinator {
 
     pub(super) fn holder_name(&self, position: Position) -> WorkerId {
         let holder = self.ops[position as usize].holder;
-        holder.map(|holder| self.roster.workers[holder as usize].id.clone()).unwrap_or_default()
+        holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default()
     }
 
     /// A failure without intent and without an object.
@@ -276,7 +276,7 @@ impl Coordinator {
                 let stray = Stray {
                     op: OpIndex(task.operation),
                     attempt: task.attempt,
-                    worker: self.roster.workers[worker as usize].id.clone(),
+                    worker: self.roster.workers[worker].id.clone(),
                     key,
                     object,
                 };

@@ -1,15 +1,64 @@
 //! Who is there: workers that join, leave, come back, fall silent or die, and the tasks that they take with them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Index, IndexMut};
 
 use weft_state::WorkerId;
 
-use super::{Coordinator, Phase, Position, WorkerIndex};
+use super::{Coordinator, Phase, Position};
 use crate::event::ProgressKind;
 use crate::status::{Happening, Status};
 use crate::timing::WINDOW;
 use crate::worker::{HeldPhase, HeldTask, Hello, Order, TaskResult};
 use weft_state::Opaque;
+
+/// The position of a worker in [`Workers`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WorkerIndex(u32);
+
+impl WorkerIndex {
+    /// The position behind it.
+    pub(super) fn next(self) -> WorkerIndex {
+        WorkerIndex(self.0 + 1)
+    }
+}
+
+/// Every worker that is or was there, in the order in which they became known. None is ever removed.
+#[derive(Debug, Default)]
+pub(super) struct Workers(Vec<Worker>);
+
+impl Workers {
+    /// Every position, in order.
+    pub(super) fn positions(&self) -> impl Iterator<Item = WorkerIndex> + use<> {
+        (0..self.0.len() as u32).map(WorkerIndex)
+    }
+
+    /// Every worker, in order.
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Worker> {
+        self.0.iter()
+    }
+
+    /// Adds a worker behind the others.
+    fn add(&mut self, worker: Worker) -> WorkerIndex {
+        let index = WorkerIndex(self.0.len() as u32);
+        self.0.push(worker);
+        index
+    }
+}
+
+impl Index<WorkerIndex> for Workers {
+    type Output = Worker;
+
+    fn index(&self, index: WorkerIndex) -> &Worker {
+        &self.0[index.0 as usize]
+    }
+}
+
+impl IndexMut<WorkerIndex> for Workers {
+    fn index_mut(&mut self, index: WorkerIndex) -> &mut Worker {
+        &mut self.0[index.0 as usize]
+    }
+}
 
 /// Whether a worker is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +169,8 @@ impl Worker {
 
 impl Coordinator {
     pub(super) fn connected_workers(&self) -> Vec<WorkerIndex> {
-        let workers = self.roster.workers.iter().enumerate();
-        workers.filter(|(_, worker)| worker.is_connected()).map(|(index, _)| index as u32).collect()
+        let workers = &self.roster.workers;
+        workers.positions().filter(|index| workers[*index].is_connected()).collect()
     }
 
     /// The entry of a worker that is known by name only so far.
@@ -129,8 +178,7 @@ impl Coordinator {
         if let Some(index) = self.roster.names.get(id) {
             return *index;
         }
-        let index = self.roster.workers.len() as u32;
-        self.roster.workers.push(Worker::absent(id.clone(), self.clock.now));
+        let index = self.roster.workers.add(Worker::absent(id.clone(), self.clock.now));
         self.roster.names.insert(id.clone(), index);
         index
     }
@@ -138,7 +186,7 @@ impl Coordinator {
     pub(super) fn joined(&mut self, hello: Hello) {
         let index = self.absent_worker(&hello.worker);
         self.roster.visited = true;
-        let worker = &mut self.roster.workers[index as usize];
+        let worker = &mut self.roster.workers[index];
         worker.labels = hello.labels;
         worker.packages = hello.packages;
         worker.window = hello.capacity.clamp(1, WINDOW);
@@ -150,10 +198,10 @@ impl Coordinator {
             self.order(index, Order::Stop);
         }
         self.compare_tasks(index, hello.held);
-        for shard in self.roster.workers[index as usize].shards.clone() {
+        for shard in self.roster.workers[index].shards.clone() {
             self.open_shard(index, shard);
         }
-        let queued: Vec<Position> = self.roster.workers[index as usize].settling.iter().copied().collect();
+        let queued: Vec<Position> = self.roster.workers[index].settling.iter().copied().collect();
         for position in queued {
             self.requeue_settle(position);
         }
@@ -164,7 +212,7 @@ impl Coordinator {
     /// After a reconnect: what the worker holds against what we believe that it holds.
     fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) {
         let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
-        for position in self.roster.workers[index as usize].tasks.clone() {
+        for position in self.roster.workers[index].tasks.clone() {
             let op = &self.ops[position as usize];
             let operation = self.operation(position).index;
             let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.attempt).map(|held| held.phase);
@@ -182,7 +230,7 @@ impl Coordinator {
             }
         }
         // It is alive and knows nothing of these: it was never told to call, or was told to forget them.
-        for position in self.roster.workers[index as usize].doubts.clone() {
+        for position in self.roster.workers[index].doubts.clone() {
             let op = &self.ops[position as usize];
             let has = held.get(&self.operation(position).index);
             let knows = has.is_some_and(|held| held.task.attempt.0 == op.attempt && held.phase > HeldPhase::Preparing);
@@ -216,7 +264,7 @@ impl Coordinator {
     /// results count as ever.
     pub(super) fn leaving(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        let worker = &mut self.roster.workers[index as usize];
+        let worker = &mut self.roster.workers[index];
         if worker.presence != Presence::Here {
             return;
         }
@@ -226,12 +274,12 @@ impl Coordinator {
 
     /// Its shards, and what it seeks evidence for, are for others.
     fn take_shards(&mut self, index: WorkerIndex) {
-        for shard in std::mem::take(&mut self.roster.workers[index as usize].shards) {
+        for shard in std::mem::take(&mut self.roster.workers[index].shards) {
             self.backlog.shards[shard as usize].worker = None;
         }
-        self.roster.workers[index as usize].load = 0;
-        self.roster.workers[index as usize].busy_shards.clear();
-        let queued: Vec<Position> = self.roster.workers[index as usize].settling.iter().copied().collect();
+        self.roster.workers[index].load = 0;
+        self.roster.workers[index].busy_shards.clear();
+        let queued: Vec<Position> = self.roster.workers[index].settling.iter().copied().collect();
         for position in queued {
             self.requeue_settle(position);
         }
@@ -242,14 +290,14 @@ impl Coordinator {
     /// The stream broke: it may come back with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index as usize].is_connected() {
+        if self.roster.workers[index].is_connected() {
             self.disconnect(index);
         }
     }
 
     fn disconnect(&mut self, index: WorkerIndex) {
         let now = self.clock.now;
-        let worker = &mut self.roster.workers[index as usize];
+        let worker = &mut self.roster.workers[index];
         worker.presence = Presence::Away { since: now };
         self.outbox.orders.remove(&index);
         self.refresh(index);
@@ -257,10 +305,10 @@ impl Coordinator {
 
     pub(super) fn dead(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index as usize].is_connected() {
+        if self.roster.workers[index].is_connected() {
             self.disconnect(index);
         }
-        let before = std::mem::replace(&mut self.roster.workers[index as usize].presence, Presence::Dead);
+        let before = std::mem::replace(&mut self.roster.workers[index].presence, Presence::Dead);
         if matches!(before, Presence::Away { .. }) {
             self.give_up(index);
         }
@@ -269,8 +317,8 @@ impl Coordinator {
 
     pub(super) fn tick(&mut self) {
         self.tick_stopping();
-        for index in 0..self.roster.workers.len() as u32 {
-            let worker = &mut self.roster.workers[index as usize];
+        for index in self.roster.workers.positions() {
+            let worker = &mut self.roster.workers[index];
             let Presence::Away { since } = worker.presence else { continue };
             if self.clock.now.saturating_sub(since) >= self.options.grace_ms {
                 worker.presence = Presence::Lost;
@@ -282,19 +330,19 @@ impl Coordinator {
     /// It does not come back in time: what it had not begun is free, what it may have done is in doubt.
     fn give_up(&mut self, index: WorkerIndex) {
         self.take_shards(index);
-        for position in self.roster.workers[index as usize].tasks.clone() {
+        for position in self.roster.workers[index].tasks.clone() {
             let op = &self.ops[position as usize];
             match (op.status, op.phase) {
                 (Status::Leased, Phase::AtWorker) => self.unlease(position),
                 (Status::Intended, Phase::AtWorker) => {
-                    let reason = format!("worker {} is gone", self.roster.workers[index as usize].id);
+                    let reason = format!("worker {} is gone", self.roster.workers[index].id);
                     self.doubt(position, reason);
                 }
                 // The store's answer decides.
                 _ => {}
             }
         }
-        for position in self.roster.workers[index as usize].doubts.clone() {
+        for position in self.roster.workers[index].doubts.clone() {
             self.holder_is_silent(position);
         }
         self.refresh(index);
@@ -313,7 +361,7 @@ impl Coordinator {
     pub(super) fn let_go(&mut self, position: Position) {
         self.ops[position as usize].phase = Phase::Idle;
         let Some(holder) = self.ops[position as usize].holder else { return };
-        if self.roster.workers[holder as usize].tasks.remove(&position) {
+        if self.roster.workers[holder].tasks.remove(&position) {
             self.tally.in_flight -= 1;
             self.refresh(holder);
         }
@@ -322,7 +370,7 @@ impl Coordinator {
     /// Every worker's load is what a count of its shards gives.
     #[cfg(test)]
     pub(super) fn check_loads(&self) {
-        for worker in &self.roster.workers {
+        for worker in self.roster.workers.iter() {
             let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard as usize].open));
             assert_eq!(worker.load, open.sum::<u64>(), "the load of {}", worker.id);
         }
