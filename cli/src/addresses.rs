@@ -6,21 +6,21 @@ use weft_graph_format::address::quoted;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
 
-/// What `-target` and its like take.
+/// What `-target` and similar options accept.
 pub const SELECTED: &str = "a module, a resource, or an instance of one";
 
-/// What commands take that work on one object.
+/// What commands accept that work on one object.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
 
-/// A text as it stands between quotes.
+/// A text in quotes.
 pub fn escaped(text: &str) -> String {
     let quoted = quoted(text);
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&quoted).to_owned()
 }
 
-/// What is wrong with a text that is no address: the errors of its syntax, or else that it does not name what it must.
+/// The errors of a text that is not a valid address, or that does not name what it must.
 ///
-/// The errors stand at `at`: the file, and where the text begins in it. The list is never empty.
+/// The errors stand at `at`: the file, and the position where the text begins. The list is never empty.
 pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -> Vec<Diagnostic> {
     let (file, start) = at.unwrap_or(("", Position::START));
     let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);

@@ -1,4 +1,4 @@
-//! Carrying a plan out, here or by a coordinator elsewhere, and showing how it goes.
+//! Applying a plan, in this process or by a coordinator elsewhere, and showing its progress.
 
 pub mod checks;
 mod elsewhere;
@@ -25,28 +25,28 @@ use crate::options::Arguments;
 use crate::render::events::Counts;
 use crate::variables;
 
-/// A plan about to be carried out.
+/// A plan that is about to be applied.
 #[derive(Debug)]
 pub struct Work {
     /// The plan.
     pub plan: PlanFile,
-    /// The same as it stands in its file.
+    /// The bytes of its file.
     pub bytes: Vec<u8>,
     /// Its digest.
     pub digest: Digest,
-    /// Values that are not in it.
+    /// Values that the plan does not hold.
     pub inputs: Inputs,
 }
 
 /// Values of variables that a plan does not hold, encoded for workers.
 pub type Inputs = BTreeMap<String, Vec<u8>>;
 
-/// How carrying out ended.
+/// How applying ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
     /// The run's id.
     pub run: String,
-    /// Exit code: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    /// The exit code: 0 for done, 1 for errors or an unfinished run, 3 for operations in doubt.
     pub code: u8,
     /// It ended before everything was done.
     pub stopped: bool,
@@ -54,7 +54,7 @@ pub struct Ending {
     pub counts: Counts,
 }
 
-/// What changed since a plan was made, of that which it changes or reads.
+/// Changes since the plan was made, to the instances that it changes or reads.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
         let subject = match claim.address.strip_prefix("output.") {
@@ -66,18 +66,18 @@ pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     changed.map(|claim| claim.address.clone()).collect()
 }
 
-/// Says that a plan that was carried out was about a part of the configuration.
+/// Warns that an applied plan covered only a part of the configuration.
 pub fn applied_a_part() -> Diagnostic {
     Diagnostic::warning(
         "Applied changes may be incomplete",
-        "The plan was made with -target or -exclude, so the rest of the configuration may still differ from what is \
-         there. Plan again without these options to see what is left.",
+        "The plan was made with -target or -exclude, so the rest of the configuration may still differ from the real \
+        objects. Plan again without these options to see the remaining changes.",
     )
 }
 
-/// Says that a plan is stale.
+/// Reports that a plan is stale.
 pub fn stale_problem(instances: &[String]) -> Diagnostic {
-    /// Names that are listed; more would hide the advice.
+    /// The number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut names: Vec<String> = instances.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
     if instances.len() > LISTED {
@@ -86,17 +86,18 @@ pub fn stale_problem(instances: &[String]) -> Diagnostic {
     Diagnostic::error(
         "Saved plan is stale",
         format!(
-            "Since this plan was made, something else has changed what it rests on:{}\n\nNothing was done. Make the plan \
+            "Since this plan was made, something else has changed objects that it depends on:{}\n\nNothing was done. \
+            Make the plan \
              again.",
             names.concat()
         ),
     )
 }
 
-/// Values for the variables that a plan wants again, from the same places that planning takes them from.
+/// Values for the variables that the plan does not hold, from the same sources that planning uses.
 ///
 /// # Errors
-/// What is missing, or does not fit its type.
+/// Variables without a value, or with a value of the wrong type.
 pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<Diagnostic>> {
     let mut inputs = Inputs::new();
     let mut problems = Vec::new();
@@ -131,7 +132,7 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
     if has_errors(&problems) { Err(problems) } else { Ok(inputs) }
 }
 
-/// One value as workers take it.
+/// One value, encoded for workers.
 ///
 /// # Errors
 /// A value that is nested too deeply.
@@ -139,7 +140,7 @@ pub fn encoded(name: &SmolStr, value: &Value) -> Result<Vec<u8>, Vec<Diagnostic>
     encode_value(value).map_err(|error| {
         vec![Diagnostic::error(
             "Invalid value for input variable",
-            format!("var.{name} cannot be handed over: {error}."),
+            format!("var.{name} cannot be passed to workers: {error}."),
         )]
     })
 }

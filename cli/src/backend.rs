@@ -1,7 +1,7 @@
-//! The local backend: where its settings put state files, and what `init` remembered of them.
+//! The local backend: where its settings put state files, and the settings that `init` has saved.
 //!
 //! `init` writes the settings to `terraform.tfstate` in the data directory, as OpenTofu does (its own version 3 form);
-//! the other commands refuse to work when the configuration says something else by then.
+//! the other commands refuse to work when the configuration has changed since.
 
 use std::path::{Path, PathBuf};
 
@@ -21,16 +21,16 @@ use crate::variables;
 const STATE_FILE: &str = "terraform.tfstate";
 /// The folder of the other workspaces' state files.
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
-/// Where the settings are remembered, inside the data directory.
+/// Where the settings are saved, inside the data directory.
 const REMEMBERED: &str = "terraform.tfstate";
 
-/// What Weft adds to the file, so that it knows its own.
+/// What Weft adds to the file, to recognize its own.
 const WRITER: &str = "weft_version";
 
 /// Settings of `backend "local"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalBackend {
-    /// There is a block.
+    /// The configuration has the block.
     pub configured: bool,
     /// `path`
     pub path: Option<String>,
@@ -39,7 +39,7 @@ pub struct LocalBackend {
 }
 
 impl LocalBackend {
-    /// From the configuration.
+    /// Reads the settings from the configuration.
     ///
     /// # Errors
     /// What is wrong with the block.
@@ -48,8 +48,9 @@ impl LocalBackend {
             return Err(vec![
                 Diagnostic::error(
                     "Cloud block not supported",
-                    "This version of Weft cannot keep state in HCP Terraform or a similar service. Remove the block: \
-                     state is in a file then, or in Redis with -store. To bring the state along, use \"state pull\" of \
+                    "This version of Weft cannot keep state in HCP Terraform or a similar service. Remove the block \
+                     to keep state in a file, or use -store to keep it in Redis. To bring the state along, use \
+                     \"state pull\" of \
                      the former tool and \"weft state push\".",
                 )
                 .at(cloud.clone()),
@@ -83,27 +84,27 @@ impl LocalBackend {
         Ok(LocalBackend { configured: true, path: text("path"), workspace_dir: text("workspace_dir") })
     }
 
-    /// As the configuration of the current directory and `init` say together.
+    /// Combines the configuration of the current directory with the settings that `init` has saved.
     ///
     /// # Errors
-    /// What is wrong with the block; settings that `init` has not seen.
+    /// Errors of the block, and settings that `init` has not seen.
     pub fn configured(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
         let found = if context.strict { sound_root(context, arguments)? } else { root_alone(context, arguments) };
         LocalBackend::in_force(&found.root, &context.data_directory)
     }
 
-    /// As this configuration and `init` say together.
+    /// Combines this configuration with the settings that `init` has saved.
     ///
     /// # Errors
-    /// What is wrong with the block; settings that `init` has not seen.
+    /// Errors of the block, and settings that `init` has not seen.
     pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<LocalBackend, Vec<Diagnostic>> {
         LocalBackend::of(root)?.check(data_directory).map_err(|problem| vec![problem])
     }
 
-    /// With what `-backend-config` says: `NAME=VALUE`, or files of such arguments; later ones win.
+    /// Adds the `-backend-config` options: `NAME=VALUE`, or files of such arguments. Later ones win.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Arguments that are not valid.
     pub fn with<'a>(mut self, given: impl Iterator<Item = &'a str>) -> Result<LocalBackend, Vec<Diagnostic>> {
         for text in given {
             let pairs = match text.split_once('=') {
@@ -156,14 +157,14 @@ impl LocalBackend {
         names
     }
 
-    /// What `init` remembered; nothing where there was no backend block.
+    /// The settings that `init` has saved; empty without a backend block.
     ///
     /// # Errors
     /// When the file cannot be read or names a backend that Weft does not have.
     pub fn remembered(data_directory: &Path) -> Result<Remembered, Diagnostic> {
         let path = data_directory.join(REMEMBERED);
         let failed = |why: String| {
-            Diagnostic::error("Failed to read the remembered backend settings", format!("{}: {why}.", path.display()))
+            Diagnostic::error("Failed to read the saved backend settings", format!("{}: {why}.", path.display()))
         };
         let text = match std::fs::read(&path) {
             Ok(text) => text,
@@ -188,14 +189,14 @@ impl LocalBackend {
         Ok(Remembered { settings, hash, ours })
     }
 
-    /// Remembers the settings for the other commands; `written` is what of them stands in the configuration.
+    /// Saves the settings for the other commands. `written` are those that the configuration has.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn remember(&self, written: &LocalBackend, data_directory: &Path) -> Result<(), Diagnostic> {
         let path = data_directory.join(REMEMBERED);
         let failed = |error: std::io::Error| {
-            Diagnostic::error("Cannot remember the backend settings", format!("{}: {error}.", path.display()))
+            Diagnostic::error("Cannot save the backend settings", format!("{}: {error}.", path.display()))
         };
         if !self.configured {
             return match std::fs::remove_file(&path) {
@@ -217,7 +218,8 @@ impl LocalBackend {
         std::fs::create_dir_all(data_directory).and_then(|()| std::fs::write(&path, text)).map_err(failed)
     }
 
-    /// A number that changes with the settings, for OpenTofu, which compares its own: with another it asks for `init`.
+    /// A number that changes with the settings. OpenTofu compares it with its own, and asks for `init` when they
+    /// differ.
     fn hash(&self) -> u64 {
         let text = format!("{:?}\0{:?}", self.path, self.workspace_dir);
         // FNV-1a, 32 bits: offset basis and prime as published.
@@ -225,10 +227,10 @@ impl LocalBackend {
         u64::from(hash)
     }
 
-    /// The settings that `init` remembered for those in the configuration, what `-backend-config` added included.
+    /// The settings that `init` has saved for those in the configuration, including those of `-backend-config`.
     ///
     /// # Errors
-    /// What has changed since, and what to do about it.
+    /// A change since then, and the way out.
     fn check(self, data_directory: &Path) -> Result<LocalBackend, Diagnostic> {
         let known = LocalBackend::remembered(data_directory)?;
         if self == known.settings || self.configured && known.settings.configured && self.is_part_of(&known) {
@@ -244,14 +246,16 @@ impl LocalBackend {
         Err(Diagnostic::error(
             summary,
             format!(
-                "Reason: {reason}\n\nThe backend says where state is. After a change of its settings, run \"weft init\" \
-                 with -migrate-state to take the state along, or with -reconfigure to leave it where it is."
+                "Reason: {reason}\n\nThe backend determines where state is stored. After a change of its settings, \
+                run \"weft init\" \
+                 with -migrate-state to copy the state, or with -reconfigure to leave it where it is."
             ),
         ))
     }
 
-    /// Whether what is remembered came from this block: our own mark says so, otherwise what OpenTofu remembered holds
-    /// everything that is written.
+    /// Whether the saved settings came from this block. The mark of Weft decides. Without one, the settings that
+    /// OpenTofu saved must contain all that
+    /// are written.
     pub fn is_part_of(&self, known: &Remembered) -> bool {
         let holds = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
         let all = holds(&self.path, &known.settings.path) && holds(&self.workspace_dir, &known.settings.workspace_dir);
@@ -259,14 +263,14 @@ impl LocalBackend {
     }
 }
 
-/// What `init` remembered.
+/// The settings that `init` has saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     /// The settings.
     pub settings: LocalBackend,
     /// The mark of the block that they came from.
     hash: Option<u64>,
-    /// Weft wrote it, and so the mark is its own.
+    /// Weft wrote it, so the mark is its own.
     ours: bool,
 }
 

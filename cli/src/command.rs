@@ -1,4 +1,4 @@
-//! What a command is: its name, its options, its help, and what it does. The table of all of them is in
+//! A command: its name, its options, its help and its function. The table of all commands is in
 //! [`crate::commands`].
 
 use std::io::Write as _;
@@ -18,54 +18,54 @@ use crate::view::{View, json_twice, open_into};
 pub struct Command {
     /// Its words: `["state", "list"]`.
     pub words: &'static [&'static str],
-    /// Another last word for it.
+    /// An alias of its last word.
     pub alias: Option<&'static str>,
-    /// What follows the words, for the usage line.
+    /// The arguments in the usage line.
     pub operands: &'static str,
-    /// One line for lists.
+    /// One line for lists of commands.
     pub about: &'static str,
-    /// Shown among the main commands.
+    /// The help lists it among the main commands.
     pub main: bool,
     /// Its options.
     pub flags: &'static [&'static [Flag]],
-    /// Options may stand behind positional arguments.
+    /// Options may follow positional arguments.
     pub mixed: bool,
-    /// What a mistake in the arguments is answered with.
+    /// The response to a mistake in the arguments.
     pub on_mistake: OnMistake,
-    /// `-json` means the stream of events.
+    /// `-json` selects the stream of events.
     pub events: bool,
-    /// What it does.
+    /// The function.
     pub run: fn(&Invocation<'_>) -> Exit,
 }
 
-/// What a mistake in the arguments is answered with, beside the error.
+/// The response to a mistake in the arguments, beside the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMistake {
     /// The help text on the standard output.
     Usage,
-    /// How to ask for help, on the standard error.
+    /// A hint how to get help, on the standard error.
     Hint,
 }
 
-/// A command that was called.
+/// A call of a command.
 pub struct Invocation<'a> {
-    /// Which.
+    /// The command.
     pub command: &'a Command,
-    /// With what.
+    /// Its arguments.
     pub arguments: Arguments,
-    /// Where.
+    /// The place where it runs.
     pub context: Context,
-    /// Where its words go.
+    /// The output.
     pub view: View,
 }
 
 impl Invocation<'_> {
-    /// Says what is wrong with the arguments.
+    /// Reports a mistake in the arguments.
     pub fn mistake(&self, problem: &Diagnostic) -> Exit {
         self.mistakes(std::slice::from_ref(problem))
     }
 
-    /// Says what is wrong with several of the arguments.
+    /// Reports several mistakes in the arguments.
     pub fn mistakes(&self, problems: &[Diagnostic]) -> Exit {
         self.view.diagnostics(problems);
         if !self.view.is_json() {
@@ -82,7 +82,7 @@ impl Invocation<'_> {
         Exit::FAILED
     }
 
-    /// Says what went wrong.
+    /// Reports problems.
     pub fn fail(&self, problems: &[Diagnostic]) -> Exit {
         if let Some(found) = self.context.root.get() {
             self.view.know(&found.sources);
@@ -103,8 +103,8 @@ impl Invocation<'_> {
         Ok(())
     }
 
-    /// Hands a document out: alone with `-json`, into a file beside the text for people with `-json-into`. True when the
-    /// text is not wanted.
+    /// Prints a document: alone with `-json`, and into a file beside the text with `-json-into`. Returns true when no
+    /// text is wanted.
     pub fn document(&self, make: impl FnOnce() -> String) -> Result<bool, Exit> {
         let json = self.arguments.switch("json", false);
         let Some(path) = self.arguments.value("json-into") else {
@@ -125,18 +125,18 @@ impl Invocation<'_> {
 }
 
 impl Command {
-    /// Its words as one text.
+    /// Its words, joined.
     pub fn name(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// Options about what is printed.
+/// Options for the output.
 pub const VIEW: &[Flag] = &[
     switch("no-color", "Print without colors.").of(Output),
     switch("compact-warnings", "Print each warning as one line, unless there are errors.").of(Output),
     switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output),
-    switch("consolidate-errors", "Group errors that are the same.").of(Output),
+    switch("consolidate-errors", "Group identical errors.").of(Output),
     switch("concise", "Leave out progress lines.").of(Output),
     text("deprecation", "WHAT", "").of(Output),
 ];
@@ -147,7 +147,7 @@ pub const JSON: &[Flag] = &[
 ];
 /// A document in JSON.
 pub const JSON_DOCUMENT: &[Flag] = &[switch("json", "Print the result as JSON.").of(Output)];
-/// A document in JSON, perhaps in a file of its own.
+/// A document in JSON, optionally in a file.
 pub const DOCUMENT: &[Flag] = &[
     switch("json", "Print the result as JSON.").of(Output),
     text("json-into", "FILE", "Write this JSON to FILE and print text as well.").of(Output),
@@ -178,22 +178,22 @@ pub const STATE: &[Flag] = &[
     text("state-out", "FILE", "Write the new state to FILE (the same as -state).").of(State),
     text("backup", "FILE", "Keep the previous state in FILE; - keeps none.").of(State),
 ];
-/// Where state and runs are.
+/// Where state and runs are stored.
 pub const STORE: &[Flag] = &[text(
     "store",
     "URL",
-    "Where state and runs are kept: redis://HOST/DB?state=NAME. The default is files in this directory. \
+    "Where state and runs are stored: redis://HOST/DB?state=NAME. The default is files in this directory. \
      Environment: WEFT_STORE.",
 )
 .of(State)];
-/// Who carries runs out.
+/// Which process carries runs out.
 pub const COORDINATOR: &[Flag] = &[text(
     "coordinator",
     "HOST:PORT",
-    "Let the workers of this coordinator do the work. Environment: WEFT_COORDINATOR.",
+    "Carry out operations on the workers of this coordinator. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
-/// How much at once.
+/// The degree of concurrency.
 pub const PARALLELISM: &[Flag] =
     &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations (10).").of(Section::Execution)];
 /// What is planned.
@@ -203,7 +203,7 @@ pub const PLANNING: &[Flag] = &[
     switch("destroy", "Plan to destroy everything in the state.").of(Section::Planning),
     text("replace", "ADDRESS", "Replace this resource instance. Can be repeated.").of(Section::Planning),
 ];
-/// Which part of the configuration.
+/// The part of the configuration that is planned.
 pub const SELECTION: &[Flag] = &[
     text("target", "ADDRESS", "Plan only this and what it depends on. Can be repeated.").of(Section::Planning),
     text("exclude", "ADDRESS", "Plan all but this and what depends on it. Can be repeated.").of(Section::Planning),

@@ -1,4 +1,4 @@
-//! All commands, and how they are found by their words.
+//! All commands, and the lookup by their words.
 
 mod apply;
 mod console;
@@ -84,7 +84,7 @@ const ALL: &[&Command] = &[
 /// The group of workspaces.
 const WORKSPACES: &str = "workspace";
 
-/// Groups, and what they are about.
+/// Groups with their summaries.
 pub const GROUPS: &[(&str, &str)] = &[
     ("metadata", "Describe the language"),
     ("runs", "List, inspect, resume and resolve runs"),
@@ -92,8 +92,9 @@ pub const GROUPS: &[(&str, &str)] = &[
     (WORKSPACES, "Manage workspaces"),
 ];
 
-/// Commands that OpenTofu does not have. They are about runs, and those need plan files only: a configuration that is being
-/// changed, or broken, stops none of them.
+/// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration
+/// never stops
+/// them.
 const OWN: &[&str] = &["coordinator", "explain", "inspect", "runs", "worker"];
 
 /// Whether OpenTofu has no such command.
@@ -106,7 +107,7 @@ pub fn is_later(command: &Command) -> bool {
     later::LATER.iter().any(|later| later.words == command.words)
 }
 
-/// Every command, those that are to come last.
+/// Every command, including those that are not supported yet.
 pub fn all() -> impl Iterator<Item = &'static Command> {
     ALL.iter().copied().chain(later::LATER)
 }
@@ -119,7 +120,7 @@ pub fn groups() -> impl Iterator<Item = &'static str> {
 /// Finds a command: two words first, then one.
 pub fn find(words: &[String]) -> Found {
     let [first, rest @ ..] = words else { return Found::Nothing };
-    // The name that workspaces had once.
+    // The former name of this group.
     let first = if first == "env" { WORKSPACES } else { first.as_str() };
     if let Some(second) = rest.first() {
         let pair = all().find(|c| {
@@ -142,12 +143,12 @@ pub fn find(words: &[String]) -> Found {
     Found::Nothing
 }
 
-/// The name that a mistyped one may have meant.
+/// The most similar name to a mistyped one.
 pub fn nearest(word: &str) -> Option<&'static str> {
     nearest_name(word, all().filter_map(|command| command.words.first().copied()))
 }
 
-/// The same for the second word of a group's commands.
+/// The most similar second word among a group's commands.
 pub fn nearest_in(group: &str, word: &str) -> Option<&'static str> {
     let names = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
     nearest_name(word, names.map(|command| command.words[1]))

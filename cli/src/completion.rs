@@ -1,8 +1,9 @@
 //! Completion of command lines in shells.
 //!
-//! A shell that was told `complete -C PROGRAM NAME` starts the program with the line so far in `COMP_LINE`, and takes
-//! each line of the output for a way to go on. [`install`] tells the shells that are there so, in the files that they
-//! read when they start.
+//! A shell that was configured with `complete -C PROGRAM NAME` starts the program with the current line in
+//! `COMP_LINE`, and reads a
+//! completion from each line of the output. [`install`] configures the installed shells, in the files that they read
+//! when they start.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,21 +19,21 @@ use crate::options::Arguments;
 use crate::store::Place;
 use crate::view::View;
 
-/// Options that stand before the command.
+/// Options that precede the command.
 const GLOBAL: [&str; 5] = ["-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"];
 
-/// Prints how a line may go on, one way a line.
+/// Prints the completions of a line, one on each line.
 pub fn answer(line: &str) {
     let point = environment("COMP_POINT").and_then(|text| text.parse::<usize>().ok());
     let line = point.and_then(|point| line.get(..point)).unwrap_or(line);
     let mut out = std::io::stdout().lock();
     for way in ways(line) {
-        // The shell may have lost interest.
+        // The shell may have closed the pipe.
         let _ = writeln!(out, "{way}");
     }
 }
 
-/// The ways to go on, in order.
+/// The completions, in order.
 fn ways(line: &str) -> BTreeSet<String> {
     let mut words: Vec<&str> = line.split_whitespace().skip(1).collect();
     let last = if line.ends_with(char::is_whitespace) { "" } else { words.pop().unwrap_or_default() };
@@ -53,7 +54,7 @@ fn ways(line: &str) -> BTreeSet<String> {
     found.into_iter().filter(|way| way.starts_with(last)).collect()
 }
 
-/// What may follow a command that has this many words behind it already.
+/// What may follow a command that already has `behind` words after it.
 fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
     if last.starts_with('-') {
         let listed = command.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty());
@@ -70,13 +71,13 @@ fn workspaces() -> Vec<String> {
     Place::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
 }
 
-/// A shell's file, and the lines that belong into it.
+/// A shell's file, and the lines that belong in it.
 struct ShellFile {
     path: PathBuf,
     lines: Vec<String>,
 }
 
-/// The files of the shells that are there.
+/// The files of the installed shells.
 fn shell_files(home: &Path, program: &str, name: &str) -> Vec<ShellFile> {
     let mut files = Vec::new();
     let bash = [".bashrc", ".bash_profile", ".bash_login", ".profile"].map(|file| home.join(file));
@@ -111,7 +112,7 @@ impl ShellFile {
         std::fs::read_to_string(&self.path).unwrap_or_default()
     }
 
-    /// The line that says which program completes.
+    /// The line that names the completing program.
     fn is_installed(&self) -> bool {
         self.lines.last().is_some_and(|wanted| self.text().lines().any(|line| line == wanted))
     }
@@ -144,7 +145,7 @@ impl ShellFile {
         if !self.is_installed() {
             return Err(format!("not installed in {shown}"));
         }
-        // Other programs may need what makes completion possible at all.
+        // Other programs may need the line that enables completion at all.
         let ours = |line: &str| self.lines.iter().any(|own| own == line) && !line.starts_with("autoload ");
         let kept: String =
             self.text().split_inclusive('\n').filter(|line| !ours(line.trim_end_matches('\n'))).collect();
@@ -156,7 +157,7 @@ impl ShellFile {
     }
 }
 
-/// The name and the place of the program as it was called: through a link, these are the link's.
+/// The name and the path of the program as it was called. For a link, these are the link's.
 fn called() -> Option<(String, String)> {
     let first = PathBuf::from(std::env::args_os().next()?);
     let name = first.file_name()?.to_str()?.to_owned();
@@ -171,12 +172,12 @@ fn called() -> Option<(String, String)> {
     Some((if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }, name))
 }
 
-/// Lets the shells complete command lines.
+/// Sets completion up for the shells.
 pub fn install() -> Exit {
     in_all(ShellFile::install)
 }
 
-/// No longer.
+/// Removes it.
 pub fn uninstall() -> Exit {
     in_all(ShellFile::uninstall)
 }

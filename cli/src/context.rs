@@ -1,4 +1,4 @@
-//! Where a command runs: directories, workspace, and what the environment says.
+//! Where a command runs: directories, workspace, and settings of the environment.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -16,40 +16,40 @@ use crate::project::RootAlone;
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-/// What the CLI configuration says.
+/// The CLI configuration, as read.
 #[derive(Clone, Debug)]
 pub struct CliSettings {
     /// Its settings.
     pub config: CliConfig,
-    /// The environment that it was read in.
+    /// The environment that it was read with.
     pub environment: cli_config::Environment,
-    /// What is wrong with it.
+    /// Its problems.
     pub problems: Vec<Diagnostic>,
 }
 
-/// Where a command runs.
+/// The place where a command runs.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Where the command was started, before `-chdir`.
+    /// The directory where the command was started, before `-chdir`.
     pub launch_directory: PathBuf,
-    /// `.terraform`, or what `TF_DATA_DIR` names.
+    /// `.terraform`, or the directory that `TF_DATA_DIR` names.
     pub data_directory: PathBuf,
-    /// Questions may be asked as far as the environment is concerned.
+    /// The environment allows questions.
     pub input: bool,
-    /// Nobody wants to be told what to type next.
+    /// Hints about the next command are not wanted.
     pub automation: bool,
-    /// The command needs a sound configuration even where it only looks at a state, as OpenTofu's commands do.
+    /// The command needs a valid configuration even if it only reads a state, as OpenTofu's commands do.
     pub strict: bool,
-    /// How the command seals, once that is known.
+    /// How the command seals, once it has been determined.
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
     /// The CLI configuration, once it has been read.
     pub cli: Arc<OnceLock<CliSettings>>,
-    /// The root module alone, once somebody has asked for it: [`crate::project::root_alone`].
+    /// The root module alone, once it has been loaded: [`crate::project::root_alone`].
     pub root: Arc<OnceLock<RootAlone>>,
 }
 
 impl Context {
-    /// From the environment; the current directory is the root module's by now.
+    /// Reads the environment. The current directory is the root module's by now.
     pub fn new(launch_directory: PathBuf, strict: bool) -> Context {
         let data = std::env::var_os("TF_DATA_DIR").filter(|text| !text.is_empty());
         Context {
@@ -64,18 +64,18 @@ impl Context {
         }
     }
 
-    /// The workspace that is selected.
+    /// The selected workspace.
     ///
     /// # Errors
-    /// When its name cannot be one.
+    /// A name that is not valid.
     pub fn workspace(&self) -> Result<SmolStr, Diagnostic> {
         Ok(self.chosen_workspace()?.unwrap_or(SmolStr::new_static(DEFAULT_WORKSPACE)))
     }
 
-    /// The workspace that somebody selected here; none where nobody ever did.
+    /// The workspace that was selected here; `None` when none ever was.
     ///
     /// # Errors
-    /// When its name cannot be one.
+    /// A name that is not valid.
     pub fn chosen_workspace(&self) -> Result<Option<SmolStr>, Diagnostic> {
         let name = match environment("TF_WORKSPACE") {
             Some(name) => name,
@@ -89,18 +89,21 @@ impl Context {
         if !is_workspace_name(&name) {
             return Err(Diagnostic::error(
                 "Invalid workspace name",
-                format!("{name:?} cannot be the name of a workspace: it must stay the same when it is part of a URL."),
+                format!(
+                    "{name:?} is not a valid name for a workspace. A name must not change when it is encoded in a \
+                URL."
+                ),
             ));
         }
         Ok(Some(name.into()))
     }
 
-    /// The evaluator's side of it.
+    /// The evaluator's part of it.
     pub fn environment(&self, workspace: SmolStr, timestamp: String) -> Environment {
         Environment { workspace, timestamp, cwd: self.launch_directory.clone(), ..Environment::new(PathBuf::from(".")) }
     }
 
-    /// The CLI configuration file, and all that is wrong with it.
+    /// The CLI configuration, and all of its problems.
     pub fn cli_settings(&self) -> &CliSettings {
         self.cli.get_or_init(|| {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -110,8 +113,8 @@ impl Context {
         })
     }
 
-    /// The same for commands that cannot do without it, with the errors in it. Every command tells of these, and of
-    /// warnings, before it begins.
+    /// The same for commands that depend on it, with its errors. Every command reports these, and warnings, before it
+    /// begins.
     pub fn cli_config(&self) -> (CliConfig, cli_config::Environment, Vec<Diagnostic>) {
         let CliSettings { config, environment, problems } = self.cli_settings();
         let errors = problems.iter().filter(|problem| problem.is_error()).cloned().collect();
@@ -127,19 +130,19 @@ pub fn is_workspace_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~$&+:=@".contains(&b))
 }
 
-/// A variable of the environment that is set to something.
+/// A variable of the environment that is not empty.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// Who we are, for others who wait for us.
+/// The name of this user and machine, for those who wait for the lock.
 pub fn holder() -> Holder {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let user = environment("USER").or_else(|| environment("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());
     Holder { machine, process: std::process::id(), user }
 }
 
-/// The time now, as plans record it.
+/// The current time, in the format of plans.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -149,7 +152,7 @@ pub fn unix_ms() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
 }
 
-/// Whether a directory is one that can be entered.
+/// Whether a path is an accessible directory.
 pub fn is_directory(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_dir())
 }

@@ -1,5 +1,6 @@
-//! Changing the state outside of any run, for `state mv`, `state push`, `taint` and their like: under the lock, from
-//! one snapshot, all of it or nothing.
+//! Changes to the state outside of runs, for `state mv`, `state push`, `taint` and similar commands. Each is made
+//! under the lock, from
+//! one snapshot, as a whole or not at all.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
@@ -10,21 +11,21 @@ use crate::exit::Exit;
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
 
-/// What is to become of the state.
+/// A change to the state.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Nothing.
+    /// No change.
     Nothing,
-    /// This content, with the lineage that is there and the next serial.
+    /// This content, with the existing lineage and the next serial.
     Content(Box<StateFile>),
     /// This content with its own lineage and serial.
     Whole(Box<StateFile>),
 }
 
-/// Locks the state, lets `decide` look at it, and writes what that wants. Problems are told.
+/// Locks the state, calls `decide` with it, and writes the change. Reports problems.
 ///
 /// # Errors
-/// What was told already.
+/// The problems were reported already.
 pub fn change<Answer>(
     invocation: &Invocation<'_>,
     place: &Place,
@@ -53,7 +54,7 @@ pub fn change<Answer>(
     done.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))
 }
 
-/// A snapshot as a file of version 4.
+/// A snapshot as a version 4 file.
 pub fn file_of(snapshot: &Snapshot) -> StateFile {
     StateFile {
         terraform_version: snapshot.terraform_version.clone(),
@@ -65,7 +66,7 @@ pub fn file_of(snapshot: &Snapshot) -> StateFile {
     }
 }
 
-/// What must be written so that the state holds what the file does.
+/// The records to write, so that the state has the contents of the file.
 pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     let mut writes = Writes::default();
     for (address, record) in &file.instances {
@@ -90,20 +91,20 @@ pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     writes
 }
 
-/// Says why an edit was not made.
+/// The reason why a change was not made.
 pub fn refusal(answer: &EditAnswer) -> Diagnostic {
     match answer {
         EditAnswer::Refused { held, doubts } => in_use(held, doubts),
         EditAnswer::Edited | EditAnswer::Changed { .. } => Diagnostic::error(
             "Failed to save state",
-            "Somebody else has changed the state meanwhile. Nothing was written; try again.",
+            "Another process has changed the state in the meantime. Nothing was written. Run the command again.",
         ),
     }
 }
 
-/// Says that runs hold what was to be written.
+/// Reports that runs hold the records to write.
 fn in_use(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
-    /// Names that are listed; more would hide the advice.
+    /// The number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut lines: Vec<String> = held
         .iter()
@@ -119,8 +120,8 @@ fn in_use(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
     Diagnostic::error(
         "State is held by a run",
         format!(
-            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Let the run go on \
-             with \"weft runs resume\", or give it up with \"weft runs abandon\".",
+            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Continue the \
+            run with \"weft runs resume\", or give it up with \"weft runs abandon\".",
             lines.join("\n  - ")
         ),
     )

@@ -1,4 +1,4 @@
-//! Exit codes: scripts rely on them.
+//! Exit codes. Scripts rely on them.
 
 use std::process::ExitCode;
 
@@ -7,9 +7,9 @@ use std::process::ExitCode;
 pub struct Exit(pub u8);
 
 impl Exit {
-    /// Everything was done.
+    /// The command succeeded.
     pub const DONE: Exit = Exit(0);
-    /// Something went wrong, and was said.
+    /// The command failed, and reported why.
     pub const FAILED: Exit = Exit(1);
     /// `plan -detailed-exitcode`: there are changes.
     pub const CHANGES: Exit = Exit(2);

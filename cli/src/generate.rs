@@ -1,7 +1,8 @@
 //! `-generate-config-out`: configuration for objects that are imported to resources without a block.
 //!
-//! Two plans are made. The first takes the objects over into blocks without arguments and does nothing else; what it
-//! finds becomes the text of the blocks. The second is that of the whole configuration with these blocks.
+//! This takes two plans. The first imports the objects into blocks without arguments and does nothing else. The
+//! objects that it reads
+//! become the text of the blocks. The second plan is that of the whole configuration with these blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -32,34 +33,34 @@ mod resource_block;
 const HEADER: &str = "# __generated__ by OpenTofu\n\
     # Please review these resources and move them into your main configuration files.\n";
 
-/// Blocks that were written, in the order of the `import` blocks, and what kept others from being written.
+/// Generated blocks in the order of the `import` blocks, and the problems of the others.
 #[derive(Debug, Default)]
 pub struct Generated {
     blocks: Vec<(ResourceInstance, String)>,
     problems: Vec<Diagnostic>,
 }
 
-/// Refuses an option that cannot be followed.
+/// Refuses an option that cannot be honored.
 ///
 /// # Errors
-/// A plan that changes nothing or destroys, or a file that is there already.
+/// A plan that changes nothing or destroys, or a file that already exists.
 pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
     if mode != UiMode::Normal {
-        let detail = "Only a plan that may change objects can write configuration for them: leave out -destroy and \
+        let detail = "Only a plan that may change objects can generate configuration for them. Remove -destroy and \
             -refresh-only.";
         return Err(Diagnostic::error("Invalid generate-config-out flag", detail));
     }
     if Path::new(path).exists() {
-        let detail =
-            format!("The file {path} exists, and it is not written over. Name another file, or move this one.");
+        let detail = format!("The file {path} already exists. Name another file, or move this one.");
         return Err(Diagnostic::error("Target generated file already exists", detail));
     }
     Ok(())
 }
 
 impl Generated {
-    /// Writes the blocks that the configuration lacks, and adds them to it. An object that cannot be imported is a
-    /// problem of the plan; its `import` block is left out.
+    /// Generates the blocks that the configuration lacks, and adds them to it. An object that cannot be imported is a
+    /// problem of
+    /// the plan, and its `import` block is left out.
     ///
     /// # Errors
     /// A resource whose block cannot be written.
@@ -74,7 +75,7 @@ impl Generated {
         let without: Vec<ImportBlock> = imports_without_block(&root)?.into_iter().cloned().collect();
         let (wanted, others): (Vec<_>, Vec<_>) =
             without.into_iter().partition(|block| is_selected(&selection(&wishes.selected), &address_of(block)));
-        // Nothing is imported to what the options leave out.
+        // Objects outside of the selected part are not imported.
         root.statements.imports.retain(|block| !others.iter().any(|other| other.to.resource == block.to.resource));
         let root = Arc::new(root);
         loaded.project.root = root.clone();
@@ -103,8 +104,9 @@ impl Generated {
         Ok(generated)
     }
 
-    /// Writes the file, and notes the blocks in the plan. Gives what there is to say of it: a warning when there is
-    /// anything in the file, errors of objects that could not be imported.
+    /// Writes the file, and records the blocks in the plan. Returns a warning when the file has any blocks, and errors
+    /// of objects that
+    /// could not be imported.
     pub fn save(self, path: &str, mut plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
         for change in plan.iter().flat_map(|plan| &plan.changes.resources) {
@@ -118,7 +120,7 @@ impl Generated {
             said.push(match file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
                 Ok(()) => Diagnostic::warning(
                     "Config generation is experimental",
-                    "The form of what is generated may change in later versions. Review it before you keep it.",
+                    "The format of generated configuration may change in later versions. Review it before you use it.",
                 ),
                 Err(error) => Diagnostic::error(
                     "Failed to create target generated file",
@@ -127,7 +129,7 @@ impl Generated {
             });
         }
         if let Some(plan) = plan.as_mut() {
-            // A plan whose configuration is nowhere would make objects that the next plan destroys.
+            // Without the file, the plan would make objects that the next plan destroys.
             plan.manifest.errored |= has_errors(&said);
             let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
             plan.manifest.generated = texts.collect();
@@ -135,7 +137,7 @@ impl Generated {
         said
     }
 
-    /// The whole file; `ids` has what the objects were imported by.
+    /// The contents of the file. `ids` are the ids that the objects were imported by.
     fn text(&self, ids: &BTreeMap<ResourceInstance, String>) -> String {
         let mut text = HEADER.to_owned();
         for (address, block) in &self.blocks {
@@ -146,7 +148,7 @@ impl Generated {
     }
 }
 
-/// A state with the objects that the blocks name, and errors of those that could not be imported.
+/// A state with the objects that the blocks name, and the errors of those that could not be imported.
 fn imported(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
@@ -212,7 +214,7 @@ fn address_of(block: &ImportBlock) -> ResourceInstance {
     ResourceInstance { module: ModuleInstance::root(), resource: block.to.resource.clone(), key: InstanceKey::None }
 }
 
-/// A reference to a provider as it stands in the configuration.
+/// A reference to a provider, as the configuration writes it.
 fn written(provider: &ProviderReference, invocation: &Invocation<'_>) -> String {
     let files = invocation.view.known_files();
     let SourceRange { file, start, end } = &provider.range;

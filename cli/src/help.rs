@@ -7,11 +7,11 @@ use crate::commands::{self, GROUPS};
 use crate::options::Flag;
 use crate::render::style::wrap;
 
-/// What commands do, with examples: a heading `## WORDS` each, then paragraphs.
+/// Descriptions of the commands, with examples. Each has a heading `## WORDS`, then paragraphs.
 const TEXTS: &str = include_str!("help/commands.txt");
 /// The width of help texts, in columns.
 const COLUMNS: usize = 80;
-/// Where what is said about an option begins.
+/// The column where the description of an option begins.
 const OPTION_COLUMN: usize = 26;
 
 /// The help text of one command.
@@ -47,7 +47,7 @@ pub fn of_command(command: &Command) -> String {
     help
 }
 
-/// What a command does, from [`TEXTS`].
+/// The description of a command, from [`TEXTS`].
 fn description(name: &str) -> Option<&'static str> {
     let sections = TEXTS.split("## ").skip(1);
     sections
@@ -56,7 +56,7 @@ fn description(name: &str) -> Option<&'static str> {
         .map(|(_, text)| text.trim())
 }
 
-/// An option with what is said about it in a column of its own.
+/// An option with its description in a second column.
 fn option_lines(flag: &Flag) -> String {
     let mut lines = String::new();
     let mut head = format!("  {}", flag.usage());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_listed_with_what_it_takes() {
+    fn an_option_is_listed_with_its_argument() {
         let text = of_command(commands::all().find(|command| command.name() == "plan").unwrap());
         for line in [
             "  -out=FILE               Save the plan to FILE.",

@@ -1,4 +1,4 @@
-//! From the command line to a command: global options, the command's words, `TF_CLI_ARGS`, and its options.
+//! From the command line to a command: global options, the words of the command, `TF_CLI_ARGS`, and options.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::options::{Arguments, Flag};
 use crate::shell_words;
 use crate::view::View;
 
-/// Runs what the arguments (without the program's name) ask for.
+/// Runs the command that the arguments name. They do not include the program's name.
 pub fn run(arguments: Vec<String>) -> Exit {
     if let Some(line) = environment("COMP_LINE") {
         completion::answer(&line);
@@ -74,20 +74,20 @@ pub fn run(arguments: Vec<String>) -> Exit {
     call(found, rest, launch)
 }
 
-/// What the words of a command line lead to.
+/// The result of looking up the words of a command line.
 pub enum Found {
-    /// A command, and how many words it took.
+    /// A command, and its number of words.
     Command {
-        /// Which.
+        /// The command.
         command: &'static Command,
-        /// How many words.
+        /// The number of words.
         words: usize,
     },
     /// The name of a group, without one of its commands.
     Group(String),
-    /// A group, and a word that is none of its commands.
+    /// A group, and a word that is not one of its commands.
     NotInGroup(String, String),
-    /// Nothing.
+    /// No command.
     Nothing,
 }
 
@@ -154,7 +154,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     (command.run)(&invocation)
 }
 
-/// Says what is wrong with the CLI configuration, whether the command needs it or not.
+/// Reports problems of the CLI configuration, whether the command needs it or not.
 fn tell_of_settings(invocation: &Invocation<'_>) {
     let problems = &invocation.context.cli_settings().problems;
     if problems.is_empty() {
@@ -173,12 +173,12 @@ fn tell_of_settings(invocation: &Invocation<'_>) {
 fn enter(directory: &Path) -> Result<(), Exit> {
     let refused = |why: String| Err(refuse("Error handling -chdir option", &format!("{}: {why}", directory.display())));
     if !is_directory(directory) {
-        return refused("there is no such directory.".to_owned());
+        return refused("the directory does not exist.".to_owned());
     }
     std::env::set_current_dir(directory).or_else(|error| refused(format!("{error}.")))
 }
 
-/// A mistake before any command is known.
+/// Reports a mistake before the command is known.
 fn refuse(summary: &str, detail: &str) -> Exit {
     View::plain().diagnostics(&[Diagnostic::error(summary, detail)]);
     Exit::FAILED

@@ -1,4 +1,4 @@
-//! Where the program's own notes go: nowhere, unless the environment asks for them.
+//! The log of the program. It is off unless the environment turns it on.
 
 use std::fs::OpenOptions;
 
@@ -7,12 +7,12 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::context::environment;
 
-/// What OpenTofu's variables may ask for, the most talkative first.
+/// The levels of OpenTofu's variables, the most verbose first.
 const LEVELS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "off"];
 
-/// Begins to write notes, if `WEFT_LOG` (a filter as of `tracing`) or OpenTofu's variables ask for them: `TF_LOG` (a
-/// level, or `JSON`), `TF_LOG_CORE` for those of Weft itself, `TF_LOG_PROVIDER` for those of providers. They go to the
-/// file of `TF_LOG_PATH`, otherwise to the standard error.
+/// Starts logging if the environment asks for it: `WEFT_LOG` (a filter for `tracing`), `TF_LOG` (a level, or `JSON`),
+/// `TF_LOG_CORE` for Weft itself, `TF_LOG_PROVIDER` for providers. The log goes to the file of `TF_LOG_PATH`, otherwise
+/// to the standard error.
 pub fn start() {
     let asked = |name: &str| environment(name).or_else(|| environment("TF_LOG"));
     let (core, provider) = (asked("TF_LOG_CORE"), asked("TF_LOG_PROVIDER"));
@@ -24,7 +24,7 @@ pub fn start() {
             (core, provider) => format!("{core},plugin={provider}"),
         },
     };
-    // The transport's own notes are of no use to anybody but its authors.
+    // The log of the transport is useful only to its authors.
     let filter = format!("{filter},h2=warn,hyper=warn,tower=warn,tonic=warn,rustls=warn");
     let Ok(filter) = EnvFilter::try_new(filter) else {
         eprintln!("WEFT_LOG is not a filter such as \"debug\" or \"weft_planner=trace\"; nothing is logged");
@@ -36,11 +36,11 @@ pub fn start() {
         None => BoxMakeWriter::new(std::io::stderr),
     };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
-    // Somebody may have set another one up before; then that one stays.
+    // A subscriber that was set before stays.
     let _ = if json { builder.json().try_init() } else { builder.try_init() };
 }
 
-/// The level that a variable asks for; of what is no level, everything.
+/// The level that a variable names. An unknown level means everything.
 fn level(asked: Option<&str>) -> &'static str {
     let Some(asked) = asked else { return "off" };
     let known = LEVELS.into_iter().find(|level| level.eq_ignore_ascii_case(asked));
@@ -58,7 +58,7 @@ mod tests {
     use super::level;
 
     #[test]
-    fn what_is_no_level_asks_for_everything() {
+    fn an_unknown_level_means_everything() {
         assert_eq!(level(None), "off");
         assert_eq!(level(Some("WARN")), "warn");
         assert_eq!(level(Some("JSON")), "trace");

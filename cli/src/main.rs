@@ -1,11 +1,15 @@
 //! The `weft` command.
 //!
-//! Reading order: [`invocation`] takes the command line apart ([`options`], [`command`]) and calls one of [`commands`];
-//! [`context`] is where it runs, [`view`] where its words go, [`render`] what they look like, [`exit`] how it ends.
-//! [`project`] is a configuration with its providers, [`modules`] the list of what it calls, [`variables`] the values it is given, [`plan`] makes a plan file
-//! of it; [`store`] is where state and runs are, [`backend`] what says so; [`outline`] turns a plan file into what a coordinator carries out, and
-//! [`apply`] has it carried out, here or elsewhere, and shows how it goes; [`edits`] changes state outside of any run;
-//! [`testing`] does all of it in memory, for tests of configurations.
+//! Reading order: [`invocation`] parses the command line ([`options`], [`command`]) and calls one of [`commands`].
+//! [`context`] is the place where a command runs, [`view`] its output, [`render`] the form of that output, [`exit`]
+//! its exit code.
+//! [`project`] is a configuration with its providers, [`modules`] the manifest of installed modules, [`variables`] the
+//! values of
+//! variables; [`plan`] makes a plan file from them. [`store`] is where state and runs are, as [`backend`] configures
+//! it. [`outline`]
+//! turns a plan file into the outline that a coordinator carries out. [`apply`] applies it, here or elsewhere, and
+//! shows the progress.
+//! [`edits`] changes state outside of runs. [`testing`] does all of it in memory, for tests of configurations.
 
 mod addresses;
 mod apply;

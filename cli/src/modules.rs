@@ -1,7 +1,7 @@
-//! The list of installed modules, `modules/modules.json` in the data directory, in OpenTofu's form and bytes.
+//! The manifest of installed modules, `modules/modules.json` in the data directory, byte-equal to OpenTofu's.
 //!
-//! Local modules are read where they are; what the list remembers of them is that `init` or `get` has seen the call.
-//! [`install`] writes the list, [`FromManifest`] finds modules by it.
+//! Local modules are read in place; their entries only record that `init` or `get` has seen the call.
+//! [`install`] writes the manifest, and [`FromManifest`] finds modules by it.
 
 pub mod install;
 
@@ -18,18 +18,18 @@ use weft_graph_format::version::{Version, VersionConstraints, parse_abbreviated}
 
 /// The folder of modules, inside the data directory.
 pub const FOLDER: &str = "modules";
-/// The list, inside that folder.
+/// The manifest's name in that folder.
 const LIST: &str = "modules.json";
 
-/// A module that a call leads to.
+/// An installed module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ModuleRecord {
-    /// The names of the calls on the way to it, with dots; empty for the root module.
+    /// The names of the calls that lead to it, separated by dots; empty for the root module.
     pub key: String,
-    /// Where it came from, in the one form of its source.
+    /// Its source, in normalized form.
     pub source: String,
-    /// The version that was selected, of modules from a registry.
+    /// The selected version, for modules from a registry.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// Its directory, relative to that of the root module, or absolute.
@@ -37,16 +37,16 @@ pub struct ModuleRecord {
 }
 
 impl ModuleRecord {
-    /// The version, read.
+    /// The version, parsed.
     pub fn version(&self) -> Option<Version> {
         parse_abbreviated(&self.version)
     }
 }
 
-/// The list, by key.
+/// The manifest, by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleManifest {
-    /// What is installed.
+    /// The installed modules.
     pub records: BTreeMap<String, ModuleRecord>,
 }
 
@@ -57,7 +57,7 @@ struct Document {
 }
 
 impl ModuleManifest {
-    /// Reads the list in a data directory; empty where there is none.
+    /// Reads the manifest of a data directory; empty if there is none.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -66,7 +66,7 @@ impl ModuleManifest {
         let failed = |why: String| {
             Diagnostic::error(
                 "Failed to read modules manifest file",
-                format!("{}: {why}. Run \"weft init\" to write it anew.", path.display()),
+                format!("{}: {why}. Run \"weft init\" to write it again.", path.display()),
             )
         };
         let text = match std::fs::read(&path) {
@@ -77,19 +77,19 @@ impl ModuleManifest {
         ModuleManifest::parse(&text).map_err(failed)
     }
 
-    /// Reads the text of a list. Sources of older lists are brought to their one form.
+    /// Parses a manifest. Normalizes the sources of older manifests.
     fn parse(text: &[u8]) -> Result<ModuleManifest, String> {
         if text.is_empty() {
             return Ok(ModuleManifest::default());
         }
-        // What is no object, an array would do for the fields of one.
+        // Serde would also accept an array in place of an object.
         let content: serde_json::Map<String, serde_json::Value> =
             serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let document: Document = serde_json::from_value(content.into()).map_err(|error| error.to_string())?;
         let mut records = BTreeMap::new();
         for mut record in document.modules {
             if !record.version.is_empty() && record.version().is_none() {
-                return Err(format!("{:?} is no version of the module {:?}", record.version, record.key));
+                return Err(format!("{:?} is not a valid version of the module {:?}", record.version, record.key));
             }
             if !record.source.is_empty()
                 && let Ok(source) = ModuleSource::parse(&record.source)
@@ -98,13 +98,13 @@ impl ModuleManifest {
             }
             let key = record.key.clone();
             if records.insert(key.clone(), record).is_some() {
-                return Err(format!("the module {key:?} stands in it twice"));
+                return Err(format!("it lists the module {key:?} twice"));
             }
         }
         Ok(ModuleManifest { records })
     }
 
-    /// As text. JSON as Go writes it: what could end a script in a page is escaped.
+    /// Serializes it. JSON as Go writes it: characters that could end a script in a page are escaped.
     fn text(&self) -> String {
         let document = Document { modules: self.records.values().cloned().collect() };
         let text = serde_json::to_string(&document).unwrap_or_default();
@@ -113,7 +113,7 @@ impl ModuleManifest {
         escapes.iter().fold(text, |text, (plain, escape)| text.replace(*plain, escape))
     }
 
-    /// Writes it; nothing where no module is called and none was.
+    /// Writes it. Writes nothing when no module is called and there was no manifest.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -128,36 +128,36 @@ impl ModuleManifest {
         })
     }
 
-    /// Forgets a module and all below it.
+    /// Removes a module and all below it.
     pub fn forget(&mut self, key: &str) {
         let below = format!("{key}.");
         self.records.retain(|known, _| known != key && !known.starts_with(&below));
     }
 }
 
-/// What a call asks of the version; none where that cannot be read, which is reported.
+/// The version constraint of a call; `None`, with a report, when it cannot be parsed.
 pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<VersionConstraints> {
     let Some((text, range)) = &request.version else { return Some(VersionConstraints::any()) };
     match text.parse() {
         Ok(constraints) => Some(constraints),
         Err(error) => {
-            let detail = format!("This is no version constraint: {error}. Write, for example, \"~> 1.2\".");
+            let detail = format!("Invalid version constraint: {error}. Use, for example, \"~> 1.2\".");
             problems.push(Diagnostic::error("Invalid version constraint", detail).at(range.clone()));
             None
         }
     }
 }
 
-/// Finds modules where the list says that they are, and holds the list against the configuration.
+/// Finds modules by the manifest, and compares the manifest with the configuration.
 #[derive(Debug)]
 pub struct FromManifest<'a> {
-    /// The list.
+    /// The manifest.
     pub manifest: &'a ModuleManifest,
     /// The directory of the root module.
     pub root: PathBuf,
 }
 
-/// What to do about modules that are not as the configuration wants them.
+/// The way out when modules differ from what the configuration requires.
 const INSTALL: &str = "Run \"weft init\" to install all modules required by this configuration.";
 
 impl ModulePlaces for FromManifest<'_> {
@@ -177,9 +177,11 @@ impl ModulePlaces for FromManifest<'_> {
         }
         let installed = record.version();
         if !constraints.is_any() && !installed.as_ref().is_some_and(|version| constraints.allow(version)) {
-            let is = installed.map_or_else(|| "there is none".to_owned(), |version| format!("it is {version}"));
-            let detail =
-                format!("The version of this module was to be {constraints} by now, and of what is installed {is}.");
+            let is = installed.map_or_else(|| "it has none".to_owned(), |version| format!("it is {version}"));
+            let detail = format!(
+                "The configuration requires version {constraints} of this module, but the installed module \
+                does not match: {is}."
+            );
             problems.push(changed("Module version requirements have changed", detail));
         }
         Some(record.dir.clone())
@@ -191,11 +193,11 @@ impl ModulePlaces for FromManifest<'_> {
 }
 
 impl FromManifest<'_> {
-    /// What the list says of a call; that it says nothing is reported.
+    /// The entry of a call. Reports a missing one.
     fn record(&self, key: &str, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<&ModuleRecord> {
         let record = self.manifest.records.get(key);
         let detail = match record {
-            // Without a directory it was not found when it was to be installed.
+            // An entry without a directory failed to install.
             Some(record) if !record.dir.is_empty() && self.root.join(&record.dir).is_dir() => return Some(record),
             Some(record) => format!("The directory {:?} of this module cannot be read.", record.dir),
             None => "This module is not yet installed.".to_owned(),
@@ -210,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_the_list() {
+    fn bytes_of_the_manifest() {
         let records = [
             r#"{"Key":"","Source":"","Dir":"."}"#,
             r#"{"Key":"a","Source":"git::https://h.org/r?depth=1\u0026ref=x","Dir":".terraform/modules/a"}"#,
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_others() {
+    fn manifests_of_other_tools() {
         let old = r#"{"Modules":[{"Key":"a","Source":"n/m/s","Version":"v1","Dir":"x"}]}"#;
         let manifest = ModuleManifest::parse(old.as_bytes()).unwrap();
         assert_eq!(manifest.records["a"].source, "registry.opentofu.org/n/m/s");

@@ -1,46 +1,47 @@
-//! Options of commands: a table of what a command knows, and the arguments that were given, in order.
+//! Options of commands: a table of the known options, and the given arguments, in order.
 //!
-//! Options take one dash or two, `-x=v` or `-x v`; switches take a value only with `=`. The words of errors are those
-//! that scripts know from OpenTofu.
+//! Options take one dash or two, `-x=v` or `-x v`. Switches take a value only with `=`. The errors have OpenTofu's
+//! text, because
+//! scripts know it.
 
 use std::time::Duration;
 
 use weft_graph_format::nearest::nearest;
 
-/// An option that a command knows.
+/// A known option.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// Without dashes.
+    /// The name, without dashes.
     pub name: &'static str,
-    /// What follows it.
+    /// Its argument.
     pub takes: Takes,
-    /// For the help text; empty for what is not listed.
+    /// The description in the help text; empty for an unlisted option.
     pub about: &'static str,
     /// The heading that it is listed under.
     pub section: Section,
-    /// A switch that is on unless it is turned off.
+    /// A switch that is on by default.
     pub default_on: bool,
 }
 
-/// The headings of options in a help text, in their order.
+/// The headings of options in a help text, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// What only this command has.
+    /// Options of this command only.
     Command,
-    /// What is planned.
+    /// The scope of a plan.
     Planning,
-    /// How it is carried out.
+    /// Execution.
     Execution,
     /// Input variables.
     Variables,
     /// State, its store and its lock.
     State,
-    /// What is printed.
+    /// Output.
     Output,
 }
 
 impl Section {
-    /// The heading.
+    /// The heading's text.
     pub fn title(self) -> &'static str {
         match self {
             Section::Command => "Options",
@@ -54,12 +55,12 @@ impl Section {
 }
 
 impl Flag {
-    /// Another heading.
+    /// Sets another heading.
     pub const fn of(self, section: Section) -> Flag {
         Flag { section, ..self }
     }
 
-    /// How it is listed: `-out=FILE`; a switch that is on anyway as what turns it off.
+    /// How it is listed: `-out=FILE`. A switch that is on by default is listed with `=false`.
     pub fn usage(&self) -> String {
         let name = self.name;
         match self.takes {
@@ -72,22 +73,22 @@ impl Flag {
     }
 }
 
-/// What an option takes.
+/// The argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing, or `=true` or `=false`.
+    /// None, or `=true` or `=false`.
     Switch,
-    /// Text, called so in the help.
+    /// Text, with this name in the help.
     Text(&'static str),
     /// A whole number from zero up.
     Number,
-    /// A whole number. Whoever reads it refuses one below zero.
+    /// A whole number. The command refuses negative ones.
     Integer,
     /// A time such as `10s` or `1m30s`.
     Time,
 }
 
-/// An option that takes what `takes` says.
+/// An option with the argument `takes`.
 pub const fn option(name: &'static str, takes: Takes, about: &'static str) -> Flag {
     Flag { name, takes, about, section: Section::Command, default_on: false }
 }
@@ -97,41 +98,41 @@ pub const fn switch(name: &'static str, about: &'static str) -> Flag {
     option(name, Takes::Switch, about)
 }
 
-/// A switch that is on unless it is turned off; `about` says what `=false` does.
+/// A switch that is on by default. `about` describes `=false`.
 pub const fn switch_on(name: &'static str, about: &'static str) -> Flag {
     Flag { default_on: true, ..switch(name, about) }
 }
 
-/// An option with text.
+/// An option with a text argument.
 pub const fn text(name: &'static str, placeholder: &'static str, about: &'static str) -> Flag {
     option(name, Takes::Text(placeholder), about)
 }
 
-/// Arguments as given.
+/// Parsed arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     flags: Vec<(&'static str, String)>,
-    /// Those of them that are switches.
+    /// Those that are switches.
     switches: Vec<&'static str>,
-    /// What is no option.
+    /// Positional arguments.
     pub positionals: Vec<String>,
 }
 
-/// An argument that is not understood.
+/// An argument that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// No such option.
+    /// An unknown option.
     #[error("flag provided but not defined: -{name}{hint}")]
     Unknown {
-        /// Without dashes.
+        /// Its name, without dashes.
         name: String,
-        /// Which one was probably meant, as a line of its own.
+        /// A similar name, on a line of its own.
         hint: String,
     },
     /// Its value is missing.
     #[error("flag needs an argument: -{0}")]
     NoValue(String),
-    /// Neither true nor false.
+    /// A value that is neither true nor false.
     #[error("invalid boolean value \"{value}\" for -{name}: parse error")]
     Switch {
         /// The option.
@@ -139,7 +140,7 @@ pub enum OptionError {
         /// As given.
         value: String,
     },
-    /// No number or no time.
+    /// A value that is not a number or not a time.
     #[error("invalid value \"{value}\" for flag -{name}: parse error")]
     Value {
         /// The option.
@@ -149,8 +150,8 @@ pub enum OptionError {
     },
 }
 
-/// Options about what is printed, as they may stand anywhere among the arguments of any command, behind positional
-/// ones too; only in exactly this form.
+/// The output options anywhere among the arguments of any command, even after positional ones, in exactly this
+/// form.
 const ANYWHERE: &[(&str, &str, &str)] = &[
     ("-no-color", "no-color", "true"),
     ("-compact-warnings", "compact-warnings", "true"),
@@ -167,7 +168,7 @@ const ANYWHERE: &[(&str, &str, &str)] = &[
 ];
 
 impl Arguments {
-    /// Takes the arguments of a command apart as far as they are understood; with an error, what came before it.
+    /// Parses the arguments of a command. An error comes with the arguments before it.
     pub fn of_command(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
         let anywhere = |argument: &String| ANYWHERE.iter().find(|(written, ..)| *written == argument.as_str());
         let rest: Vec<String> = arguments.iter().filter(|argument| anywhere(argument).is_none()).cloned().collect();
@@ -177,9 +178,9 @@ impl Arguments {
         (parsed, problem)
     }
 
-    /// Takes arguments apart as far as they are understood; with an error, what came before it.
+    /// Parses arguments. An error comes with the arguments before it.
     ///
-    /// Without `mixed` everything behind the first positional argument is positional too.
+    /// Without `mixed`, everything after the first positional argument is positional.
     pub fn parse(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
         let mut parsed = Arguments::default();
         let mut rest = arguments.iter();
@@ -236,7 +237,7 @@ impl Arguments {
         (parsed, None)
     }
 
-    /// The value of an option that takes any text; none where the option of this name is a switch.
+    /// The value of an option with a text argument; `None` when the option of this name is a switch.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.value(name).filter(|_| !self.switches.contains(&name))
     }
@@ -251,7 +252,7 @@ impl Arguments {
         self.flags.iter().rev().find(|(flag, _)| *flag == name).map(|(_, value)| value.as_str())
     }
 
-    /// All values given, in order.
+    /// All given values, in order.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.flags.iter().filter(move |(flag, _)| *flag == name).map(|(_, value)| value.as_str())
     }
@@ -261,7 +262,7 @@ impl Arguments {
         self.value(name).is_some()
     }
 
-    /// A number of things, above zero. Zero asks for the default, as leaving the option out does.
+    /// A number above zero. Zero means the default, as if the option were not given.
     pub fn count<N: TryFrom<u32>>(&self, name: &str) -> Option<N> {
         let count = self.value(name)?.parse::<u32>().ok().filter(|count| *count > 0)?;
         N::try_from(count).ok()
@@ -272,14 +273,14 @@ impl Arguments {
         go_duration(self.value(name)?)
     }
 
-    /// These options among each other in the order in which they were given.
+    /// The given options among `names`, in the order in which they were given.
     pub fn in_order(&self, names: &[&str]) -> Vec<(&'static str, &str)> {
         let wanted = self.flags.iter().filter(|(flag, _)| names.contains(flag));
         wanted.map(|(flag, value)| (*flag, value.as_str())).collect()
     }
 }
 
-/// True and false as Go's flags take them.
+/// True and false as Go's flags read them.
 pub fn truth(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -288,7 +289,7 @@ pub fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A time as Go writes it: numbers with units, `1h2m3.5s`; `0` needs none.
+/// A duration in Go's syntax: numbers with units, `1h2m3.5s`; `0` needs no unit.
 pub fn go_duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_may_be_said_anywhere() {
+    fn output_options_may_stand_anywhere() {
         let words = ["p", "-no-color", "-deprecation=module:none", "--", "-concise", "-json"].map(str::to_owned);
         let (arguments, problem) = Arguments::of_command(&words, &[FLAGS], false);
         assert_eq!(problem, None);
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_arguments_are_refused() {
         let error = |words: &[&str]| parse(words, false).1.map(|e| e.to_string()).unwrap_or_default();
         assert_eq!(error(&["-bogus"]), "flag provided but not defined: -bogus");
         assert_eq!(error(&["-out"]), "flag needs an argument: -out");

@@ -1,4 +1,4 @@
-//! From a plan file to what a coordinator carries out: the outline of its operations, and the part of each shard.
+//! From a plan file to the input of a coordinator: the outline of its operations, and the part of each shard.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

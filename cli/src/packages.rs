@@ -1,5 +1,5 @@
-//! Provider packages: those that planning starts, and those that a plan names, found again with the checksum that it
-//! gives.
+//! Provider packages: those that planning starts, and those that a plan names, which are found again by
+//! checksum.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ use weft_registry::settle;
 
 use crate::context::{Context, environment};
 
-/// Where packed packages of mirrors are unpacked for plans that name them, inside the data directory.
+/// Where packed packages of mirrors are unpacked for plans, inside the data directory.
 const UNPACKED: &str = "weft/packages";
-/// Sets how many provider processes may run at a time.
+/// The variable that limits the number of concurrent provider processes.
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
-/// Names providers that run already; OpenTofu attaches to them.
+/// The variable that names running providers, to which OpenTofu attaches.
 const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
-/// Packages that `init` has installed, and that planning may start.
+/// Packages that `init` has installed and that planning may start.
 #[derive(Debug)]
 pub struct Installed {
     packages: BTreeMap<ProviderSource, Package>,
@@ -36,10 +36,10 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The packages for these requirements; the lock file and the data directory must agree.
+    /// Finds the packages for these requirements. The lock file and the data directory must agree.
     ///
     /// # Errors
-    /// What is missing or changed, in the words for planning or for validation.
+    /// Missing or changed packages, with the text for planning or for validation.
     pub fn find(
         context: &Context,
         requirements: &Requirements,
@@ -48,10 +48,10 @@ impl Installed {
         Installed::find_with(context, requirements, &Requirements::new(), validating)
     }
 
-    /// The same, with the packages for what state needs beside the configuration.
+    /// The same, with the packages that the state needs beside the configuration.
     ///
     /// # Errors
-    /// What is missing or changed, in the words for planning or for validation.
+    /// Missing or changed packages, with the text for planning or for validation.
     pub fn find_with(
         context: &Context,
         requirements: &Requirements,
@@ -62,8 +62,8 @@ impl Installed {
             return Err(vec![Diagnostic::error(
                 "Attaching to running providers not supported yet",
                 format!(
-                    "The environment variable {REATTACH} is set, and this version of Weft starts providers itself. Unset \
-                     it, or name the provider's program in dev_overrides of the CLI configuration."
+                    "The environment variable {REATTACH} is set, but this version of Weft always starts providers \
+                    itself. Unset it, or name the provider's program in dev_overrides of the CLI configuration."
                 ),
             )]);
         }
@@ -76,7 +76,8 @@ impl Installed {
         let all = with_state(requirements, of_state);
         let (packages, mut problems) =
             packages::check(&all, &lock, &context.data_directory, &config.dev_overrides, validating);
-        // The lock file follows from the configuration: of what state alone needs, only the package is missing.
+        // The lock file follows from the configuration. For a provider that only the state needs, just the package is
+        // missing.
         let lost: Vec<ProviderSource> =
             problems.keys().filter(|source| !requirements.contains_key(*source)).cloned().collect();
         lost.iter().for_each(|source| drop(problems.remove(source)));
@@ -102,7 +103,7 @@ impl Installed {
         Ok((Installed { packages, lock }, said))
     }
 
-    /// Those of the packages for these requirements that are there. Whoever needs another one is told then.
+    /// The packages for these requirements that are installed. The use of a missing one reports it.
     ///
     /// # Errors
     /// When the CLI configuration or the lock file cannot be read.
@@ -136,7 +137,7 @@ impl Installed {
         })
     }
 
-    /// How a plan remembers those that it uses.
+    /// The packages in the form in which a plan records them.
     pub fn of_plan(&self, used: &dyn Fn(&ProviderSource) -> bool) -> Vec<ProviderPackage> {
         let used = self.packages.values().filter(|package| used(&package.source));
         used.map(|package| {
@@ -159,27 +160,27 @@ impl Installed {
     }
 }
 
-/// Requirements of a configuration, and of a state beside it.
+/// The requirements of a configuration, and those of a state.
 fn with_state(requirements: &Requirements, of_state: &Requirements) -> Requirements {
     let mut all = of_state.clone();
     all.extend(requirements.iter().map(|(source, constraints)| (source.clone(), constraints.clone())));
     all
 }
 
-/// How many provider processes run at a time, and where their schemas are kept.
+/// The maximum number of provider processes, and the place of the schema cache.
 pub fn pool_options(context: &Context) -> PoolOptions {
     let usual = PoolOptions::default();
     let max_open = environment(MAX_PROVIDERS).and_then(|text| text.parse().ok()).filter(|n| *n > 0);
     PoolOptions {
         max_open: max_open.unwrap_or(usual.max_open),
         schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
-        // Whoever reads data has settled it by now.
+        // A command that reads data has resolved it by now.
         sealing: context.sealed_by.get().cloned().unwrap_or_default(),
         ..usual
     }
 }
 
-/// Packages that plans name: in the data directory, in directories named for it, in mirrors of the CLI configuration.
+/// Packages that plans name: in the data directory, in the directories of options, in mirrors of the CLI configuration.
 pub struct PlannedPackages {
     mirrors: Vec<PathBuf>,
     overrides: BTreeMap<ProviderSource, PathBuf>,
@@ -188,7 +189,7 @@ pub struct PlannedPackages {
 }
 
 impl PlannedPackages {
-    /// Looks in `directories` too.
+    /// Adds `directories` to search.
     pub fn new(context: &Context, directories: &[PathBuf]) -> (PlannedPackages, Vec<Diagnostic>) {
         let (config, environment, problems) = context.cli_config();
         let mut mirrors = vec![context.data_directory.join(FOLDER)];
@@ -209,10 +210,10 @@ impl PlannedPackages {
         (packages, problems)
     }
 
-    /// Looks for all packages of a plan.
+    /// Finds all packages of a plan.
     ///
     /// # Errors
-    /// Each that is missing or changed.
+    /// Each package that is missing or has changed.
     pub fn check(&self, manifest: &Manifest) -> Result<(), Vec<Diagnostic>> {
         let problems: Vec<Diagnostic> =
             manifest.providers.iter().filter_map(|package| self.find(package).err()).collect();
@@ -226,7 +227,8 @@ impl PlannedPackages {
                 return Err(Diagnostic::error(
                     "Provider package missing",
                     format!(
-                        "The plan was made with a development override of {name}, and there is none here. Name it in \
+                        "The plan was made with a development override of {name}, and this machine has none. Name it \
+                        in \
                          dev_overrides of the CLI configuration, or make the plan again."
                     ),
                 ));
@@ -237,8 +239,8 @@ impl PlannedPackages {
         let unreadable = |what: &str| {
             Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
         };
-        let version = wanted.version.parse().map_err(|_| unreadable("a version that is none"))?;
-        let checksum = wanted.checksum.parse().map_err(|_| unreadable("a checksum that is none"))?;
+        let version = wanted.version.parse().map_err(|_| unreadable("an invalid version"))?;
+        let checksum = wanted.checksum.parse().map_err(|_| unreadable("an invalid checksum"))?;
         let into = self.data_directory.join(UNPACKED);
         packages::find(&wanted.source, &version, &checksum, &self.mirrors, &into).map_err(|problem| {
             let here = |root: &PathBuf| {
@@ -250,9 +252,9 @@ impl PlannedPackages {
                 PackageProblem::NotFound { .. } if self.mirrors.iter().any(here) => Diagnostic::error(
                     "Provider package changed",
                     format!(
-                        "The plan was made with {name} {version} of checksum {checksum}; the package of that version \
-                         that is here has another one. Nothing was done. Put the package that was planned with back, or \
-                         make the plan again: {problem}."
+                        "The plan was made with {name} {version} with the checksum {checksum}. The package of that \
+                        version here has a different checksum. Nothing was done. Restore the original package, or \
+                        make the plan again: {problem}."
                     ),
                 ),
                 problem => Diagnostic::error(
@@ -269,7 +271,7 @@ impl PlannedPackages {
 
 fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, String> {
     let program = mirror::program(directory, source).map_err(|error| error.to_string())?;
-    let program = program.ok_or_else(|| format!("{} has no program of it", directory.display()))?;
+    let program = program.ok_or_else(|| format!("{} does not contain its program", directory.display()))?;
     let program = std::path::absolute(program).map_err(|error| error.to_string())?;
     Ok(Package {
         source: source.clone(),
@@ -284,7 +286,7 @@ fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, Stri
 impl Packages for PlannedPackages {
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic> {
         let key = (wanted.source.clone(), wanted.checksum.clone());
-        // The checksum was right then. It is computed again when a file is not the one that it was computed of.
+        // The checksum was right then. It is computed again if the file has changed since.
         let known = self.found.lock().get(&key).cloned();
         if let Some(known) = known.filter(|known| known.spec.files.as_ref().is_none_or(|files| files.holds())) {
             return Ok(known);

@@ -40,44 +40,44 @@ use crate::view::View;
 
 pub use wishes::{PARALLELISM, Wishes, negative_parallelism, selection};
 
-/// How long reads may go on once planning was asked to end.
+/// How long reads may continue after planning was asked to end.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a plan is made from.
+/// The input of a plan.
 pub struct Basis<'a> {
-    /// Where.
+    /// The place.
     pub context: &'a Context,
     /// The workspace.
     pub workspace: SmolStr,
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// What was said of it when it was loaded: whoever applies the plan is told too.
+    /// The diagnostics of loading it. An apply of the plan reports them too.
     pub warnings: &'a [Diagnostic],
     /// Its variables.
     pub given: GivenVariables,
     /// The state.
     pub snapshot: Arc<Snapshot>,
-    /// Where that is, in words.
+    /// A description of where the state is.
     pub backend: String,
     /// The providers' packages.
     pub packages: &'a Installed,
-    /// Source texts, for the lines that travel with the plan.
+    /// Source texts, for the lines that are stored in the plan.
     pub sources: Sources,
-    /// Where progress is shown.
+    /// The output for progress.
     pub view: &'a View,
 }
 
-/// A plan, as far as one could be made.
+/// A plan, as far as it could be made.
 pub struct Made {
     /// The plan.
     pub file: Option<PlanFile>,
-    /// What there is to say about it.
+    /// Its diagnostics.
     pub diagnostics: Vec<Diagnostic>,
-    /// Values that are not in it.
+    /// Values that it does not hold.
     pub inputs: Inputs,
 }
 
-/// Plans.
+/// Makes a plan.
 pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
     let pool = ProviderPool::new(pool_options(basis.context));
@@ -116,7 +116,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     Made { file, diagnostics, inputs }
 }
 
-/// Plans, shows what is looked at meanwhile unless `quiet`, and stops when a signal says so.
+/// Makes a plan, shows progress unless `quiet`, and stops on a signal.
 async fn watched(
     inputs: PlanInputs,
     looks: &mut UnboundedReceiver<Look>,
@@ -139,7 +139,7 @@ async fn watched(
                 outcome = &mut planning => break outcome,
             }
         };
-        // The last looks arrive together with the outcome.
+        // The last events arrive together with the outcome.
         while let Ok(look) = looks.try_recv() {
             tell(look);
         }
@@ -150,7 +150,7 @@ async fn watched(
     tokio::select! {
         outcome = &mut planning => outcome,
         () = attention.next() => {
-            view.aside("Interrupted. Planning stops as soon as the current reads have ended. Interrupt again to exit at once.");
+            view.aside("Interrupted. Planning stops when the current reads finish. Press Ctrl-C again to quit now.");
             let stopped = async {
                 providers.stop().await;
                 planning.await
@@ -160,7 +160,7 @@ async fn watched(
     }
 }
 
-/// The values of ephemeral variables, encoded. The plan does not have them; whoever applies gives them again.
+/// The encoded values of ephemeral variables. The plan does not have them: they must be given again for an apply.
 fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs, Vec<Diagnostic>) {
     let mut inputs = Inputs::new();
     let mut problems = Vec::new();
@@ -175,7 +175,7 @@ fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs
     (inputs, problems)
 }
 
-/// Shows what planning looks at.
+/// Shows progress of planning.
 fn tell_look(view: &View, look: Look) {
     let Look { address, what, id, elapsed } = look;
     if let Some(step) = ephemeral_step(what) {
@@ -208,7 +208,7 @@ fn ephemeral_step(what: Looking) -> Option<EphemeralStep> {
     })
 }
 
-/// Shows what happens to an ephemeral object; `elapsed` is how long a step took that is done.
+/// Shows a step of an ephemeral object. `elapsed` is the duration of a step that is done.
 pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralStep, elapsed: Duration) {
     let complete = matches!(step, EphemeralStep::OpenDone | EphemeralStep::RenewDone | EphemeralStep::CloseDone);
     let after = if complete { format!(" after {}", lines::duration(elapsed.as_secs())) } else { String::new() };
@@ -219,14 +219,14 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
     }
 }
 
-/// No plan file: what was planned is less than what was asked for.
+/// Makes no plan file: the plan has less than was asked for.
 fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was interrupted before it was complete."));
     PlanOutcome { planned: None, diagnostics }
 }
 
-/// A plan file of what was planned.
+/// The plan file of a plan.
 pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
     let Planned {
         changes,
@@ -292,8 +292,9 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
     PlanFile { manifest, changes, schemas, sources, graph }
 }
 
-/// The values of variables as given, before conversion: what a later command line is compared with, and what
-/// `show -json` has. A plan of a part of the configuration may not have evaluated all of them.
+/// The values of variables as given, before conversion. A later command line is compared with them, and `show -json`
+/// prints
+/// them. A plan of a part of the configuration may not have evaluated all variables.
 fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BTreeMap<SmolStr, PlainValue> {
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let kept = kept.filter_map(|(name, variable)| {
@@ -305,7 +306,7 @@ fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BT
     kept.collect()
 }
 
-/// What whoever applies must know of ephemeral variables to take their values.
+/// What an apply must know of ephemeral variables to accept their values.
 fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVariable> {
     let kept = variables::ephemeral(root).map(|(name, variable)| {
         let kept = EphemeralVariable {
@@ -320,7 +321,7 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
     kept.collect()
 }
 
-/// The source lines that problems at apply may name.
+/// The source lines that problems at apply may show.
 fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) -> SourceSnippets {
     let mut sources =
         SourceSnippets::of_graph(graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
@@ -344,7 +345,7 @@ fn default_of(variable: &Variable) -> Option<Value> {
     (!has_errors(&problems)).then_some(value)
 }
 
-/// Where the blocks begin of resources that something happens to, and of variables that are given again at apply.
+/// The positions of the blocks of changed resources, and of variables that must be given again at apply.
 fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, SourceRange> {
     let pending = changes.resources.iter().filter(|change| !change.action.is_no_op());
     let pending: BTreeSet<String> = pending.map(|change| change.address.config().to_string()).collect();
@@ -361,7 +362,7 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
     places
 }
 
-/// Adds the schemas of the objects that state has: whoever shows the prior state reads them by these.
+/// Adds the schemas of the objects in the state. Showing the prior state needs them.
 fn add_stored(
     schemas: &mut BTreeMap<ProviderSource, ProviderSchema>,
     all: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
@@ -397,7 +398,7 @@ fn called(graph: &ExecutionGraph) -> BTreeSet<ProviderSource> {
     .collect()
 }
 
-/// The schemas that changes and operations name, and of those only the types that they name.
+/// The schemas that changes and operations refer to, with only the types that they name.
 fn restricted<'a>(
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     changes: &Changes,

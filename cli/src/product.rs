@@ -1,11 +1,11 @@
-//! What the program is called: Weft, or the tool that it stands in for when it is started through a link of that name.
+//! The name of the program: Weft, or the tool whose name the link has that started it.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The version of OpenTofu whose language, formats and command line these are.
+/// The version of OpenTofu that Weft is compatible with.
 pub const OPENTOFU_VERSION: &str = "1.12.6";
-/// The newest version of Terraform with that language.
+/// The newest version of Terraform with the same language.
 pub const TERRAFORM_VERSION: &str = "1.12.2";
 /// The version of Weft.
 pub const WEFT_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -13,7 +13,7 @@ pub const WEFT_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
-    /// Itself.
+    /// Weft itself.
     Weft,
     /// OpenTofu.
     OpenTofu,
@@ -22,7 +22,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// The one that this process was started as.
+    /// The tool that this process was started as.
     pub fn of_process() -> Product {
         std::env::args_os().next().map_or(Product::Weft, |program| Product::named(&program))
     }
@@ -35,8 +35,8 @@ impl Product {
         }
     }
 
-    /// The first line of `version`. Wrappers take the name before the first number, and the number, for the tool that
-    /// they talk to and its version.
+    /// The first line of `version`. Wrappers read the name before the first number, and the number, as the tool and its
+    /// version.
     pub fn version_line(self) -> String {
         match self {
             Product::Weft => format!("OpenTofu v{OPENTOFU_VERSION} compatible: Weft v{WEFT_VERSION}"),
@@ -45,7 +45,7 @@ impl Product {
         }
     }
 
-    /// The version that wrappers are to go by.
+    /// The version for wrappers.
     pub fn version(self) -> &'static str {
         match self {
             Product::Weft | Product::OpenTofu => OPENTOFU_VERSION,
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_decide_what_it_is_called() {
+    fn a_link_decides_the_name() {
         let named = |text: &str| Product::named(OsStr::new(text));
         assert_eq!(named("/usr/local/bin/tofu"), Product::OpenTofu);
         assert_eq!(named("terraform"), Product::Terraform);

@@ -1,4 +1,4 @@
-//! A configuration in the current directory: loaded, with what it requires of providers.
+//! The configuration of the current directory, with its provider requirements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use crate::variables;
 /// A configuration.
 #[derive(Debug)]
 pub struct Project {
-    /// The root module with all below it.
+    /// The root module with all modules below it.
     pub root: Arc<CompiledModule>,
-    /// There are no configuration files at all.
+    /// There are no configuration files.
     pub empty: bool,
-    /// What was said of it when it was loaded.
+    /// The diagnostics of loading it.
     pub warnings: Vec<Diagnostic>,
-    /// What is wrong inside of called modules and between them, where that is told once they are installed.
+    /// Problems inside and between called modules, when they are reported after installation.
     postponed: Vec<Diagnostic>,
-    /// Some of what is postponed kept a module from being read as it is written.
+    /// A postponed problem kept a module from being read as written.
     unread: bool,
 }
 
 impl Project {
-    /// Loads the configuration of the current directory; the view learns its lines and shows its warnings.
+    /// Loads the configuration of the current directory. Gives its source lines to the view, and shows its warnings.
     ///
     /// # Errors
-    /// What is wrong with it, warnings included; modules that `init` has not seen.
+    /// Its problems, warnings included, and modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, load_tree_beyond);
         if has_errors(&problems) {
-            // Where the state is and how it is sealed comes before the rest.
+            // The place of the state and its sealing come before the rest.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
             invocation.context.settle_sealing(root)?;
             return Err(problems);
@@ -52,10 +52,10 @@ impl Project {
         project.told(invocation, problems)
     }
 
-    /// The same for commands that look at the whole configuration before anything else.
+    /// The same for commands that check the whole configuration first.
     ///
     /// # Errors
-    /// What is wrong with it, warnings included; modules that `init` has not seen.
+    /// Its problems, warnings included, and modules that `init` has not seen.
     pub fn load_whole(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
@@ -63,7 +63,7 @@ impl Project {
 
     fn told(mut self, invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Result<Project, Vec<Diagnostic>> {
         let mut said = invocation.context.settle_sealing(&self.root)?;
-        // As in OpenTofu, who applies was told by the plan.
+        // As in OpenTofu, the plan has already reported these.
         if matches!(invocation.command.words, ["apply"] | ["destroy"] | ["graph"]) {
             said.clear();
         }
@@ -72,10 +72,10 @@ impl Project {
         Ok(self)
     }
 
-    /// The root module alone, for who installs what it calls.
+    /// The root module alone, for commands that install the modules that it calls.
     ///
     /// # Errors
-    /// What is wrong with the root module, warnings included.
+    /// Problems of the root module, warnings included.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
         if has_errors(&problems) {
@@ -85,7 +85,7 @@ impl Project {
         Ok(project)
     }
 
-    /// All modules, as they are found or installed. What is wrong with them comes with [`Project::settled`].
+    /// All modules, as they are found or installed. [`Project::settled`] returns their problems.
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
         let (mut project, mut problems) = Project::read(invocation, places, load_tree_beyond);
         project.unread = has_errors(&problems);
@@ -100,32 +100,32 @@ impl Project {
         project
     }
 
-    /// Called when modules are installed.
+    /// Called after modules were installed.
     ///
     /// # Errors
-    /// What is wrong with them, warnings included.
+    /// Their problems, warnings included.
     pub fn settled(&self) -> Result<(), Vec<Diagnostic>> {
         if self.postponed.is_empty() { Ok(()) } else { Err(self.postponed.clone()) }
     }
 
-    /// Called by who needs modules that can be read, whether they fit together or not.
+    /// Called by commands that need readable modules, whether they fit together or not.
     ///
     /// # Errors
-    /// What is wrong with them, warnings included.
+    /// Their problems, warnings included.
     pub fn readable(&self) -> Result<(), Vec<Diagnostic>> {
         if self.unread { Err(self.postponed.clone()) } else { Ok(()) }
     }
 
-    /// What keeps the configuration from being read, for commands that show state beside it.
+    /// Loads the configuration for commands that show state beside it.
     ///
     /// # Errors
-    /// What is wrong with it; modules that `init` has not seen.
+    /// Its problems, and modules that `init` has not seen.
     pub fn refuse_wrong(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
         let (_, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { Ok(()) }
     }
 
-    /// As far as it goes, with all that is wrong beside it.
+    /// Loads as much as possible, with all problems.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
         Project::read_installed(invocation, load_tree_from)
     }
@@ -160,18 +160,18 @@ impl Project {
         (Project { root, empty, warnings: Vec::new(), postponed: Vec::new(), unread: false }, problems)
     }
 
-    /// As [`Project::load`], where there must be configuration files; `doing` is `Plan` or `Apply`.
+    /// As [`Project::load`], but refuses a directory without configuration files. `doing` is `Plan` or `Apply`.
     ///
     /// # Errors
-    /// What is wrong with it, or that there is none.
+    /// Its problems, or that there is no configuration.
     pub fn load_present(invocation: &Invocation<'_>, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         Project::load(invocation)?.present(doing)
     }
 
-    /// The configuration, where there are configuration files; `doing` is what they are needed for.
+    /// Refuses a directory without configuration files. `doing` is what they are needed for.
     ///
     /// # Errors
-    /// That there are none.
+    /// There are no configuration files.
     pub fn present(self, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         if self.empty {
             return Err(vec![Diagnostic::error(
@@ -186,7 +186,7 @@ impl Project {
         Ok(self)
     }
 
-    /// What configuration and state require of providers.
+    /// The provider requirements of the configuration and the state.
     ///
     /// # Errors
     /// Constraints that cannot be read.
@@ -201,13 +201,13 @@ impl Project {
     }
 }
 
-/// What a module was loaded as: with its files, and what is wrong.
+/// A loaded module, with its files and its problems.
 type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
 
 /// Loads a tree of modules.
 type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
 
-/// Loads the configuration with `load`. Values of variables come first: where they cannot be read, nothing else is.
+/// Loads the configuration with `load`. Values of variables come first: if they cannot be read, nothing else is.
 fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot) -> LoadedRoot {
     let (sources, problems) = variables::unreadable(arguments);
     if has_errors(&problems) {
@@ -224,18 +224,18 @@ fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInput
     load(&inputs)
 }
 
-/// The root module of the current directory as far as it says where its state is and how it is sealed.
+/// The root module of the current directory, loaded far enough to know where its state is and how it is sealed.
 #[derive(Debug)]
 pub struct RootAlone {
-    /// The module, as far as it can be understood.
+    /// The module, as far as it can be read.
     pub root: Arc<CompiledModule>,
-    /// Its files, for messages about it.
+    /// Its files, for messages.
     pub sources: Sources,
-    /// What is wrong with it so far, warnings included.
+    /// Its problems so far, warnings included.
     pub problems: Vec<Diagnostic>,
 }
 
-/// The root module alone, loaded at the first time.
+/// The root module alone, loaded once.
 pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
     context.root.get_or_init(|| {
         let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
@@ -243,7 +243,7 @@ pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAl
     })
 }
 
-/// One module as it is written, with its files and what is wrong with it.
+/// One module as written, with its files and its problems.
 pub fn read_alone(
     context: &Context,
     arguments: &Arguments,
@@ -252,16 +252,16 @@ pub fn read_alone(
     load(context, arguments, |inputs| load_early(directory, inputs))
 }
 
-/// The same, where nothing is wrong with it.
+/// The same, if it has no problems.
 ///
 /// # Errors
-/// What is, warnings included.
+/// Its problems, warnings included.
 pub fn sound_root<'a>(context: &'a Context, arguments: &Arguments) -> Result<&'a RootAlone, Vec<Diagnostic>> {
     let found = root_alone(context, arguments);
     if has_errors(&found.problems) { Err(found.problems.clone()) } else { Ok(found) }
 }
 
-/// Where no called module is looked for.
+/// Looks for no called modules.
 struct Nowhere;
 
 impl ModulePlaces for Nowhere {
@@ -270,7 +270,7 @@ impl ModulePlaces for Nowhere {
     }
 }
 
-/// What each provider's versions must satisfy, from all modules together.
+/// The combined version constraints of all modules for each provider.
 pub fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagnostic>) {
     let mut requirements = Requirements::new();
     let mut problems = Vec::new();
@@ -284,7 +284,7 @@ pub fn of_configuration(root: &Arc<CompiledModule>) -> (Requirements, Vec<Diagno
     (requirements, problems)
 }
 
-/// What one module requires of providers.
+/// The provider requirements of one module.
 pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     let mut requirements = Requirements::new();
     let mut problems = Vec::new();
@@ -296,7 +296,7 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
                 problems.push(
                     Diagnostic::error(
                         "Invalid version constraint",
-                        format!("This is no version constraint: {error}. Write, for example, \"~> 1.2\"."),
+                        format!("Invalid version constraint: {error}. Use, for example, \"~> 1.2\"."),
                     )
                     .at(range),
                 );

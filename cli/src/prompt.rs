@@ -8,23 +8,23 @@ use tokio::sync::oneshot;
 use crate::exit::Exit;
 use crate::signals::Attention;
 
-/// How often a question is asked again when the answer was empty.
+/// How often a question is repeated after an empty answer.
 const TRIES: usize = 2;
 
-/// Somebody to ask: the standard input, with the questions on the standard output.
+/// The user at the standard input. Questions go to the standard output.
 #[derive(Debug)]
 pub struct Prompt {
-    /// One question at a time.
+    /// Only one question is asked at a time.
     turn: Mutex<()>,
 }
 
 impl Prompt {
-    /// Somebody to ask.
+    /// Uses the standard input.
     pub fn new() -> Prompt {
         Prompt { turn: Mutex::new(()) }
     }
 
-    /// The answer to a question about a variable; none when there is no answer.
+    /// The answer to a question about a variable; `None` without an answer.
     pub fn variable(&self, name: &str, description: Option<&str>, secret: bool) -> Option<String> {
         let mut question = format!("var.{name}\n");
         for line in description.into_iter().flat_map(str::lines) {
@@ -40,7 +40,7 @@ impl Prompt {
         self.decide(question, detail).unwrap_or(false)
     }
 
-    /// The same; none where the input has ended and nobody answers.
+    /// The same; `None` when the input has ended.
     pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
         let mut text = format!("\n{question}\n");
         for line in detail.lines() {
@@ -61,7 +61,7 @@ impl Prompt {
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         if hidden.is_some() || !std::io::stdin().is_terminal() {
-            // The line end was not shown.
+            // The terminal did not show the newline.
             let _ = out.write_all(b"\n");
         }
         match read {
@@ -71,20 +71,21 @@ impl Prompt {
     }
 }
 
-/// SIGINT and SIGTERM end the process as long as this lives. Reading a line cannot be broken off otherwise: once a command
+/// Lets SIGINT and SIGTERM end the process while it lives. This is the only way to interrupt the reading of a line:
+/// once a command
 /// has caught these signals, they interrupt nothing.
 struct Interruptible {
-    /// Dropped when there is an answer.
+    /// Dropped after the answer.
     _answered: oneshot::Sender<()>,
 }
 
 impl Interruptible {
-    /// `before` is how the terminal was before it hid what is typed.
+    /// `before` is the state of the terminal before it hid the input.
     fn begin(before: Option<rustix::termios::Termios>, words: String) -> Option<Interruptible> {
         let (answered, waiting) = oneshot::channel::<()>();
         let mut attention = Attention::begin(1);
         let watch = move || {
-            // Without a runtime nothing is caught, and signals do what they did before.
+            // Without a runtime nothing is caught, and signals have their default effect.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
                 tokio::select! {
@@ -106,11 +107,11 @@ impl Interruptible {
 
 fn show_again(before: &rustix::termios::Termios) {
     use rustix::termios::{OptionalActions, tcsetattr};
-    // Nothing can be done about a terminal that is gone.
+    // The terminal may be gone, which cannot be helped.
     let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
 }
 
-/// The terminal does not show what is typed as long as this lives.
+/// Stops the terminal from showing the input while it lives.
 struct Hidden {
     before: rustix::termios::Termios,
 }

@@ -1,11 +1,14 @@
-//! What people and scripts see: pure functions from data to text or JSON objects. Who prints them, and where, is
-//! [`crate::view`]'s business.
+//! The output for people and scripts: pure functions from data to text or JSON objects. [`crate::view`] prints
+//! them.
 //!
-//! [`style`] is how text may look, [`quoting`] how strings are written; [`diagnostics`] problems with their source lines;
-//! [`difference`] what is different between two values, [`plan`] the difference that a plan makes and the lines about
-//! an apply, [`state`] a state as text; [`values`] values as `output` writes them; [`progress`] how far
-//! each provider instance is; [`events`] the objects of the event stream; [`show_json`] the documents of `show -json`,
-//! [`schemas`] the schemas by which objects are read, [`schema_json`] schemas as documents.
+//! [`style`] has colors and width, [`quoting`] quotes strings, [`diagnostics`] shows problems with their source lines.
+//! [`difference`] compares two values. [`plan`] shows the changes of a plan, and the lines about an apply. [`state`]
+//! shows a state.
+//! [`values`] writes values as `output` does. [`progress`] shows the progress of each provider instance. [`events`]
+//! has the objects of
+//! the event stream, and [`show_json`] the documents of `show -json`. [`schemas`] finds the schemas that objects are
+//! read with, and
+//! [`schema_json`] writes schemas as documents.
 
 pub mod diagnostics;
 mod difference;

@@ -5,17 +5,18 @@ use std::future::Future;
 use tokio::runtime::Builder;
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// How long threads that block (the locks of files, prompts) may hold up the end of the process.
+/// How long blocking threads (file locks, prompts) may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Runs a future to its end.
 ///
 /// # Errors
-/// When the operating system gives no threads.
+/// When the runtime cannot start.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Diagnostic> {
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        Diagnostic::error("Cannot start", format!("The operating system gives no threads: {error}."))
-    })?;
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Diagnostic::error("Cannot start", format!("Weft cannot start its threads: {error}.")))?;
     let result = runtime.block_on(future);
     runtime.shutdown_timeout(SHUTDOWN);
     Ok(result)

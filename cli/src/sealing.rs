@@ -1,7 +1,8 @@
-//! How states and plans are sealed: what configuration and environment say, made into keys and methods.
+//! How states and plans are sealed: keys and methods from the configuration and the environment.
 //!
-//! There is one [`Sealing`] for a command ([`Context::sealing`]), since it remembers the keys that it has made. Whatever
-//! opens a state or a plan asks for it, so that nothing is ever written open that was to be sealed.
+//! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that opens a state or a
+//! plan uses it, so
+//! that a target that must be sealed is never written unencrypted.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,22 +32,22 @@ use crate::context::{Context, environment};
 use crate::options::Arguments;
 use crate::project::{root_alone, sound_root};
 
-/// What the environment says beside the configuration.
+/// The environment variable with settings beside the configuration.
 const VARIABLE: &str = "TF_ENCRYPTION";
 
-/// Key providers that OpenTofu has and that need a service.
+/// Key providers of OpenTofu that need a service.
 const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
 
-/// What `TF_ENCRYPTION` says.
+/// The settings in `TF_ENCRYPTION`.
 pub fn from_environment() -> Option<String> {
     environment(VARIABLE)
 }
 
 impl Context {
-    /// How this command seals; `root` is the configuration of the current directory, where it was loaded.
+    /// How this command seals. `root` is the configuration of the current directory, if it was loaded.
     ///
     /// # Errors
-    /// What is wrong with the settings, warnings about them included.
+    /// Errors of the settings, with their warnings.
     pub fn sealing(
         &self,
         arguments: &Arguments,
@@ -66,10 +67,10 @@ impl Context {
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
     }
 
-    /// The same, at the beginning of a command: warnings are to be told.
+    /// The same, at the start of a command, with warnings to report.
     ///
     /// # Errors
-    /// What is wrong with the settings, warnings about them included.
+    /// Errors of the settings, with their warnings.
     pub fn settle_sealing(&self, root: &CompiledModule) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let (sealing, warnings) = made(root)?;
         self.sealed_by.get_or_init(|| sealing);
@@ -77,11 +78,12 @@ impl Context {
     }
 }
 
-/// Whether a configuration file in a directory has the word in it. What else is wrong with the configuration is not
-/// asked: whoever goes on with a run is not kept from it.
+/// Whether a configuration file in a directory contains the word. Other problems of the configuration are ignored, so
+/// that they
+/// never stop a run from being resumed.
 ///
 /// # Errors
-/// A file that cannot be read, and one with the word that cannot be understood: it may ask for encryption.
+/// A file that cannot be read, and a file with the word that cannot be parsed: it may ask for encryption.
 fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     let mut mentioned = false;
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -108,7 +110,7 @@ fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     Ok(mentioned)
 }
 
-/// What a command seals with, and warnings about it.
+/// The sealing of a command, and warnings.
 type Made = (Arc<Sealing>, Vec<Diagnostic>);
 
 fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
@@ -117,8 +119,8 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     let settings = making.settings();
     let mut problems = making.problems;
     if settings.methods.values().any(|method| *method == Method::Unencrypted) {
-        let detail = "A method unencrypted is among the settings: what it applies to may lie open. It is meant for the \
-                      time in which a project moves to encryption or away from it.";
+        let detail = "The settings include the method unencrypted, which stores states or plans unencrypted. Use it \
+        only while a project migrates to or from encryption.";
         let warning = Diagnostic::warning("Unencrypted method configured", detail);
         problems.push(placed(warning, &encryption.range));
     }
@@ -134,7 +136,7 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     }
 }
 
-/// What the environment says has no place that could be shown.
+/// Settings from the environment have no position.
 fn placed(problem: Diagnostic, range: &SourceRange) -> Diagnostic {
     if range.file.is_empty() { problem } else { problem.at(range.clone()) }
 }
@@ -163,7 +165,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
     }
 }
 
-/// Makes settings of what is written, as far as it goes.
+/// Converts written settings, as far as possible.
 struct Making<'a> {
     encryption: &'a Encryption,
     problems: Vec<Diagnostic>,
@@ -211,7 +213,7 @@ impl Making<'_> {
                 return None;
             }
             other => {
-                let detail = format!("There is no key provider of the type {other:?}. There are pbkdf2 and external.");
+                let detail = format!("The key provider type {other:?} does not exist. Use pbkdf2 or external.");
                 self.problems.push(Diagnostic::error(format!("Error fetching key_provider \"{other}\""), detail));
                 return None;
             }
@@ -243,7 +245,7 @@ impl Making<'_> {
             }
             other => {
                 let detail = format!(
-                    "There is no encryption method of the type {other:?}. There are aes_gcm, external and unencrypted."
+                    "The encryption method type {other:?} does not exist. Use aes_gcm, external or unencrypted."
                 );
                 self.problems.push(Diagnostic::error(format!("Error fetching encryption method \"{other}\""), detail));
                 return None;
@@ -277,12 +279,12 @@ impl Reading<'_> {
             (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
             (None, Some(keys)) => Some(Passphrase::Chain(keys)),
             (Some(_), Some(_)) => {
-                self.refuse("It has both a passphrase and a chain; one of them is enough.", &self.part.range.clone());
+                self.refuse("It has both a passphrase and a chain. Remove one of them.", &self.part.range.clone());
                 None
             }
             (None, None) => {
                 if self.problems.len() == before {
-                    self.refuse("It needs a passphrase, or a chain that it comes from.", &self.part.range.clone());
+                    self.refuse("It needs a passphrase or a chain.", &self.part.range.clone());
                 }
                 None
             }
@@ -313,7 +315,7 @@ impl Reading<'_> {
         self.problems.push(placed(problem, at));
     }
 
-    /// The value of an argument, converted; none when it is null or not there.
+    /// The value of an argument, converted; `None` when it is null or absent.
     fn value(&mut self, name: &'static str, ty: &Type) -> Option<Value> {
         self.read.insert(name);
         let (setting, range) = self.part.settings.get(name)?;
@@ -370,27 +372,27 @@ impl Reading<'_> {
         match setting {
             EncryptionSetting::Keys((kind, name)) => Some(KeyProviderName::new(kind.as_str(), name.as_str())),
             EncryptionSetting::Value(_) => {
-                let detail = format!("{name} must name a key provider, as key_provider.pbkdf2.main.");
+                let detail = format!("{name} must name a key provider, such as key_provider.pbkdf2.main.");
                 self.refuse(&detail, range);
                 None
             }
         }
     }
 
-    /// An argument that has to be there.
+    /// A required argument.
     fn required<Found>(
         &mut self,
         name: &'static str,
         read: impl FnOnce(&mut Self, &'static str) -> Option<Found>,
     ) -> Option<Found> {
         if !self.part.settings.contains_key(name) {
-            let detail = format!("The argument {name:?} of {} is required, but it is not there.", self.what);
+            let detail = format!("The argument {name:?} of {} is required, but missing.", self.what);
             self.problems.push(placed(Diagnostic::error("Missing required argument", detail), &self.part.range));
         }
         read(self, name)
     }
 
-    /// Whatever nobody asked for does not belong there.
+    /// Reports arguments that were not read.
     fn finish(self) {
         for (name, (_, range)) in &self.part.settings {
             if !self.read.contains(name.as_str()) {
@@ -401,10 +403,10 @@ impl Reading<'_> {
     }
 }
 
-/// The state in a file of anybody's, opened where it is sealed; none in an empty file.
+/// Reads the state in any file, and decrypts it if it is sealed; `None` for an empty file.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// The reason why it cannot be read.
 pub fn read_state(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, StoreError> {
     let io = |error: std::io::Error| StoreError::Io { doing: format!("reading {path}"), error: error.to_string() };
     let bytes = std::fs::read(path).map_err(io)?;
@@ -418,9 +420,9 @@ pub fn read_state(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, St
 
 /// Why a plan file cannot be read.
 pub enum PlanUnread {
-    /// It is no plan, or damaged.
+    /// It is not a plan, or it is damaged.
     File(PlanFileError),
-    /// It cannot be opened, or should have been sealed.
+    /// It cannot be decrypted, or it should have been sealed.
     Sealed(OpenError),
 }
 
@@ -439,10 +441,10 @@ impl From<PlanFileError> for PlanUnread {
     }
 }
 
-/// A plan file, opened where it is sealed.
+/// Reads a plan file, and decrypts it if it is sealed.
 ///
 /// # Errors
-/// Why it cannot be read. A state that is sealed is no plan.
+/// The reason why it cannot be read. A sealed state is not a plan.
 pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnread> {
     match PlanReader::open(path) {
         Err(PlanFileError::NotAPlan) => {}
@@ -453,10 +455,10 @@ pub fn plan_reader(sealing: &Sealing, path: &str) -> Result<PlanReader, PlanUnre
     Ok(PlanReader::from_bytes(plan_bytes(sealing, path)?)?)
 }
 
-/// The bytes of a plan file as they are before they are sealed.
+/// The unsealed bytes of a plan file.
 ///
 /// # Errors
-/// Why it cannot be read. What is no plan and is not sealed comes back as it is.
+/// The reason why it cannot be read. A file that is neither sealed nor a plan is returned unchanged.
 pub fn plan_bytes(sealing: &Sealing, path: &str) -> Result<Vec<u8>, PlanUnread> {
     let bytes = std::fs::read(path).map_err(PlanFileError::from)?;
     if is_sealed_state(&bytes) {

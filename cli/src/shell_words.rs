@@ -1,11 +1,11 @@
-//! Words as a shell splits them, for `TF_CLI_ARGS`.
+//! Splits `TF_CLI_ARGS` into words as a shell does.
 
-/// A quote that does not end.
+/// An unclosed quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a quote is not closed")]
 pub struct Unclosed;
 
-/// Splits at white space; single and double quotes keep it, a backslash takes the next character as it is.
+/// Splits at white space. Single and double quotes keep white space, and a backslash escapes the next character.
 pub fn split(text: &str) -> Result<Vec<String>, Unclosed> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

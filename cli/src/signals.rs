@@ -1,7 +1,8 @@
-//! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third leaves at once.
+//! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third quits at once.
 //!
-//! A command that can end in order takes an [`Attention`]; signals go to the latest one. Without any, a signal ends the
-//! process at once. A thread of its own watches, so that signals work while tasks keep all other threads busy.
+//! A command that can end gracefully takes an [`Attention`]. Signals go to the latest one. Without any, a signal ends
+//! the process
+//! at once. A dedicated thread watches, so that signals work while tasks keep all other threads busy.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -13,13 +14,14 @@ use weft_coordinator::Cancel;
 
 use crate::exit::Exit;
 
-/// How long the orderly way may take after the last orderly signal, before the process ends by force: providers have five
-/// seconds, the store and the ends of processes what is left.
+/// The time for a graceful end after the last graceful signal, before the process is forced to end. Providers have
+/// five seconds; the
+/// store and the ends of processes have the rest.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// The wishes of a run: to drain, and to stop.
 const WISHES: [Cancel; 2] = [Cancel::Drain, Cancel::Stop];
 
-/// Who gets signals now.
+/// The receivers of signals.
 static WATCH: Mutex<Watch> = Mutex::new(Watch { attentions: Vec::new(), holds: 0, held: 0, begun: 0 });
 /// Starts the thread that watches.
 static START: Once = Once::new();
@@ -27,29 +29,29 @@ static START: Once = Once::new();
 struct Watch {
     /// The latest is the last.
     attentions: Vec<Listener>,
-    /// How many holds there are.
+    /// The number of holds.
     holds: usize,
-    /// Signals that came while there was a hold and no attention.
+    /// The number of signals that came during a hold without an attention.
     held: usize,
-    /// How many attentions there were.
+    /// The number of attentions so far.
     begun: u64,
 }
 
 struct Listener {
     id: u64,
-    /// How many more signals it gets.
+    /// The number of signals that it still accepts.
     left: usize,
     signals: mpsc::UnboundedSender<()>,
 }
 
-/// What is to be done about a signal.
+/// The response to a signal.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     /// The process ends now.
     End,
-    /// Somebody ends in order.
+    /// An attention ends gracefully.
     Go,
-    /// The attention with this id has got its last signal, and some time is left to it.
+    /// The attention with this id has received its last signal. The process ends after a while.
     Last(u64),
 }
 
@@ -73,7 +75,7 @@ impl Watch {
     }
 }
 
-/// Gets the signals as long as it lives.
+/// Receives signals while it lives.
 #[derive(Debug)]
 pub struct Attention {
     id: u64,
@@ -81,8 +83,9 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Gets `orderly` signals, and one at once that came under a [`Hold`]. The signal after those ends the process, and so
-    /// does time after the last of them.
+    /// Accepts `orderly` signals, and at once one that came during a [`Hold`]. The next signal ends the process, and
+    /// so does
+    /// a timeout after the last of them.
     pub fn begin(orderly: usize) -> Attention {
         watch();
         let (sender, signals) = mpsc::unbounded_channel();
@@ -91,14 +94,14 @@ impl Attention {
         let id = watch.begun;
         let held = std::mem::take(&mut watch.held).min(orderly);
         for _ in 0..held {
-            // The receiver is there.
+            // The receiver exists.
             let _ = sender.send(());
         }
         watch.attentions.push(Listener { id, left: orderly - held, signals: sender });
         Attention { id, signals }
     }
 
-    /// Ends with the next signal. Never ends where signals cannot be caught: they end the process there.
+    /// Completes at the next signal. Never completes if signals cannot be caught: they end the process.
     pub async fn next(&mut self) {
         if self.signals.recv().await.is_none() {
             std::future::pending().await
@@ -112,7 +115,7 @@ impl Drop for Attention {
     }
 }
 
-/// As long as it lives, one signal that finds no [`Attention`] waits for the next.
+/// While it lives, one signal that finds no [`Attention`] waits for the next one.
 #[derive(Debug)]
 pub struct Hold(());
 
@@ -131,12 +134,12 @@ impl Drop for Hold {
     }
 }
 
-/// Starts the thread that watches, once. Returns when it does.
+/// Starts the watching thread, once. Returns when it watches.
 fn watch() {
     START.call_once(|| {
         let (ready, watches) = std::sync::mpsc::channel();
         let spawned = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            // Without a runtime nothing is caught, and signals do what they did before.
+            // Without a runtime nothing is caught, and signals have their default effect.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
                 let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
@@ -149,7 +152,7 @@ fn watch() {
             });
         });
         if spawned.is_ok() {
-            // An error says that the thread has ended: then nothing is caught.
+            // An error means that the thread has ended: then nothing is caught.
             let _ = watches.recv();
         }
     });
@@ -179,7 +182,7 @@ fn end() -> ! {
     std::process::exit(i32::from(Exit::FAILED.0));
 }
 
-/// Passes signals on as wishes to end. With the third one, and some time after the second, the process ends by force.
+/// Passes signals on as wishes to end. The third one, or a timeout after the second, ends the process.
 pub fn forward() -> mpsc::Receiver<Cancel> {
     let (wishes, receiver) = mpsc::channel(WISHES.len());
     let mut attention = Attention::begin(WISHES.len());
@@ -187,7 +190,7 @@ pub fn forward() -> mpsc::Receiver<Cancel> {
         for wish in WISHES {
             tokio::select! {
                 () = attention.next() => {}
-                // A run that has ended takes no wishes any more.
+                // A run that has ended accepts no wishes.
                 () = wishes.closed() => return,
             }
             let _ = wishes.send(wish).await;
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_that_nobody_waits_for_ends_the_process() {
+    fn a_signal_without_an_attention_ends_the_process() {
         assert_eq!(nobody().signal(), Step::End);
     }
 

@@ -19,7 +19,7 @@ use crate::options::Arguments;
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
-/// What a plan calls a state file: this and its path.
+/// The prefix of a state file's path in a plan.
 const LOCAL: &str = "local:";
 
 /// Where state and runs are.
@@ -33,26 +33,27 @@ pub enum Place {
         url: String,
         /// The workspace.
         workspace: SmolStr,
-        /// With what its records are sealed.
+        /// The sealing of its records.
         sealing: Arc<Sealing>,
     },
 }
 
-/// What the store is opened for.
+/// The purpose of opening the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To look at state and runs; nothing is locked.
+    /// To read state and runs, without a lock.
     Read,
     /// To change them.
     Change,
 }
 
 impl Place {
-    /// The place that options, environment and configuration name. The configuration of the current directory is loaded
+    /// The place that options, environment and configuration determine. Loads the configuration of the current
+    /// directory
     /// unless it is given.
     ///
     /// # Errors
-    /// What is wrong with any of these.
+    /// Problems of any of these.
     pub fn find(
         context: &Context,
         arguments: &Arguments,
@@ -72,10 +73,10 @@ impl Place {
         Ok(Place::local(&backend, &workspace, arguments, sealing))
     }
 
-    /// The place of a workspace, whatever is selected.
+    /// The place of a workspace, whichever is selected.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// Problems of the configuration.
     pub fn of_workspace(context: &Context, arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
         let workspace = workspace.into();
         let sealing = context.sealing(arguments, None)?;
@@ -85,29 +86,30 @@ impl Place {
         Ok(Place::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments, sealing))
     }
 
-    /// Where a local backend puts the state of a workspace.
+    /// Where a local backend stores the state of a workspace.
     pub fn local(backend: &LocalBackend, workspace: &SmolStr, arguments: &Arguments, sealing: Arc<Sealing>) -> Place {
         embedded(backend.state_file(workspace), arguments, sealing)
     }
 
-    /// What says where the states of all workspaces are.
+    /// The settings that determine where the states of all workspaces are.
     ///
     /// # Errors
-    /// What is wrong with the configuration, or that state is not kept in files.
+    /// Problems of the configuration, or a store that does not use files.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
         if store_url(arguments).is_some() {
             return Err(vec![Diagnostic::error(
                 "Workspaces of a store not supported yet",
-                "With a store, choose the workspace by the environment variable TF_WORKSPACE; it is made when first used.",
+                "With a store, select the workspace with the environment variable TF_WORKSPACE. It is created at \
+                first use.",
             )]);
         }
         LocalBackend::configured(context, arguments)
     }
 
-    /// The place that options and environment name, else the one that a plan was made from.
+    /// The place that options and environment determine, otherwise the one that the plan was made from.
     ///
     /// # Errors
-    /// When nothing says where the state is.
+    /// When the place of the state is unknown.
     pub fn of_plan(
         context: &Context,
         arguments: &Arguments,
@@ -123,7 +125,7 @@ impl Place {
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
-            // Of a workspace that was selected since, the plan is no plan: its state says so.
+            // Selecting another workspace does not move the plan: its state decides.
             Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => Place::find(context, arguments, None),
             Some(path) => Ok(embedded(PathBuf::from(path), arguments, sealing)),
             None if backend.is_empty() => Place::find(context, arguments, None),
@@ -131,17 +133,18 @@ impl Place {
                 "State of the plan not named",
                 format!(
                     "The plan was made from the state in {backend}. Name it with the option -store or the environment \
-                     variable WEFT_STORE: a plan does not keep the password."
+                    variable WEFT_STORE. A plan does not store the password."
                 ),
             )]),
         }
     }
 
-    /// The place that a command changes outside of any run; `operation` is what the lock says meanwhile. With `dated`
-    /// each previous state is kept in a file of its own.
+    /// The place that a command changes outside of runs. `operation` is shown to those who wait for the lock. With
+    /// `dated`, each
+    /// previous state is kept in a file of its own.
     ///
     /// # Errors
-    /// What is wrong with it was told.
+    /// Problems were reported already.
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<Place, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
@@ -160,7 +163,7 @@ impl Place {
     /// Another state file.
     ///
     /// # Errors
-    /// What is wrong with the settings of the encryption.
+    /// Problems of the encryption settings.
     pub fn other_file(
         invocation: &Invocation<'_>,
         path: PathBuf,
@@ -175,7 +178,7 @@ impl Place {
         Ok(place)
     }
 
-    /// How a plan remembers it: without secrets.
+    /// The place as a plan records it, without secrets.
     pub fn words(&self) -> String {
         match self {
             Place::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
@@ -188,15 +191,15 @@ impl Place {
         }
     }
 
-    /// The store.
+    /// Opens the store.
     ///
     /// # Errors
-    /// When it cannot be opened, in words for people.
+    /// When it cannot be opened, as a diagnostic.
     pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
         self.open_store(access).await.map_err(|error| problem(&error))
     }
 
-    /// The store.
+    /// Opens the store.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -221,7 +224,7 @@ impl Place {
         }
     }
 
-    /// The whole state, read without a lock; an empty one where there is none yet.
+    /// The whole state, read without a lock; empty if none exists.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -258,7 +261,7 @@ impl Place {
     }
 }
 
-/// Whether options or environment name a store, so that no backend block is asked where state is.
+/// Whether options or environment name a store. Then no backend block matters.
 pub fn is_named(arguments: &Arguments) -> bool {
     store_url(arguments).is_some()
 }
@@ -285,13 +288,13 @@ fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Pla
     Place::Embedded(Box::new(options))
 }
 
-/// The folder of runs: one for the working directory, where state is in it or below; otherwise beside the state.
+/// The folder of runs: in the working directory if the state is in it or below, otherwise beside the state.
 fn runs_here(written: &Path) -> Option<PathBuf> {
     let inside = written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     inside.then(|| PathBuf::from(RUNS_FOLDER))
 }
 
-/// What `-backup` says.
+/// The setting of `-backup`.
 fn backup_of(option: Option<&str>) -> Backup {
     match option {
         None | Some("") => Backup::Beside,
@@ -300,10 +303,10 @@ fn backup_of(option: Option<&str>) -> Backup {
     }
 }
 
-/// The code of problems with what is in a state file.
+/// The code of problems with the contents of a state file.
 const BAD_STATE: &str = "state-file";
 
-/// A problem as OpenTofu tells it when locking is off: nothing is said of the lock, and what is wrong is the summary.
+/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
 pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
     if problem.code != BAD_STATE {
         return problem.clone();
@@ -311,7 +314,7 @@ pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
     Diagnostic::error(format!("error loading state: {}", problem.detail), "")
 }
 
-/// What a store says, for people.
+/// An error of a store as a diagnostic.
 pub fn problem(error: &StoreError) -> Diagnostic {
     if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
         return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
@@ -324,7 +327,7 @@ pub fn problem(error: &StoreError) -> Diagnostic {
             " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
              TF_ENCRYPTION; after a change of keys, the former ones belong into a fallback.",
         ),
-        StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written open."),
+        StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),
         StoreError::Unreachable { .. } => ("Store does not answer", ""),

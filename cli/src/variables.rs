@@ -1,6 +1,6 @@
 //! Values of the root module's variables: from the environment, from files, from the command line, from the user.
 //!
-//! From low to high: `TF_VAR_NAME`; `terraform.tfvars`; `terraform.tfvars.json`; `*.auto.tfvars` and
+//! From low to high precedence: `TF_VAR_NAME`; `terraform.tfvars`; `terraform.tfvars.json`; `*.auto.tfvars` and
 //! `*.auto.tfvars.json` by name; `-var` and `-var-file` in their order (reference: OpenTofu, "Input Variables").
 
 mod file;
@@ -23,23 +23,23 @@ use weft_graph_format::value::Value;
 use crate::options::Arguments;
 use crate::prompt::Prompt;
 
-/// Warnings about undeclared variables that are written out; the others are counted.
+/// The number of warnings about undeclared variables that are shown in full. The others are counted.
 const UNDECLARED_SHOWN: usize = 2;
 
-/// What was given.
+/// The given values.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Values of declared variables.
     pub given: GivenVariables,
-    /// Variable files, for the lines of problems.
+    /// Variable files, for the source lines of problems.
     pub sources: Sources,
-    /// What is wrong.
+    /// Problems.
     pub diagnostics: Vec<Diagnostic>,
-    /// The part of it that is about values that were given as text, by variable.
+    /// Problems of values that were given as text, by variable.
     pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
-/// Where a value comes from decides what becomes of one without a variable.
+/// The source of a value decides how a value for an undeclared variable is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     File,
@@ -52,7 +52,7 @@ struct Reader<'a> {
     undeclared: usize,
 }
 
-/// Reads everything that gives values. Missing ones are asked for when there is a `prompt`, and are errors otherwise.
+/// Reads all sources of values. Asks for missing values if there is a `prompt`, otherwise they are errors.
 pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prompt>) -> Gathered {
     let mut reader = given(root, arguments);
     if reader.is_whole() {
@@ -61,8 +61,9 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
     reader.gathered
 }
 
-/// Files of variables that cannot be read and options that give none, with the files, for the lines of problems. Nothing
-/// of a configuration is looked at before these are mended.
+/// Variable files that cannot be read and options that are not valid, with the files for the source lines of problems.
+/// These are reported
+/// before the configuration is checked.
 pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
     let mut sources = Sources::new();
     let mut problems = Vec::new();
@@ -101,7 +102,7 @@ pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     Ok((name, value))
 }
 
-/// The same for who can do without those that are missing.
+/// The same for commands that allow missing values.
 pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
     given(root, arguments).gathered
 }
@@ -121,10 +122,10 @@ fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
     reader
 }
 
-/// Who takes the values of a file: each by its name, or why there is none.
+/// Receives the values of a file: each by name, or the reason why there is none.
 type Taken<'a> = dyn FnMut(&str, Result<GivenVariable, Vec<Diagnostic>>) + 'a;
 
-/// Values for variables whose configuration is not at hand, only their types: from the same places.
+/// Values for variables whose types are known, but not their configuration, from the same sources.
 pub fn given_again<'a>(
     types: &dyn Fn(&str) -> Option<Type>,
     names: impl Iterator<Item = &'a SmolStr>,
@@ -136,8 +137,9 @@ pub fn given_again<'a>(
         Ok(value) => drop(given.insert(name.into(), value)),
         Err(found) => problems.extend(found),
     };
-    // The types do not tell a variable of any type from one that says nothing of its type, whose values are texts: what
-    // cannot be an expression is one.
+    // A type alone does not distinguish a variable of type `any` from one without a type, whose values are texts. Text
+    // that is not
+    // an expression is taken literally.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))
@@ -175,14 +177,14 @@ pub fn given_again<'a>(
     (given, problems)
 }
 
-/// The code that marks problems of files that could not be read at all.
+/// The code of problems of files that could not be read at all.
 const WHOLE_FILE: &str = "variables-file";
 
 fn is_about_a_whole_file(problem: &Diagnostic) -> bool {
     problem.is_error() && problem.code == WHOLE_FILE
 }
 
-/// The files that are read without being named.
+/// The files that are read automatically.
 pub fn usual_files(directory: &Path) -> Vec<String> {
     let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = names
@@ -195,7 +197,7 @@ pub fn usual_files(directory: &Path) -> Vec<String> {
     first.map(str::to_owned).chain(names).collect()
 }
 
-/// The warning about a value in a file for a variable that is not there.
+/// The warning about a value in a file for an undeclared variable.
 fn undeclared(name: &str, source: &str) -> Diagnostic {
     Diagnostic::warning(
         "Value for undeclared variable",
@@ -207,7 +209,7 @@ fn undeclared(name: &str, source: &str) -> Diagnostic {
     )
 }
 
-/// The warning that stands for all but the first of so many.
+/// The warning that replaces all but the first few.
 fn more_undeclared(all: usize) -> Option<Diagnostic> {
     let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
     Some(Diagnostic::warning(
@@ -216,8 +218,9 @@ fn more_undeclared(all: usize) -> Option<Diagnostic> {
     ))
 }
 
-/// Warnings about values in variable files for variables that are not there, where only the names of variables are at
-/// hand. Files that cannot be read say nothing here.
+/// Warnings about values in variable files for undeclared variables, if only the names of variables are known. Files
+/// that cannot be
+/// read give no warnings here.
 pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
     let mut found = Vec::new();
@@ -247,7 +250,8 @@ fn bad_option(text: &str) -> Diagnostic {
     )
 }
 
-/// A value given as text: the text itself for strings, numbers, truth values and variables without a type, otherwise an
+/// A value given as text: taken literally for strings, numbers, booleans and variables without a type, otherwise
+/// parsed as an
 /// expression.
 pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
@@ -271,13 +275,13 @@ pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result
     Ok(GivenVariable { value, range: None, source: source.to_owned() })
 }
 
-/// Whether text is taken as it stands.
+/// Whether text is taken literally.
 fn literal_type(variable: &Variable) -> Option<&Type> {
     variable.typed.then_some(&variable.ty)
 }
 
 impl Reader<'_> {
-    /// Whether every file could be read: otherwise nobody knows what is missing.
+    /// Whether every file could be read. Otherwise it is unknown which values are missing.
     fn is_whole(&self) -> bool {
         !self.gathered.diagnostics.iter().any(is_about_a_whole_file)
     }
@@ -318,7 +322,7 @@ impl Reader<'_> {
                 self.gathered.broken.remove(&variable.name);
                 self.gathered.given.insert(variable.name.clone(), given);
             }
-            // A value that was given before does not count any more.
+            // An earlier value no longer counts.
             Err(problems) => {
                 self.gathered.given.remove(&variable.name);
                 self.gathered.broken.insert(variable.name.clone(), problems.clone());
@@ -401,7 +405,7 @@ impl Reader<'_> {
     }
 }
 
-/// The names of variables that have ephemeral values: these are not in the plan file.
+/// The names of ephemeral variables with a value. Their values are not in the plan file.
 pub fn ephemeral(root: &CompiledModule) -> impl Iterator<Item = (&SmolStr, &Arc<Variable>)> {
     root.variables.iter().filter(|(_, variable)| variable.ephemeral)
 }

@@ -1,4 +1,4 @@
-//! Where words go: text to the terminal, events to the standard output or a file, problems to either.
+//! The output of a command: text to the terminal, events to the standard output or a file, diagnostics to either.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,10 +21,10 @@ use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
 use crate::render::style::{Style, wrap};
 
-/// What `-deprecation` may say.
+/// The values of `-deprecation`.
 const DEPRECATION: [&str; 6] = ["module:all", "module:local", "module:none", "all", "local", "none"];
 
-/// All source lines that a command has come by.
+/// All source lines that a command has read.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
     trees: BTreeMap<SmolStr, Arc<Tree>>,
@@ -45,33 +45,34 @@ impl SourceLines for SourceTexts {
     }
 }
 
-/// Where words go.
+/// The output of a command.
 #[derive(Debug)]
 pub struct View {
     json: bool,
-    /// Nobody wants escape sequences.
+    /// No escape sequences.
     plain: bool,
     into: Option<Mutex<File>>,
     style: Style,
-    /// Of the times in events, as it was at the start.
+    /// The UTC offset of times in events, as of the start.
     zone: jiff::tz::TimeZone,
     concise: bool,
-    /// Lines for people are events too.
+    /// Lines for people are also events.
     told: AtomicBool,
-    /// Warnings, and errors, that say the same are shown once.
+    /// Shows warnings, and errors, with equal summaries once.
     consolidate: (bool, bool),
-    /// Events that wait to be written with others; `None` while each is written at once.
+    /// Buffered events; `None` while each event is written at once.
     held: Mutex<Option<String>>,
-    /// Codes of warnings that nobody wants to see in the text for people.
+    /// Codes of warnings that are not shown to people.
     unwanted: &'static [&'static str],
-    /// Lines that stand below all others on the terminal for as long as something goes on.
+    /// Standing lines at the bottom of the terminal.
     standing: Mutex<Vec<String>>,
     sources: Mutex<SourceTexts>,
 }
 
 impl View {
-    /// As the options say; `events` where `-json` means the stream of events. A problem with `-json-into` comes beside
-    /// the view that can report it.
+    /// Configures the output by the options. `events` is true if `-json` means the stream of events. Problems of
+    /// `-json-into` are returned
+    /// with a view that can report them.
     pub fn new(arguments: &Arguments, events: bool) -> (View, Option<Diagnostic>) {
         let json = events && arguments.switch("json", false);
         let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -125,7 +126,7 @@ impl View {
         (view, problem)
     }
 
-    /// One for text without options.
+    /// Plain text, without options.
     pub fn plain() -> View {
         View::new(&Arguments::default(), false).0
     }
@@ -140,18 +141,19 @@ impl View {
         !self.json && !self.concise
     }
 
-    /// How text may look.
+    /// Colors and width.
     pub fn style(&self) -> &Style {
         &self.style
     }
 
-    /// An escape sequence for texts that OpenTofu colours wherever they go, so that scripts find what they look for;
-    /// empty with `-no-color`.
+    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal, because scripts look
+    /// for it. Empty with
+    /// `-no-color`.
     pub fn escape(&self, code: &str) -> String {
         if self.plain { String::new() } else { format!("\u{1b}[{code}m") }
     }
 
-    /// Takes note of files that problems may point at.
+    /// Adds files that problems may point at.
     pub fn know(&self, sources: &Sources) {
         self.sources.lock().trees.extend(sources.iter().map(|(name, tree)| (name.clone(), tree.clone())));
     }
@@ -161,18 +163,18 @@ impl View {
         self.sources.lock().trees.clone()
     }
 
-    /// Takes note of the source lines of a plan.
+    /// Adds the source lines of a plan.
     pub fn know_snippets(&self, snippets: &SourceSnippets) {
         self.sources.lock().snippets.files.extend(snippets.files.iter().map(|(n, l)| (n.clone(), l.clone())));
     }
 
-    /// From now on every line for people is an event too, for commands that have no other ones.
+    /// From now on every line for people is also an event, for commands that have no events of their own.
     pub fn tell_lines(&self) {
         self.told.store(true, Ordering::Relaxed);
         self.event(events::version());
     }
 
-    /// Text for people on the standard output; nothing where that is a stream of events.
+    /// Prints text on the standard output, unless that is a stream of events.
     pub fn line(&self, text: &str) {
         if self.told.load(Ordering::Relaxed) && self.takes_events() {
             let plain = without_escapes(text);
@@ -184,8 +186,9 @@ impl View {
         }
     }
 
-    /// A warning among the output of a command, where OpenTofu has it: in a box and in colour wherever it goes, without
-    /// both with `-no-color`. An event where those are wanted.
+    /// A warning within the output of a command, as in OpenTofu: always in a box and in color, unless `-no-color` is
+    /// given. An event
+    /// if the output is events.
     pub fn warning_in_output(&self, summary: String, detail: &str) {
         /// Columns of text in a box, and outside.
         const WIDTHS: (usize, usize) = (75, 77);
@@ -204,13 +207,13 @@ impl View {
         ));
     }
 
-    /// Whether lines can stand at the bottom of the terminal while others pass above them.
+    /// Whether the terminal supports standing lines.
     pub fn has_standing_lines(&self) -> bool {
         let dumb = || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         self.shows_progress() && self.style.colour && !dumb()
     }
 
-    /// Lets these lines stand at the bottom of the terminal, in place of those that stood there.
+    /// Replaces the standing lines at the bottom of the terminal.
     pub fn stand(&self, lines: Vec<String>) {
         let mut standing = self.standing.lock();
         if *standing != lines {
@@ -220,7 +223,7 @@ impl View {
         }
     }
 
-    /// Writes something above the lines that stand at the bottom.
+    /// Writes above the standing lines.
     fn above(&self, write: impl FnOnce()) {
         let standing = self.standing.lock();
         erase(&standing);
@@ -228,10 +231,10 @@ impl View {
         draw(&standing);
     }
 
-    /// A document on the standard output, as it stands.
+    /// Prints a document on the standard output, unchanged.
     pub fn document(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        // Nobody may be listening any more; that is no failure of the command.
+        // The reader may have closed the pipe, which is not a failure of the command.
         let _ = out.write_all(text.as_bytes());
         let _ = out.flush();
     }
@@ -241,12 +244,12 @@ impl View {
         self.above(|| write_line(&mut std::io::stderr().lock(), text));
     }
 
-    /// Whether anybody takes events.
+    /// Whether events are written.
     pub fn takes_events(&self) -> bool {
         self.json || self.into.is_some()
     }
 
-    /// An event, for whoever takes events.
+    /// Writes an event, if events are written.
     pub fn event(&self, event: Json) {
         if !self.takes_events() {
             return;
@@ -282,7 +285,8 @@ impl View {
         }
     }
 
-    /// Writes the events of `work` in one go: many come at once when many operations go on, and each write wakes the
+    /// Buffers the events of `work` and writes them at once. With many concurrent operations many come together, and
+    /// each write wakes the
     /// reader.
     pub fn together<T>(&self, work: impl FnOnce() -> T) -> T {
         *self.held.lock() = Some(String::new());
@@ -294,12 +298,12 @@ impl View {
         result
     }
 
-    /// Problems, wherever they belong.
+    /// Reports diagnostics, in the form of this output.
     pub fn diagnostics(&self, problems: &[Diagnostic]) {
         self.diagnostics_of(problems, &[]);
     }
 
-    /// The same, where events also say what the problems belong to.
+    /// The same, with extra fields for events.
     pub fn diagnostics_of(&self, problems: &[Diagnostic], belong: &[(&str, &str)]) {
         let sources = self.sources.lock();
         let objects: Vec<Json> = if self.json || self.into.is_some() {
@@ -310,7 +314,7 @@ impl View {
         if !self.json {
             let compact = self.style.compact_warnings && !has_errors(problems);
             let (warnings, errors) = self.consolidate;
-            // Events are for programs, which choose for themselves.
+            // Programs filter events themselves.
             let wanted = |problem: &&Diagnostic| !self.unwanted.contains(&problem.code.as_str());
             let problems: Vec<Diagnostic> = problems.iter().filter(wanted).cloned().collect();
             self.above(|| {
@@ -333,7 +337,7 @@ impl View {
         }
     }
 
-    /// Problems as objects, for documents that hold them.
+    /// Diagnostics as objects, for documents that contain them.
     pub fn objects(&self, problems: &[Diagnostic]) -> Vec<Json> {
         let sources = self.sources.lock();
         problems.iter().map(|problem| diagnostics::object(problem, &*sources)).collect()
@@ -352,7 +356,7 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Opens the file of `-json-into`, which nobody else may read.
+/// Opens the file of `-json-into`, readable only by its owner.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -364,23 +368,23 @@ pub fn open_into(path: &str) -> Result<File, Diagnostic> {
     })
 }
 
-/// What is wrong with `-json` and `-json-into` together.
+/// The problem of `-json` together with `-json-into`.
 pub fn json_twice() -> Diagnostic {
-    let detail = "The -json and -json-into options exclude each other: give one of them.";
+    let detail = "The options -json and -json-into cannot be used together.";
     Diagnostic::error("Invalid output format", detail)
 }
 
-/// The most bytes of events that wait for others.
+/// The maximum number of buffered bytes of events.
 const MOST_HELD: usize = 64 * 1024;
 
-/// Takes lines away from the bottom of the terminal.
+/// Removes the standing lines from the terminal.
 fn erase(standing: &[String]) {
     if !standing.is_empty() {
         write_all(&format!("\u{1b}[{}A\u{1b}[J", standing.len()));
     }
 }
 
-/// Puts lines to the bottom of the terminal.
+/// Draws the standing lines on the terminal.
 fn draw(standing: &[String]) {
     if !standing.is_empty() {
         write_all(&(standing.join("\n") + "\n"));
@@ -389,19 +393,19 @@ fn draw(standing: &[String]) {
 
 fn write_all(text: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody may be listening any more; that is no failure of the command.
+    // The reader may have closed the pipe, which is not a failure of the command.
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
 }
 
-/// Columns of the terminal on the standard output; none where it is no terminal.
+/// The width of the terminal on the standard output; `None` if it is not a terminal.
 fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
 fn write_line(out: &mut dyn Write, text: &str) {
-    // Nobody may be listening any more; that is no failure of the command.
+    // The reader may have closed the pipe, which is not a failure of the command.
     let _ = out.write_all(text.as_bytes());
     if !text.ends_with('\n') {
         let _ = out.write_all(b"\n");

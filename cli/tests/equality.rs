@@ -1,14 +1,18 @@
-//! What a plan file computes equals what the configuration says when everything is known: generated expressions over
-//! results of resources are planned while those are unknown, carried out from the plan file, and then the same
-//! configuration is planned again, with everything known. Nothing may be left to do.
+//! A plan file computes the same values as the configuration once everything is known. Generated expressions over
+//! results of resources
+//! are planned while those are unknown, and applied from the plan file. Then the same configuration is planned again
+//! with everything
+//! known. That plan must be empty.
 //!
-//! Two things may differ, and then another plan and apply must settle them. What the plan shows of types that are still
-//! open can turn out otherwise, as in OpenTofu: a provider that was promised one thing gets another, and the apply says
-//! so. And a branch that is not taken has marked the result at plan: then nothing but what is sensitive may change.
+//! Two differences are allowed, if another plan and apply settle them. Types that are open in the plan can turn out
+//! different, as in
+//! OpenTofu: a provider gets another value than the planned one, and the apply reports it. And a branch that is not
+//! taken has marked
+//! the result at plan. Then only the sensitivity may change.
 //!
-//! `WEFT_CASES` asks for more or fewer configurations, `WEFT_SEED` for others. The seed is printed.
+//! `WEFT_CASES` sets the number of configurations, and `WEFT_SEED` the seed, which is printed.
 
-// The generator of the property test of formulas makes the expressions.
+// The generator is that of the property test of formulas.
 #[allow(dead_code)]
 #[path = "../../expressions/tests/formulas/calls.rs"]
 mod calls;
@@ -22,22 +26,22 @@ use std::process::{Command, Output};
 
 use generate::{Choices, anything};
 
-/// As many as take a second.
+/// The default number of configurations. They take about a second.
 const CONFIGURATIONS: u64 = 3;
 
-/// Expressions in each.
+/// Expressions in each configuration.
 const EXPRESSIONS: usize = 40;
 
-/// The seed of every run that does not ask for another.
+/// The default seed.
 const SEED: u64 = 2026;
 
-/// Bytes for one expression.
+/// The number of bytes for one expression.
 const BYTES: usize = 120;
 
-/// Levels of expressions.
+/// The depth of expressions.
 const DEPTH: usize = 4;
 
-/// What expressions are about: results of resources, unknown at the first plan.
+/// The operands of expressions: results of resources, unknown at the first plan.
 const INPUTS: &str = r#"
 locals {
   given = {
@@ -89,7 +93,7 @@ locals {
 }
 "#;
 
-/// A module that hands on what it is given, in several ways.
+/// A module that passes its input on, in several ways.
 const MODULE: &str = r#"
 variable "value" {
   type = any
@@ -141,12 +145,13 @@ fn expressions(seed: u64) -> Vec<String> {
             let made = loop {
                 let choices: Vec<u8> = (0..BYTES).map(|_| bytes.next()).collect();
                 let made = anything(&mut Choices::new(&choices), DEPTH);
-                // State cannot hold infinity, nor tells the last digit of a logarithm: it would change with each plan.
+                // State cannot hold infinity, and loses the last digit of a logarithm, which would change with each
+                // plan.
                 if !made.contains("log(") {
                     break made;
                 }
             };
-            // Names are locals here, and there is no provider with functions.
+            // Names are locals here, and no provider has functions.
             let made = made.replace("provider::p::twice(", "strrev(").replace("live.", "local.live.");
             let mut text = String::new();
             for (at, part) in made.split("r.").enumerate() {
@@ -187,7 +192,7 @@ fn configuration(expressions: &[String]) -> String {
     text
 }
 
-/// Checks one configuration; true where another plan and apply had to settle what may differ.
+/// Checks one configuration. Returns true if it needed another plan and apply.
 fn check(seed: u64) -> Result<bool, String> {
     let here = tempfile::tempdir().expect("a directory");
     let expressions = expressions(seed);
@@ -227,13 +232,13 @@ fn check(seed: u64) -> Result<bool, String> {
     if otherwise || values(here.path()) == before { Ok(true) } else { Err(story) }
 }
 
-/// Whether all that an apply complains of is that a provider was promised something else.
+/// Whether the only errors of the apply are about a value that differs from the plan.
 fn only_promises_broken(said: &str) -> bool {
     let mut errors = said.lines().filter(|line| line.starts_with("Error: ")).peekable();
     errors.peek().is_some() && errors.all(|line| line == "Error: Provider produced inconsistent final plan")
 }
 
-/// All values in state, without what is said of their being sensitive.
+/// All values in the state, without their sensitivity.
 fn values(dir: &Path) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
         match value {

@@ -1,5 +1,6 @@
-//! The thread through every room, as a user walks it: one plan file, applied in another process without the
-//! configuration; and the contract for scripts around it.
+//! The path through every room, as a user walks it: one plan file, applied in another process without the
+//! configuration; and the
+//! interface for scripts.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -91,7 +92,7 @@ fn a_plan_is_applied_elsewhere_without_the_configuration() {
     let cards: Json = serde_json::from_str(&out(&weft(there.path(), &["output", "-json", "cards"]))).unwrap();
     assert!(cards["Ada"].as_str().unwrap().starts_with("Hello, Ada: "));
 
-    // The same plan again: it was made when there was no state.
+    // The same plan again is stale: it was made when there was no state.
     let stale = weft(there.path(), &["apply", "p"]);
     expect(&stale, 1);
     assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("no state yet"));
@@ -118,7 +119,7 @@ fn secrets_are_not_shown() {
         expect(output, 0);
         assert!(!out(output).contains("hush") && !err(output).contains("hush"), "{}", out(output));
     }
-    // What the configuration hands in stays hidden; `output` is what the provider says openly, as everywhere.
+    // Configured secrets stay hidden. `output` is what the provider returns unmarked.
     expect(&state, 0);
     assert!(out(&state).contains("input  = (sensitive value)"), "{}", out(&state));
     assert_eq!(out(&state).matches("hush").count(), 1, "{}", out(&state));
@@ -167,7 +168,7 @@ fn events_are_a_line_each() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn mistakes_are_reported() {
     let here = configured();
     for (arguments, words) in [
         (&["plna"][..], "Did you mean \"plan\"?"),

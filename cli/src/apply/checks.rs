@@ -1,24 +1,24 @@
-//! What a plan knows of conditions, as the state is to keep it. The coordinator adds what a run decides.
+//! The results of conditions that a plan knows, for the state. The coordinator adds those that a run decides.
 
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, PlanFile};
 use weft_state::{CheckObject, CheckRecord, Edit, EditAnswer, RunStore, StoreError, Writes};
 
 use crate::render::show_json::checks::{by_config, has_instances, worst};
 
-/// What a plan knows of conditions.
+/// The results of conditions that a plan knows.
 #[derive(Clone, Debug)]
 pub struct Known {
     checks: Vec<CheckResult>,
 }
 
 impl Known {
-    /// What this plan knows.
+    /// The results that this plan knows.
     pub fn of(plan: &PlanFile) -> Known {
         Known { checks: plan.manifest.checks.clone() }
     }
 }
 
-/// The results that state is to have; none when the configuration has no conditions.
+/// The results for the state; `None` when the configuration has no conditions.
 pub fn records(known: &Known) -> Option<Vec<CheckRecord>> {
     let results: Vec<CheckResult> = known.checks.iter().map(settled).collect();
     let mut records: Vec<CheckRecord> = by_config(&results)
@@ -34,17 +34,17 @@ pub fn records(known: &Known) -> Option<Vec<CheckRecord>> {
     (!records.is_empty()).then_some(records)
 }
 
-/// Writes the results of a plan that leads to no run, where they are not what the state has.
+/// Writes the results of a plan without a run, if they differ from those in the state.
 ///
 /// # Errors
-/// A store that cannot be read or written.
+/// When the store cannot be read or written.
 pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError> {
-    /// Somebody else may write between reading and writing, once in a while.
+    /// Attempts. Another process may write between reading and writing, once in a while.
     const ATTEMPTS: usize = 3;
     let records = records(known);
     for _ in 0..ATTEMPTS {
         let now = store.snapshot().await?;
-        // A configuration without conditions leaves alone what it never wrote.
+        // A configuration without conditions leaves results alone that it never wrote.
         if now.checks == records || (records.is_none() && now.checks.as_ref().is_none_or(Vec::is_empty)) {
             return Ok(());
         }
@@ -57,17 +57,17 @@ pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError
     Ok(())
 }
 
-/// Writes an empty state where there is none yet, so that an apply without changes leaves one too, as OpenTofu does.
+/// Writes an empty state where none exists, so that an apply without changes leaves one too, as OpenTofu does.
 ///
 /// # Errors
-/// A store that cannot be read or written.
+/// When the store cannot be read or written.
 pub async fn begin_state(store: &dyn RunStore) -> Result<(), StoreError> {
     let now = store.snapshot().await?;
     if now.serial > 0 || !now.is_empty() || store.export().await?.is_some() {
         return Ok(());
     }
     let identity = Some((now.lineage, now.serial));
-    // When somebody else writes meanwhile or a run holds the state, there is one now.
+    // When another process writes meanwhile, or a run holds the state, a state exists.
     store.edit(Edit { seen: now.serial, writes: Writes::default(), identity }).await.map(|_| ())
 }
 
@@ -88,7 +88,7 @@ fn object(result: &CheckResult) -> CheckObject {
     }
 }
 
-/// What apply does not look at again is unknown from then on.
+/// A check that apply does not evaluate again is unknown from then on.
 fn settled(planned: &CheckResult) -> CheckResult {
     let mut result = planned.clone();
     if !result.again {

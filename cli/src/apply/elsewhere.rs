@@ -31,20 +31,21 @@ use crate::render::events::Counts;
 use crate::signals;
 use crate::view::View;
 
-/// Between two tries to reach a coordinator again.
+/// The pause between two attempts to reach a coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
 
-/// The coordinator that options or environment name.
+/// The coordinator that the options or the environment name.
 pub fn coordinator(arguments: &Arguments) -> Option<String> {
     let given = arguments.value("coordinator").map(str::to_owned);
     given.or_else(|| environment("WEFT_COORDINATOR")).filter(|address| !address.is_empty())
 }
 
-/// Hands a plan over. With `detach` that is all; else the run is watched to its end, with a worker here for what must
-/// run here.
+/// Submits a plan. With `detach` it returns at once. Otherwise it watches the run to its end, with a local worker for
+/// the operations that
+/// must run here.
 ///
 /// # Errors
-/// Why it was not begun.
+/// The reason why the run did not begin.
 pub async fn submit(
     work: Work,
     addresses: &str,
@@ -63,18 +64,19 @@ pub async fn submit(
     let submission = Submission { plan, inputs, parallelism, placement, detach, sealed, sealed_plan };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
-        view.line(&format!("Run {run} goes on at {address}. See how it stands: weft runs show {run}"));
+        view.line(&format!("Run {run} continues at {address}. To see its progress: weft runs show {run}"));
         return Ok(Ending { run, ..Ending::default() });
     }
     view.line(&format!("Run {run} is carried out by the coordinator at {address}."));
     attend(&mut client, address, &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
 }
 
-/// Goes on with a run there, the newest unfinished one where none is named. With `detach` that is all; else as
-/// [`submit`]. `None` when there is nothing to go on with.
+/// Resumes a run there, the newest unfinished one by default. With `detach` it returns at once, otherwise as
+/// [`submit`]. `None` when no run
+/// can be resumed.
 ///
 /// # Errors
-/// Why it was not gone on with.
+/// The reason why the run was not resumed.
 pub async fn resume(
     addresses: &str,
     named: Option<&str>,
@@ -92,14 +94,15 @@ pub async fn resume(
     if detach && needs_home(&plan) {
         return Err(vec![Diagnostic::error(
             "Run needs a worker here",
-            "Some operations of this run are carried out where the user is, so that it cannot go on by itself: leave \
+            "Some operations of this run need a worker where the user is, so it cannot continue in the background: \
+            leave \
              -detach out.",
         )]);
     }
     let inputs = super::inputs(&plan.manifest, arguments)?;
     let how = Resumption { inputs, parallelism, ..Resumption::default() };
     let Some(run) = client.resume(Some(&run), how).await.map_err(client_problem)? else { return Ok(None) };
-    view.line(&format!("Run {run} goes on at {address}."));
+    view.line(&format!("Run {run} continues at {address}."));
     if detach {
         return Ok(Some(Ending { run, ..Ending::default() }));
     }
@@ -113,13 +116,14 @@ pub async fn resume(
     attend(&mut client, address, &run, &plan, &earlier, (context, view), Arc::new(packages)).await.map(Some)
 }
 
-/// Whether something of a plan must be carried out where the user is.
+/// Whether an operation of a plan must run where the user is.
 fn needs_home(plan: &PlanFile) -> bool {
     plan.graph.fragments.iter().any(|fragment| fragment.shard == Shard::Home)
 }
 
-/// Watches a run to its end, with a worker here for what must run here: it has the label `home=RUN`, which the
-/// coordinator demands for such operations, so that no other worker gets them. `earlier` are operations that are done.
+/// Watches a run to its end, with a local worker for the operations that must run here. The worker has the label
+/// `home=RUN`, which the
+/// coordinator demands for these operations, so that no other worker gets them. `earlier` are finished operations.
 async fn attend(
     client: &mut Client,
     address: &str,
@@ -146,7 +150,7 @@ async fn attend(
 /// Watches a run to the end of its term.
 ///
 /// # Errors
-/// When the coordinator does not answer any more.
+/// When the coordinator no longer answers.
 pub async fn follow(
     client: &mut Client,
     run: &str,
@@ -171,7 +175,7 @@ pub async fn follow(
                 },
                 Err(error) => {
                     broken += 1;
-                    view.aside(&format!("{error}. Trying again."));
+                    view.aside(&format!("{error}. Retrying."));
                     watch = again(client, run, view).await?;
                 }
             },
@@ -192,11 +196,11 @@ pub async fn follow(
     Ok(ending)
 }
 
-/// What a batch of events came to.
+/// The outcome of a batch of events.
 enum Shown {
-    /// There are no more.
+    /// No events are left.
     Nothing,
-    /// It goes on.
+    /// The run continues.
     Events,
     /// The run's term ended.
     End(Box<WatchEnd>),
@@ -216,13 +220,14 @@ fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Sh
     shown
 }
 
-/// A coordinator that has just come says of a run that its predecessor held that it is not carried out there: it will
-/// be, once the lease has not moved for long enough.
+/// A coordinator that has just started reports that it does not carry out a run that its predecessor held. It takes
+/// the run over once the
+/// lease has expired.
 fn is_taken_over_later(end: &WatchEnd) -> bool {
     end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
 }
 
-/// What a run has done to managed objects, in all its terms and also while nobody watched.
+/// What a run has done to managed objects, in all its terms, watched or not.
 pub(super) fn counts(details: &RunDetails) -> Counts {
     let managed = |address: &str| {
         address.parse().is_ok_and(|found: ResourceInstance| found.resource.mode == ResourceMode::Managed)
@@ -241,7 +246,7 @@ pub(super) fn counts(details: &RunDetails) -> Counts {
     counts
 }
 
-/// How often a coordinator is tried again: it may be restarted, or another one may take its place.
+/// How many attempts to reach a coordinator are made. It may restart, or another one may take its place.
 const TRIES: u32 = 120;
 
 async fn again(client: &mut Client, run: &str, view: &View) -> Result<Watch, Vec<Diagnostic>> {
@@ -268,7 +273,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     Ending { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
 }
 
-/// A worker here for the operations that must run here, until the run ends.
+/// A local worker for the operations that must run here, until the run ends.
 async fn work_here(address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
         pool: pool_options(&context),

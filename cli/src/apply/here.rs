@@ -30,35 +30,35 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "home";
-/// Notices that wait to be shown.
+/// The capacity of the queue of notices.
 const NOTICES: usize = 16_384;
-/// How long providers may take to end when the run was left: they were asked to stop before.
+/// How long providers may take to end after the user left the run. They were asked to stop before.
 const LEAVING_WAIT: Duration = Duration::from_secs(1);
-/// Wishes to end that wait for the run.
+/// The capacity of the queue of the user's wishes.
 const WISHES: usize = 4;
-/// Lines of provisioners that wait to be shown; a command that writes faster waits for us.
+/// The capacity of the queue of provisioner output. A command that writes faster than it is shown waits.
 const LINES: usize = 1_024;
 
-/// What carrying out in this process needs beside the plan.
+/// What a run in this process needs beside the plan.
 pub struct Place<'a> {
-    /// Where.
+    /// The working directory.
     pub context: &'a Context,
-    /// What is told.
+    /// The output.
     pub view: &'a View,
-    /// State and runs.
+    /// The store of state and runs.
     pub store: Arc<dyn RunStore>,
-    /// The state now.
+    /// The current state.
     pub snapshot: &'a Snapshot,
     /// Provider packages.
     pub packages: Arc<dyn Packages>,
-    /// Operations at a time.
+    /// The maximum number of concurrent operations.
     pub parallelism: usize,
 }
 
 /// Begins a new run of a plan and carries it out.
 ///
 /// # Errors
-/// Why it was not begun. What goes wrong later is told as it happens.
+/// The reason why the run did not begin. Later problems are reported as they happen.
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
@@ -69,10 +69,10 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
     carry_out(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
 }
 
-/// Goes on with a run; `options` may say what became of operations in doubt.
+/// Resumes a run. `options` may hold decisions for operations in doubt.
 ///
 /// # Errors
-/// Why it was not gone on with.
+/// The reason why the run was not resumed.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let mut plan = run_plan(&work.plan, work.digest)?;
@@ -90,7 +90,7 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     carry_out(run, plan, &earlier, known, options, place).await
 }
 
-/// `earlier` are the operations that are done already.
+/// `earlier` are the operations that are finished already.
 async fn carry_out(
     run: RunId,
     plan: weft_coordinator::RunPlan,
@@ -127,7 +127,7 @@ async fn carry_out(
     Ok(ending)
 }
 
-/// Shows how a run goes until it ends, and hands on what the user wishes.
+/// Shows the progress of a run until it ends, and passes on what the user wishes.
 async fn watch(
     running: impl Future<Output = Result<RunOutcome, RunError>>,
     progress: &mut Progress<'_>,
@@ -147,7 +147,7 @@ async fn watch(
             Some(said) = home.lines.recv() => progress.said(&said),
             Some(wish) = signals.recv() => {
                 progress.interrupted(wish, run);
-                // A run that has ended takes no wishes any more.
+                // A run that has ended accepts no wishes.
                 let _ = wishes.try_send(wish);
             }
             outcome = &mut running => break outcome,
@@ -166,12 +166,12 @@ async fn watch(
 /// The worker in this process.
 struct Home {
     working: JoinHandle<Worker>,
-    /// What it tells beside the results of operations.
+    /// What it reports beside the results of operations.
     lines: mpsc::Receiver<Said>,
 }
 
 impl Home {
-    /// Starts it. Gives the coordinator's end of the channel too.
+    /// Starts it. Also returns the coordinator's end of the channel.
     fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
         let (said, lines) = mpsc::channel::<Said>(LINES);
         let (ours, theirs) = pair();
@@ -191,7 +191,7 @@ impl Home {
         (ours, Home { working, lines })
     }
 
-    /// Ends it with its providers, within [`LEAVING_WAIT`] when the run was `left`.
+    /// Ends it with its providers, within [`LEAVING_WAIT`] when the user has `left` the run.
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
         let Home { working, mut lines } = self;
         let closing = async move {
@@ -218,7 +218,7 @@ impl Home {
 fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
     match notice {
         Notice::Progress(step) => progress.happened(step),
-        Notice::StoreTrouble(error) => view.aside(&format!("The store does not answer; it is tried again: {error}")),
+        Notice::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
         Notice::StoreBack => view.aside("The store answers again."),
         Notice::Counts(_) | Notice::Ended(_) => {}
     }
@@ -235,7 +235,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
         problems.push(Diagnostic::error(
             "Run stopped by a defect",
             format!(
-                "Weft was about to record what cannot be: {defect}. It recorded nothing more, and the run can be \
+                "Weft was about to record an impossible state: {defect}. It recorded nothing more, and the run can be \
                  resumed. This is a defect of Weft; please report it."
             ),
         ));
@@ -252,26 +252,26 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
         FinishReason::Resolved if outcome.in_doubt.is_empty() => 0,
         _ => outcome.exit_code(),
     };
-    // What went wrong beside the operations is an error of the command all the same.
+    // Other problems are errors of the command too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
     Ending { run, code, stopped, counts: *progress.counts() }
 }
 
-/// Says that an attempt that was given up did something after all.
+/// Warns that an attempt that was given up has made an object after all.
 pub fn stray(address: &str, run: &str) -> Diagnostic {
     Diagnostic::error(
         "Object of a superseded attempt",
         format!(
-            "An attempt that had been given up made an object at {address} after all. It is kept with run {run}; look at \
-             it and remove it, or the one in the state."
+            "An attempt that had been given up made an object at {address} after all. Run {run} has a record of it. \
+            Compare it with the one in the state, and remove one of them."
         ),
     )
     .about(address)
 }
 
-/// Says what is left.
+/// Lists the operations that are not finished.
 pub fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
-    /// Names that are listed; more would hide the advice.
+    /// The number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
     if addresses.len() > LISTED {
@@ -293,7 +293,7 @@ fn reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// The provider instance of each operation that is not done yet.
+/// The provider instances of the operations that are not finished.
 fn instances<'o>(outline: &'o Outline, done: &BTreeSet<u32>) -> impl Iterator<Item = &'o str> {
     outline
         .operations
@@ -302,7 +302,7 @@ fn instances<'o>(outline: &'o Outline, done: &BTreeSet<u32>) -> impl Iterator<It
         .map(|operation| outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance()))
 }
 
-/// Ids of the objects that the run may change.
+/// The ids of the objects that the run may change.
 fn ids(snapshot: &Snapshot, outline: &Outline) -> BTreeMap<String, (String, String)> {
     let stored = outline.operations.iter().filter_map(|operation| snapshot.instances.get(&operation.address));
     stored

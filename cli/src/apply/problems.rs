@@ -1,4 +1,4 @@
-//! Why a run is not begun, in words for people.
+//! The reasons why a run does not begin, and what is in doubt, as diagnostics.
 
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::stale_problem;
 use crate::store;
 
-/// Why a run is not begun or gone on with.
+/// The reason why a run does not begin or resume.
 pub fn run(error: RunError) -> Vec<Diagnostic> {
     match error {
         RunError::Store(error) => vec![store::problem(&error)],
@@ -24,8 +24,8 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                     Diagnostic::error(
                         "Resource instance held by another run",
                         format!(
-                            "{} is held by run {} of {}. Wait for it to end, go on with it (weft runs resume {}), or look \
-                             at it first (weft runs show {}).",
+                            "{} is held by run {} of {}. Wait for it to end, resume it (weft runs resume {}), or \
+                            inspect it first (weft runs show {}).",
                             held.subject, held.run, held.holder, held.run, held.run
                         ),
                     )
@@ -39,28 +39,30 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
         }
         RunError::Held { run, view } => vec![Diagnostic::error(
             "Run is being carried out",
-            format!("Run {run} is being carried out by {}: wait for it, or end that process.", view.holder),
+            format!("Run {run} is being carried out by {}. Wait for it to end, or end that process.", view.holder),
         )],
         other => vec![Diagnostic::error("Run not begun", format!("{other}."))],
     }
 }
 
-/// Says that nobody knows what became of an object.
+/// Reports that the outcome of an operation is unknown.
 pub fn in_doubt(address: &str, run: &str, reason: &str) -> Diagnostic {
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     Diagnostic::error(
         "Resource instance in doubt",
         format!(
-            "Nobody knows what became of {address}{because}. Look at the real object, then say what happened:\n  weft runs \
+            "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the \
+            outcome:\n  weft runs \
              resolve {run} '{address}' -adopt ID    it exists, with this id\n  weft runs resolve {run} '{address}' \
              -absent        it does not exist\n  weft runs resolve {run} '{address}' -retry         try again, and \
-             accept a duplicate\n  weft runs resolve {run} '{address}' -forget        neither do it nor keep it"
+             accept a duplicate\n  weft runs resolve {run} '{address}' -forget        give up the operation, leave \
+             the state as it is"
         ),
     )
     .about(address)
 }
 
-/// Why a coordinator did not do what was asked.
+/// The reason why a coordinator refused a request.
 pub fn client(error: ClientError) -> Vec<Diagnostic> {
     match error {
         ClientError::Refused { diagnostics, .. } if !diagnostics.is_empty() => diagnostics,

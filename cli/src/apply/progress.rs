@@ -25,11 +25,11 @@ use crate::render::plan as lines;
 use crate::render::progress::Board;
 use crate::view::View;
 
-/// How often is looked whether something is to be said: times are told in seconds.
+/// How often the time is checked. Times are shown in seconds.
 pub const REMIND: Duration = Duration::from_secs(1);
-/// How often something is said about an operation that takes long, and about all.
+/// How often a long operation, and the run as a whole, is reported.
 const LONG: Duration = Duration::from_secs(10);
-/// How often the standing lines are drawn at most: more often nobody could read them.
+/// The shortest time between two drawings of the standing lines. Nobody can read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A provisioner of the plan.
@@ -53,29 +53,29 @@ fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
     .collect()
 }
 
-/// An operation that began.
+/// A running operation.
 struct Running {
     hook: Hook,
     since: Instant,
-    /// How often it was said that it takes long.
+    /// How many times it was reported as long.
     told: u64,
 }
 
-/// What the plan and the state before know of a run that events do not say.
+/// Facts from the plan and the prior state that events do not carry.
 #[derive(Default)]
 pub struct Foreknown {
-    /// Ids of objects before the run, by address, for what is updated or deleted.
+    /// Ids of the objects before the run by address, for updates and deletes.
     pub ids: BTreeMap<String, (String, String)>,
-    /// Where the blocks of resources stand, by their address without keys.
+    /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
-    /// Instances whose planned updates only change what is sensitive: these call nothing, and are told.
+    /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
     pub relabelled: BTreeSet<String>,
     /// The provisioners that will run.
     pub provisioners: BTreeMap<u32, Provisioner>,
 }
 
 impl Foreknown {
-    /// What a plan says.
+    /// The facts that a plan holds.
     pub fn of(plan: &PlanFile) -> Foreknown {
         Foreknown {
             ids: BTreeMap::new(),
@@ -86,29 +86,29 @@ impl Foreknown {
     }
 }
 
-/// Addresses of updates that only change what is sensitive.
+/// Addresses of updates that only change sensitivity.
 fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
     let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
     let found = updates.filter(|change| change.before.same_unmarked(&change.after));
     found.map(|change| change.address.to_string()).collect()
 }
 
-/// What began and did not end yet.
+/// What has begun and not ended.
 #[derive(Default)]
 struct Underway {
     /// Operations on objects.
     operations: BTreeMap<u32, Running>,
     /// All operations.
     begun: BTreeSet<u32>,
-    /// Instances whose create is followed by provisioners that are not done.
+    /// Instances whose create is followed by unfinished provisioners.
     unfinished: BTreeSet<String>,
-    /// Creates that are done but for their provisioners, and deletes that began with theirs.
+    /// Creates that are done except for their provisioners, and deletes that began with theirs.
     held: BTreeMap<String, (Hook, Instant)>,
     /// When the last step of each ephemeral object began or ended.
     ephemeral: BTreeMap<String, Instant>,
 }
 
-/// What came of operations.
+/// The outcomes of operations.
 #[derive(Default)]
 struct Results {
     counts: Counts,
@@ -116,27 +116,27 @@ struct Results {
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     /// Why each object is in doubt.
     doubts: BTreeMap<String, String>,
-    /// Operations that were seen to be done.
+    /// Operations that were seen to finish.
     done: u32,
     skipped: usize,
-    /// Errors that were told and are not those of an operation.
+    /// Reported errors that do not belong to an operation.
     aside_errors: u32,
 }
 
-/// The lines about all provider instances.
+/// The lines that summarize provider instances.
 struct Lines {
     board: Board,
-    /// When the run began to be shown.
+    /// When the display of the run began.
     began: Instant,
-    /// When lines were last printed one below the other.
+    /// When the last permanent line was printed.
     reported: Instant,
     /// When the standing lines were last drawn.
     drawn: Option<Instant>,
-    /// It was said that no worker is there.
+    /// The lack of a worker was reported.
     waiting: bool,
 }
 
-/// How a run goes, as far as it was heard.
+/// The progress of a run, as far as events have arrived.
 pub struct Progress<'a> {
     view: &'a View,
     known: Foreknown,
@@ -147,9 +147,9 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing has happened yet. `operations` are the provider instances of the operations that will.
+    /// The state before any event. `operations` are the provider instances of the operations to come.
     pub fn new<'o>(view: &'a View, operations: impl IntoIterator<Item = &'o str>, known: Foreknown) -> Progress<'a> {
-        // An object is created when the last of its provisioners is done.
+        // An object counts as created when the last of its provisioners is done.
         let last = known.provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
         let unfinished = last.map(|found| found.address.to_string()).collect();
         let now = Instant::now();
@@ -164,7 +164,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// A worker in this process tells something beside the results of operations.
+    /// Handles a report of the worker in this process.
     pub fn said(&mut self, said: &Said) {
         match said {
             Said::Line { address, provisioner, line } => {
@@ -187,12 +187,12 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// How many errors were told that are not those of an operation.
+    /// The number of reported errors that do not belong to an operation.
     pub fn aside_errors(&self) -> u32 {
         self.results.aside_errors
     }
 
-    /// Something happened to a provisioner.
+    /// Handles an event of a provisioner.
     fn provisioner_happened(&mut self, found: &Provisioner, what: &ProgressKind) {
         let Provisioner { address, kind, when } = found;
         let text = address.to_string();
@@ -233,7 +233,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Problems of an object point at its block when they say nothing better.
+    /// Problems of an object point at its block when they have no better position.
     fn placed(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for problem in problems.iter_mut().filter(|problem| problem.subject.is_none()) {
             let address = problem.address.as_ref().and_then(|text| text.parse::<ResourceInstance>().ok());
@@ -242,23 +242,24 @@ impl<'a> Progress<'a> {
         problems
     }
 
-    /// Looks at what is committed.
+    /// Handles a commit.
     pub fn observe(&mut self, commits: Commits) {
         self.commits = Some(commits);
     }
 
-    /// What was done so far.
+    /// The operations that are done so far.
     pub fn counts(&self) -> &Counts {
         &self.results.counts
     }
 
-    /// How many operations were seen to be done: fewer than the run has done when it was begun before, or when some of
-    /// it was not heard.
+    /// The number of operations that were seen to finish. It is less than the run's own number when the run began
+    /// earlier, or when some
+    /// events did not arrive.
     pub fn done(&self) -> u32 {
         self.results.done
     }
 
-    /// Something happened.
+    /// Handles an event of an operation.
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
         let Some(what) = happening.what.clone() else { return };
@@ -290,7 +291,7 @@ impl<'a> Progress<'a> {
 
     fn started(&mut self, happening: &Happening, hook: Option<Hook>) {
         let Some(hook) = hook else { return };
-        // What runs before a delete has begun it.
+        // A provisioner that runs before a delete has begun it.
         let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == "delete");
         if hook.action != "forget" && begun.is_none() {
             self.view.event(events::apply_start(&hook));
@@ -306,11 +307,12 @@ impl<'a> Progress<'a> {
         self.results.done += 1;
         let running = self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
-        // An update that turned out to be none called nothing. One that was planned to change only what is sensitive
-        // calls nothing either, and is told.
+        // An update that turned out to change nothing called no provider. One that was planned to change only
+        // sensitivity
+        // calls no provider either, but it is reported.
         let was_nothing =
             happening.action == "update" && !intended && !self.known.relabelled.contains(&happening.address);
-        // So is what could not be read for a check block.
+        // A failed read of a check block is reported too.
         let unread = happening.diagnostics.iter().any(|said| said.code == READ_FOR_CHECK);
         if !happening.diagnostics.is_empty() {
             self.results.warnings.insert(happening.operation, happening.diagnostics);
@@ -321,7 +323,7 @@ impl<'a> Progress<'a> {
             self.underway.held.insert(happening.address, (hook, since));
         } else if !was_nothing && !unread {
             self.count(&hook);
-            // Scripts hear of calls of providers only.
+            // The events of OpenTofu cover only calls of providers.
             if hook.action != "forget" {
                 self.view.event(events::apply_complete(&hook));
             }
@@ -332,7 +334,7 @@ impl<'a> Progress<'a> {
     fn failed(&mut self, happening: Happening, hook: Option<Hook>) {
         self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
-        // OpenTofu's scripts hear nothing of the end of an object that is set aside and stays.
+        // OpenTofu sends no event for the end of an object that is set aside and stays.
         let aside = happening.deposed.is_some() && happening.action == "delete";
         if let Some(hook) = hook.filter(|_| !aside) {
             self.view.event(events::apply_errored(&hook));
@@ -350,7 +352,7 @@ impl<'a> Progress<'a> {
         ));
     }
 
-    /// Says what is still running; called every [`REMIND`].
+    /// Reports what is still running. Called every [`REMIND`].
     pub fn remind(&mut self) {
         let mut long = false;
         for running in self.underway.operations.values_mut() {
@@ -377,25 +379,25 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The user wants the run to end: says what is under way, and what happens now.
+    /// The user wants the run to end: reports what is running, and what happens next.
     pub fn interrupted(&mut self, wish: Cancel, run: &str) {
         let longest = self.underway.operations.values().max_by_key(|running| running.since.elapsed());
         let under_way = match (self.underway.operations.len(), longest) {
-            (0, _) | (_, None) => String::from("Nothing is under way."),
+            (0, _) | (_, None) => String::from("Nothing is running."),
             (count, Some(longest)) => {
                 let (verb, noun) = if count == 1 { ("is", "operation") } else { ("are", "operations") };
                 let seconds = longest.since.elapsed().as_secs();
-                format!("{count} {noun} {verb} under way, the longest for {seconds}s ({}).", longest.hook.address)
+                format!("{count} {noun} {verb} running, the longest for {seconds}s ({}).", longest.hook.address)
             }
         };
         let text = match wish {
             Cancel::Drain => format!(
-                "Interrupted. No new operations start. {under_way} Weft waits for the ones that are running. Interrupt \
-                 again to ask the providers to stop."
+                "Interrupted. No new operations start. {under_way} Weft waits for the running ones. Press Ctrl-C \
+                again to ask the providers to stop."
             ),
             Cancel::Stop | Cancel::Leave => format!(
                 "Interrupted again. Providers are asked to stop. {under_way} Results that arrive within {} seconds are \
-                 kept. Interrupt again to exit at once.",
+                 kept. Press Ctrl-C again to quit now.",
                 STOP_WAIT.as_secs()
             ),
         };
@@ -405,7 +407,7 @@ impl<'a> Progress<'a> {
         eprintln!("\n{text}\nTo continue later: weft runs resume {run}");
     }
 
-    /// Keeps count by provider instance. What ended without having begun here was begun before, by another.
+    /// Counts by provider instance. An operation that ends here without having begun here was begun earlier.
     fn tally(&mut self, happening: &Happening, what: &ProgressKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);
@@ -417,7 +419,7 @@ impl<'a> Progress<'a> {
                 }
                 return;
             }
-            // The outcome of one in doubt is told later.
+            // The outcome of an operation in doubt is reported later.
             ProgressKind::Returned | ProgressKind::InDoubt { .. } if begun => board.returned(instance),
             ProgressKind::Done { .. } => board.done(instance, begun, elapsed),
             ProgressKind::Failed | ProgressKind::Skipped { .. } => board.failed(instance, begun, elapsed),
@@ -431,7 +433,7 @@ impl<'a> Progress<'a> {
         self.view.stand(self.lines.board.block(self.lines.began.elapsed(), self.view.style()));
     }
 
-    /// The end: problems, and each object in doubt by name. Gives whether there were errors.
+    /// Reports problems and each object in doubt at the end. Returns whether there were errors.
     pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
         self.view.stand(Vec::new());
         if self.lines.board.has_several() && self.view.shows_progress() {
@@ -447,12 +449,12 @@ impl<'a> Progress<'a> {
         }
         self.view.diagnostics(&self.placed(problems));
         if self.view.is_json() {
-            // Scripts look for the addresses on the standard error, whatever the form of the events.
+            // Scripts look for the addresses on the standard error, in every output format.
             in_doubt_now.iter().for_each(|address| self.view.aside(&format!("in doubt: {address}")));
         }
         if self.results.skipped > 0 {
             self.view.aside(&format!(
-                "{} operations were not begun, since something that they need failed or is in doubt.",
+                "{} operations did not begin, because something that they need failed or is in doubt.",
                 self.results.skipped
             ));
         }
@@ -464,7 +466,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Operations that people are told about are those on objects.
+    /// Only operations on objects are reported to people.
     fn hook(&self, happening: &Happening, what: &ProgressKind) -> Option<Hook> {
         if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
             return None;

@@ -90,7 +90,7 @@ fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
         return Err(invocation.mistake(&Diagnostic::error(
             "Coordinator not named",
-            "Only a coordinator can go on without this process: name one with -coordinator or WEFT_COORDINATOR.",
+            "Only a coordinator can continue without this process. Name one with -coordinator or WEFT_COORDINATOR.",
         )));
     }
     if let Some(path) = arguments.positionals.first() {
@@ -99,7 +99,7 @@ fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     if view.is_json() && !arguments.switch("auto-approve", false) {
         return Err(invocation.mistake(&Diagnostic::error(
             "Plan file or auto-approve required",
-            "With -json nothing is asked: give a plan file or -auto-approve.",
+            "Weft does not ask for approval with -json. Give a plan file or use -auto-approve.",
         )));
     }
     let wishes = Wishes::read(invocation, destroy)?;
@@ -132,7 +132,7 @@ async fn plan_and_apply(
     }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
-    // A plan that failed is shown as far as it came.
+    // A failed plan is shown as far as it got.
     let came_to = |changes: &Changes| !changes.resources.is_empty() || !changes.outputs.is_empty();
     let Some(plan) = made.file.filter(|plan| !failed || came_to(&plan.changes)) else {
         return Err(made.diagnostics);
@@ -144,8 +144,9 @@ async fn plan_and_apply(
     let recorded = wishes.mode == UiMode::RefreshOnly && plan.manifest.applyable;
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
-    // Without a question the apply follows at once, and decides what the plan left open, and looks at checks again. One
-    // that only looks decides nothing.
+    // Without a question the apply follows at once. It decides what the plan left open, and evaluates checks again. A
+    // command that
+    // only plans decides nothing.
     let decides = wishes.mode != UiMode::RefreshOnly;
     let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
     said.retain(|told| confirms || !comes_again(told));
@@ -154,13 +155,14 @@ async fn plan_and_apply(
         if !asks(invocation) {
             return Err(one(Diagnostic::error(
                 "Approval needed",
-                "Questions are off, so Weft cannot ask for approval: use -auto-approve, or save the plan and apply its file.",
+                "Input is disabled, so Weft cannot ask for approval. Use -auto-approve, or save the plan and apply \
+                its file.",
             )));
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {
             (
                 "Do you really want to destroy all resources?",
-                "Weft will destroy everything that is shown above, and nothing of it can be brought back.\n\
+                "Weft will destroy everything that is shown above. There is no undo.\n\
                  Only 'yes' will be accepted to confirm.",
             )
         } else {
@@ -187,14 +189,14 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     if destroy {
         return Err(invocation.mistake(&Diagnostic::error(
             "Destroy can't be called with a plan file",
-            "A destruction that was planned with \"weft plan -destroy\" is carried out by \"weft apply FILE\".",
+            "To apply a plan that was made with \"weft plan -destroy\", use \"weft apply FILE\".",
         )));
     }
     for option in ["destroy", "refresh-only", "refresh", "replace"] {
         if arguments.has(option) {
             return Err(invocation.mistake(&Diagnostic::error(
                 "Planning options with a plan file",
-                format!("The plan is made already, so -{option} comes too late: give it to \"weft plan\"."),
+                format!("The plan is already made, so -{option} has no effect. Give it to \"weft plan\"."),
             )));
         }
     }
@@ -221,7 +223,7 @@ async fn apply_file(
     if !stale.is_empty() {
         return Err(one(apply::stale_problem(&stale)));
     }
-    // Who applies hears of what is done to objects; that one is moved or taken over was shown with the plan.
+    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
     announce(view, &plan, false);
     let manifest = &plan.manifest;
     let declared =
@@ -239,7 +241,7 @@ async fn apply_file(
     site.carry_out(invocation, work, &snapshot, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
 }
 
-/// A plan file, whole and checked, with its bytes.
+/// Reads a plan file, checks it, and returns it with its bytes.
 fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), Vec<Diagnostic>> {
     let failed = |why: &dyn std::fmt::Display| {
         vec![Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))]
@@ -251,7 +253,7 @@ fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), 
     Ok((plan, bytes))
 }
 
-/// Variables that are given again, wherever they are given, must be what the plan was made with.
+/// Variables that are given again must have the values that the plan was made with.
 fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
     let known = |name: &str| plan.manifest.variables.get(name).map(|value| Value::from(value.clone()));
@@ -264,15 +266,15 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
         .iter()
         .filter(|(name, given)| {
             let Some(planned) = known(name) else { return false };
-            // Both are as they were given: the text "2" of an option is not the number 2 of a file.
+            // Both have the form in which they were given: the text "2" of an option is not the number 2 of a file.
             planned.ty() != given.value.ty() || !planned.same_unmarked(&given.value)
         })
         .map(|(name, _)| {
             Diagnostic::error(
                 "Mismatch between input and plan variable value",
                 format!(
-                    "The plan was made with another value of the variable \"{name}\" than the one that an option, a \
-                     variables file or the environment gives it now. Leave that out, or make the plan again."
+                    "The plan was made with a different value of the variable \"{name}\" than the one that an option, \
+                    a variables file or the environment sets now. Remove that setting, or make the plan again."
                 ),
             )
         })
@@ -280,7 +282,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
     if differing.is_empty() { Ok(()) } else { Err(differing) }
 }
 
-/// Where a plan is carried out: with the store open here, or by a coordinator.
+/// Where a plan is applied: with a store open in this process, or by a coordinator.
 enum Site<'a> {
     Here(Arc<dyn RunStore>),
     Elsewhere(String, &'a Place),
@@ -364,23 +366,24 @@ impl<'a> Site<'a> {
     }
 }
 
-/// How many objects a plan takes out of state and leaves alone. Old objects of replacements are not counted.
+/// The number of objects that a plan removes from the state without destroying them, not counting old objects of
+/// replacements.
 fn forgotten(changes: &Changes) -> usize {
     changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Forget)).count()
 }
 
-/// Says that not everything is gone, although a destruction did all that it had to.
+/// Warns that objects are left although the destroy succeeded.
 fn left_behind(count: usize) -> Diagnostic {
     Diagnostic::error(
         "Destroy was successful but left behind forgotten instances",
         format!(
-            "As planned, objects were taken out of the state and not destroyed: {count}. They are still there, and may \
+            "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may \
              cost something; the plan names them. With -suppress-forget-errors this is no error."
         ),
     )
 }
 
-/// The last lines: what was done, and the outputs.
+/// The last lines: a summary of what was done, and the outputs.
 fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, destroy: bool) {
     let view = &invocation.view;
     let operation = if destroy { "destroy" } else { "apply" };
@@ -392,7 +395,7 @@ fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, d
     }
 }
 
-/// The outputs as stored.
+/// The outputs in the state.
 pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
     let view = &invocation.view;
     let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));

@@ -1,5 +1,6 @@
-//! `weft console`: expressions as text in, their values out. On a terminal with editing ([`typed`]), otherwise one
-//! question a line ([`lines`]) of the standard input; `-eval-json FILE` for scripts.
+//! `weft console`: evaluates expressions. A terminal has line editing ([`typed`]); otherwise each question is read
+//! from the standard
+//! input ([`lines`]). `-eval-json FILE` is for scripts.
 
 mod lines;
 mod typed;
@@ -35,7 +36,7 @@ pub const CONSOLE: Command = Command {
     words: &["console"],
     alias: None,
     operands: "",
-    about: "Try expressions at a prompt",
+    about: "Evaluate expressions at an interactive prompt",
     main: false,
     flags: &[
         command::VIEW,
@@ -50,7 +51,7 @@ pub const CONSOLE: Command = Command {
                 "FILE",
                 "Evaluate each {\"expr\": ...} of a JSON array in FILE and print one JSON object per line.",
             ),
-            switch("plan", "Plan first, and use planned values instead of those in the state."),
+            switch("plan", "Make a plan first, and use its values instead of those in the state."),
             text("state", "FILE", "Read the state from FILE."),
         ],
     ],
@@ -60,7 +61,7 @@ pub const CONSOLE: Command = Command {
     run,
 };
 
-/// What is said to `help`.
+/// The answer to `help`.
 const HELP: &str = "\
 Type an expression of the language, and its value is printed. What the state
 has can be named as in the configuration: \"aws_instance.foo.id\" is the ID of
@@ -69,9 +70,9 @@ has can be named as in the configuration: \"aws_instance.foo.id\" is the ID of
 An expression with open brackets goes on in the next line. type(...) around an
 expression gives its type.
 
-To leave, type \"exit\", or press Control-C or Control-D.";
+To leave, type \"exit\", or press Ctrl-C or Ctrl-D.";
 
-/// What follows problems that leave questions possible.
+/// Follows problems that still allow questions.
 const DOUBTFUL: &str = "Due to the problems above, some expressions may produce unexpected results.";
 
 #[derive(Deserialize)]
@@ -86,7 +87,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     }
 }
 
-/// `-eval-json`: expressions of their own, without configuration or state.
+/// `-eval-json`: evaluates independent expressions, without configuration or state.
 fn of_file(invocation: &Invocation<'_>, path: &str) -> Exit {
     let failed =
         |what: String| invocation.fail(&[Diagnostic::error("Cannot read expressions", format!("{path}: {what}."))]);
@@ -124,7 +125,7 @@ fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     block_on(asked(invocation, &project, &place, &gathered)).unwrap_or_else(|problem| Err(fail(vec![problem])))
 }
 
-/// Opens a session and answers until nothing more is asked.
+/// Opens a session and answers questions until the input ends.
 async fn asked(
     invocation: &Invocation<'_>,
     project: &Project,
@@ -171,13 +172,13 @@ async fn asked(
     Ok(exit)
 }
 
-/// What becomes of a question.
+/// The outcome of a question.
 enum Reply {
-    /// It was answered, or there was nothing to answer.
+    /// It was answered, or it was empty.
     Answered,
-    /// Something is wrong with it; that was said.
+    /// It has errors, which were reported.
     Refused,
-    /// It was a farewell.
+    /// It ends the session.
     Leave,
 }
 
@@ -201,7 +202,7 @@ async fn reply(invocation: &Invocation<'_>, session: &Session, question: &str) -
     Reply::Answered
 }
 
-/// Lines of the standard input. The first one that is wrong is the last.
+/// Reads questions from the standard input. The first one with an error is the last.
 async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
     let mut lines = Lines::default();
     let mut input = std::io::stdin().lock().lines();
@@ -231,7 +232,7 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
     }
 }
 
-/// Questions typed on a terminal. What is wrong with one is said, and the next may come.
+/// Reads questions from a terminal. A question with an error is reported, and the session continues.
 async fn typed(invocation: &Invocation<'_>, project: &Project, session: &Session) -> Exit {
     let unusable = |error: rustyline::error::ReadlineError| {
         invocation.fail(&[Diagnostic::error("Cannot use the terminal", format!("{error}."))])

@@ -1,4 +1,4 @@
-//! `weft coordinator`: runs for many workers and command lines.
+//! `weft coordinator`: serves runs to many workers and command lines.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::runtime::block_on;
 use crate::signals::Attention;
 use crate::store::{Access, Place};
 
-/// Where it listens unless told otherwise.
+/// The default address.
 const ADDRESS: &str = "127.0.0.1:7438";
-/// How long runs may take to drain before the coordinator leaves them to a successor.
+/// How long runs may drain before the coordinator leaves them to a successor.
 const DRAIN: Duration = Duration::from_secs(30);
-/// Between two looks at whether they have.
+/// The pause between two checks whether they have drained.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The command.
@@ -55,7 +55,7 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let address: SocketAddr = text.parse().map_err(|_| {
         invocation.mistake(&Diagnostic::error(
             "Invalid -listen option",
-            format!("{text:?} is no address to listen on: give an IP address and a port, such as {ADDRESS}."),
+            format!("{text:?} is not a valid address to listen on. Give an IP address and a port, such as {ADDRESS}."),
         ))
     })?;
     let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
@@ -81,7 +81,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
     let mut attention = Attention::begin(2);
     let shutdown = async {
         attention.next().await;
-        view.aside("Stopping. Running operations end first, and no new ones start. Interrupt again to exit at once.");
+        view.aside("Stopping. Running operations end first, and no new ones start. Press Ctrl-C again to quit now.");
         service.stop().await;
         let drained = async {
             while !service.is_idle() {

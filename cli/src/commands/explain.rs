@@ -1,4 +1,4 @@
-//! `weft explain`: what the code of a problem means.
+//! `weft explain`: explains the code of a problem.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::explain;
@@ -49,10 +49,10 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     }
 }
 
-/// There is no such code: the nearest one, or the one of a summary that was given in its place.
+/// An unknown code, with the nearest one, or with the code of a summary that was given instead.
 fn unknown(given: &str) -> Diagnostic {
     let near = explain::code_of(given).or_else(|| nearest(given, explain::all().iter().map(|entry| entry.code)));
     let hint = near.map(|code| format!(" Did you mean {code}?")).unwrap_or_default();
-    let detail = format!("There is no code {given:?}.{hint} All of them: weft explain");
+    let detail = format!("There is no code {given:?}.{hint} To list all codes: weft explain");
     Diagnostic::error("Unknown code", detail)
 }

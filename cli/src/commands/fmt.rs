@@ -1,4 +1,4 @@
-//! `weft fmt`: files in the canonical style.
+//! `weft fmt`: rewrites files in the canonical style.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, switch_on};
 
-/// Names of files that are formatted end so.
+/// The suffixes of formatted files.
 const ENDS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
 
 /// The command.
@@ -27,8 +27,8 @@ pub const FMT: Command = Command {
             switch_on("list", "Do not list the files that are changed."),
             switch_on("write", "Do not write the files."),
             switch("diff", "Print the changes."),
-            switch("check", "Write nothing; exit with 3 if a file would change."),
-            switch("recursive", "Include all directories below."),
+            switch("check", "Write no files. Exit with 3 if a file would change."),
+            switch("recursive", "Include subdirectories."),
         ],
     ],
     mixed: false,
@@ -37,7 +37,7 @@ pub const FMT: Command = Command {
     run,
 };
 
-/// What is to be done with files.
+/// What to do with the files.
 struct Pass<'a> {
     invocation: &'a Invocation<'a>,
     list: bool,

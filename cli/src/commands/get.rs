@@ -48,24 +48,25 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.view.diagnostics(&said);
     let project = install(invocation, update, &mut tests).map_err(|problems| invocation.fail(&problems))?;
     project.readable().map_err(|problems| invocation.fail(&problems))?;
-    // What does not fit between modules stops the commands that use them, and not the one that brings them.
+    // Conflicts between modules stop the commands that use them, not the one that installs them.
     let mut said = project.settled().err().unwrap_or_default();
     said.iter_mut().for_each(|problem| problem.severity = Severity::Warning);
     invocation.view.diagnostics(&said);
     Ok(Exit::DONE)
 }
 
-/// Installs the modules that the configuration and its tests call, and tells which; with `update` all anew.
+/// Installs the modules that the configuration and its tests call, and reports each. With `update` it installs all
+/// again.
 ///
 /// # Errors
-/// What cannot be installed, and the list of what is installed when it cannot be read or written.
+/// Modules that cannot be installed, and a manifest that cannot be read or written.
 pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> Result<Project, Vec<Diagnostic>> {
     let report = |line: &str| super::init::tell(invocation, line);
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    // What was installed by then stays installed.
+    // Modules that were installed before the error stay installed.
     installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
     if has_errors(&of_tests) {
         return Err(of_tests);

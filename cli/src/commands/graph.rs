@@ -1,5 +1,5 @@
-//! `weft graph`: what waits for what, in the language of Graphviz: of a configuration, of a state that is to be
-//! destroyed, or of a plan file.
+//! `weft graph`: prints dependencies in the language of Graphviz: of a configuration, of destroying a state, or of a
+//! plan file.
 
 mod destroy;
 mod dot;
@@ -51,13 +51,13 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let drawing = match (arguments.value("plan"), kind) {
         (Some(path), None | Some("apply")) => of_plan(invocation, path)?,
         (Some(_), Some(kind)) => {
-            let detail = format!("A plan file has the graph of an apply only, not the one of -type={kind}.");
+            let detail = format!("A plan file has only the graph of an apply, not one of -type={kind}.");
             return Err(one(Diagnostic::error("Unsupported graph type", detail)));
         }
         (None, None | Some("plan" | "plan-refresh-only" | "apply")) => of_configuration(invocation, with_circles)?,
         (None, Some("plan-destroy")) => of_state(invocation)?,
         (None, Some(gone @ ("validate" | "input" | "eval"))) => {
-            let detail = format!("There is no graph of type {gone:?} any more; -type=plan gives one much like it.");
+            let detail = format!("The graph type {gone:?} no longer exists. -type=plan prints a similar graph.");
             return Err(one(Diagnostic::error("Graph type no longer available", detail)));
         }
         (None, Some(_)) => {
@@ -82,7 +82,7 @@ fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<D
     Ok(drawing)
 }
 
-/// An error for each circle.
+/// An error for each cycle.
 fn circles(drawing: &Drawing) -> Vec<Diagnostic> {
     let circle = |members: Vec<usize>| {
         let mut names: Vec<&str> = members
@@ -92,7 +92,7 @@ fn circles(drawing: &Drawing) -> Vec<Diagnostic> {
         names.sort_unstable();
         Diagnostic::error(
             format!("Cycle: {}", names.join(", ")),
-            "Each of these waits for another one of them. With -draw-cycles they are drawn all the same.",
+            "These depend on each other. Use -draw-cycles to print the graph anyway.",
         )
     };
     drawing.circles().into_iter().map(circle).collect()

@@ -1,7 +1,8 @@
-//! `weft import`: takes an object that exists into the state.
+//! `weft import`: adds an existing object to the state.
 //!
-//! It is an `import` block given on the command line: planning finds the object and looks at it, and what it found goes
-//! into the state; nothing else of the plan is kept.
+//! The command works like an `import` block on the command line. Planning reads the object, and the result goes into
+//! the
+//! state. The rest of the plan is dropped.
 
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     view.diagnostics(&said);
     view.line(&view.style().paint(
         "1;32",
-        "\nImport successful!\n\nThe object is in the state now, and the next apply makes it what the configuration says.",
+        "\nImport successful!\n\nThe object is in the state now. The next apply changes it to match the configuration.",
     ));
     Ok(Exit::DONE)
 }
@@ -91,7 +92,7 @@ fn parse(text: &str) -> Result<ResourceInstance, Vec<Diagnostic>> {
     Ok(address)
 }
 
-/// The configuration with this import in place of those that are written in it.
+/// The configuration with this import in place of its own `import` blocks.
 fn with_import(
     root: &Arc<CompiledModule>,
     address: &ResourceInstance,
@@ -144,7 +145,7 @@ fn with_import(
     Ok(Arc::new(changed))
 }
 
-/// Finds the object and puts it into the state; with it warnings.
+/// Reads the object and writes it to the state. Returns warnings.
 async fn imported(
     invocation: &Invocation<'_>,
     loaded: &Loaded,
@@ -159,7 +160,8 @@ async fn imported(
         return Err(one(Diagnostic::error(
             "Resource already managed by OpenTofu",
             format!(
-                "The state has an object for {name} already. To import to this address you must first remove the existing \
+                "The state already has an object for {name}. To import to this address you must first remove the \
+                existing \
                  object from the state."
             ),
         )));
@@ -181,11 +183,10 @@ async fn imported(
     if !found.instances.contains_key(&name) {
         return Err(one(Diagnostic::error(
             "Import found nothing",
-            format!("The configuration has no instance {name}: its count or for_each does not reach to that key."),
+            format!("The configuration has no instance {name}: its count or for_each does not have that key."),
         )));
     }
-    // The data sources and outputs were looked at too. What came of checks was said of the objects that were there
-    // before.
+    // The plan also read data sources and outputs. Its results of checks are about the objects before the import.
     let mut file = StateFile { checks: None, ..found };
     for (name, change) in &outputs {
         if change.action == Action::Delete {

@@ -1,4 +1,4 @@
-//! `weft init`: everything that the other commands need in this directory.
+//! `weft init`: prepares a directory for the other commands.
 
 mod backend;
 mod providers;
@@ -71,7 +71,8 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if root.empty {
         tell(
             invocation,
-            "Weft initialized in an empty directory!\n\nThe directory has no configuration files. Begin by writing some.",
+            "Weft initialized in an empty directory!\n\nThe directory has no configuration files. Write a \
+            configuration, then run this command again.",
         );
         return Ok(Exit::DONE);
     }
@@ -112,13 +113,13 @@ fn check_options(invocation: &Invocation<'_>) -> Result<(), Exit> {
 fn refuse(invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Exit {
     let view = &invocation.view;
     view.aside(&view.style().wrapped(
-        "\nWeft met problems while initialising, described below. The configuration must be valid before it can be \
-         told which providers it needs.\n",
+        "\nWeft encountered problems during initialization, described below. The configuration must be valid so that \
+        Weft can determine which providers to install.\n",
     ));
     invocation.fail(&problems)
 }
 
-/// Prepares the backend and reads the state that it has.
+/// Prepares the backend and reads its state.
 fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Snapshot, Exit> {
     tell(invocation, "\nInitializing the backend...");
     let place = backend::settle(invocation, &root.root)?;
@@ -126,7 +127,7 @@ fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Sn
     read.map_err(|problem| invocation.fail(&[problem]))
 }
 
-/// The whole configuration and its tests, their modules installed unless `-get=false` is given.
+/// Loads the whole configuration and its tests. Installs modules, unless `-get=false` is given.
 fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project, Tests), Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let upgrade = arguments.switch("upgrade", false);
@@ -153,7 +154,7 @@ fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project,
     Ok((project, tests))
 }
 
-/// Tells something to people, and to whoever takes events.
+/// Prints a line, and sends it as an event.
 pub fn tell(invocation: &Invocation<'_>, text: &str) {
     invocation.view.line(text);
     let plain = text.trim();

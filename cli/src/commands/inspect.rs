@@ -1,4 +1,4 @@
-//! `weft plan inspect`: what is in a plan file.
+//! `weft plan inspect`: shows the contents of a plan file.
 
 use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -96,7 +96,7 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The name of a shard: its provider instance, or what it is instead of one.
+/// The name of a shard: its provider instance, or its kind if it has none.
 fn name(shard: &OutlineShard) -> String {
     match &shard.key {
         ShardKey::Home => "(home)".to_owned(),
@@ -105,7 +105,7 @@ fn name(shard: &OutlineShard) -> String {
     }
 }
 
-/// One line a shard: operations that are scheduled, rows of the graph, formulas, results that come from other shards.
+/// One line for each shard: scheduled operations, rows of the graph, formulas, results from other shards.
 fn shards(plan: &PlanFile) -> String {
     let outline = outline(plan);
     let mut counts = vec![0_usize; outline.shards.len()];
@@ -129,12 +129,12 @@ fn shards(plan: &PlanFile) -> String {
     text
 }
 
-/// A text between quotes as Graphviz takes it.
+/// A text in quotes, as Graphviz reads it.
 fn label(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The tracked operations and waiters with their edges, those of a shard together.
+/// The tracked operations and waiters with their edges, grouped by shard.
 fn dot(plan: &PlanFile) -> String {
     let outline = outline(plan);
     let mut text = String::from("digraph plan {\n  rankdir = \"RL\"\n  node [shape = box, fontsize = 10]\n");

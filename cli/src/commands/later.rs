@@ -1,4 +1,4 @@
-//! Commands of OpenTofu that Weft does not have yet: named as such, rather than unknown.
+//! Commands of OpenTofu that Weft does not have yet. The error says so, rather than calling them unknown.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -6,7 +6,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{Flag, switch, text};
 
-/// Options that these have in OpenTofu, so that what is missing is said to be the command and not an option.
+/// The options of these commands in OpenTofu, so that the error is about the command and not about an option.
 const OPTIONS: &[Flag] = &[
     switch("json", ""),
     switch("force", ""),

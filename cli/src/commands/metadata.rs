@@ -12,7 +12,7 @@ use crate::exit::Exit;
 
 /// The version of the document.
 const FORMAT: &str = "1.0";
-/// Functions that give nothing but an error: there is no signature to tell of.
+/// Functions that always fail. They have no signature.
 const GONE: [&str; 2] = ["list", "map"];
 
 /// The command.
@@ -77,7 +77,7 @@ fn parameter(parameter: &Parameter, function: &Function) -> Json {
     if !parameter.description.is_empty() {
         object.insert("description".to_owned(), parameter.description.into());
     }
-    // What is not evaluated before the call is no value that could be null.
+    // An argument that is not evaluated before the call cannot be null.
     if parameter.allow_null && !function.lazy {
         object.insert("is_nullable".to_owned(), true.into());
     }
@@ -85,10 +85,10 @@ fn parameter(parameter: &Parameter, function: &Function) -> Json {
     object.into()
 }
 
-/// The type of the result as far as the types of the parameters decide it.
+/// The type of the result, as far as the types of the parameters decide it.
 fn result(function: &Function) -> Type {
     let parameters: Vec<&Parameter> = function.parameters.iter().chain(&function.variadic).collect();
-    // Of an argument without a type nothing is said, unless the function takes such.
+    // A parameter without a type decides nothing, unless the function accepts such arguments.
     let open = parameters.iter().any(|parameter| parameter.ty == Type::Dynamic && !parameter.allow_dynamic);
     match &function.result_type {
         _ if open && !function.lazy => Type::Dynamic,
@@ -100,7 +100,7 @@ fn result(function: &Function) -> Type {
     }
 }
 
-/// A type in the JSON form of types.
+/// A type, in the JSON form of types.
 fn json(ty: &Type) -> Json {
     serde_json::from_str(&type_json::encode(ty)).unwrap_or(Json::Null)
 }

@@ -1,4 +1,4 @@
-//! `weft output`: what the state has of the root module's outputs.
+//! `weft output`: shows the outputs of the root module in the state.
 
 use serde_json::{Map, Value as Json};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -41,15 +41,17 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (json, raw) = (arguments.switch("json", false), arguments.switch("raw", false));
     invocation.at_most(1, "Unexpected argument", "Give the name of one output, or no name to show all of them.")?;
     if json && raw {
-        return Err(invocation
-            .mistake(&Diagnostic::error("Invalid output format", "The options -raw and -json exclude each other.")));
+        return Err(invocation.mistake(&Diagnostic::error(
+            "Invalid output format",
+            "The options -raw and -json cannot be used \
+            together.",
+        )));
     }
     let name = arguments.positionals.first();
     if raw && name.is_none() {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Output name required",
-            "With -raw one output is printed as it is: give its name.",
-        )));
+        return Err(
+            invocation.mistake(&Diagnostic::error("Output name required", "-raw prints one output. Give its name."))
+        );
     }
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let outputs = state.map(|state| state.outputs).unwrap_or_default();
@@ -78,7 +80,8 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Some(found) = outputs.get(name) else {
         return Err(invocation.fail(&[Diagnostic::error(
             format!("Output \"{name}\" not found"),
-            "The state has no output of this name. An output that was added to the configuration is in the state after the next `weft apply`.",
+            "The state has no output of this name. An output that is new in the configuration is stored by the next \
+            `weft apply`.",
         )]));
     };
     if invocation.document(|| parse(&found.value).to_string() + "\n")? {
@@ -92,7 +95,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// OpenTofu's words: scripts look for them.
+/// Uses OpenTofu's text, because scripts look for it.
 fn none_found(view: &View) {
     let detail = "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output \
                   in your configuration with the `output` keyword and run `tofu refresh` for it to become available. If \

@@ -1,4 +1,4 @@
-//! `weft plan`, and what `apply` shares with it: from the configuration to a plan that is shown.
+//! `weft plan`, and what it shares with `apply`: making and showing a plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let mut loaded = Loaded::load(invocation, "Plan", wishes.mode == UiMode::Destroy)?;
     let made = made(invocation, &mut loaded, &wishes, generating).map_err(|problems| invocation.fail(&problems))?;
-    // The process ends with the command: giving a large plan back piece by piece would only take time.
+    // The process ends with the command, so freeing a large plan piece by piece would only take time.
     let made = std::mem::ManuallyDrop::new(made);
     if let (Some(path), Some(file)) = (arguments.value("out").filter(|path| !path.is_empty()), &made.file) {
         save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
@@ -96,7 +96,7 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }
 
-/// Makes the plan, with configuration that it writes itself where that is asked for.
+/// Makes the plan, and writes generated configuration if asked to.
 fn made(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
@@ -119,7 +119,7 @@ fn made(
     Ok(made)
 }
 
-/// A configuration with everything that planning it needs, but for the state.
+/// A configuration with everything that planning needs, except the state.
 pub struct Loaded {
     /// The configuration.
     pub project: Project,
@@ -130,7 +130,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads the configuration of the current directory. Problems are told.
+    /// Loads the configuration of the current directory. Reports problems.
     pub fn load(invocation: &Invocation<'_>, doing: &str, destroying: bool) -> Result<Loaded, Exit> {
         let Invocation { arguments, context, view, .. } = invocation;
         let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
@@ -153,7 +153,7 @@ impl Loaded {
     /// Makes a plan for this state.
     ///
     /// # Errors
-    /// Why planning could not even begin.
+    /// The reason why planning could not begin.
     pub async fn plan(
         &self,
         invocation: &Invocation<'_>,
@@ -184,7 +184,7 @@ impl Loaded {
     }
 }
 
-/// Whether questions may be asked.
+/// Whether Weft may ask questions.
 pub fn asks(invocation: &Invocation<'_>) -> bool {
     invocation.arguments.switch("input", true) && invocation.context.input && !invocation.view.is_json()
 }
@@ -192,7 +192,7 @@ pub fn asks(invocation: &Invocation<'_>) -> bool {
 /// The bytes of a plan file, and their digest.
 ///
 /// # Errors
-/// When the plan has no written form.
+/// When the plan cannot be encoded.
 pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
     let mut bytes = Vec::new();
     let digest = plan_file::write(file, &mut bytes)
@@ -213,7 +213,7 @@ fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), 
         true => sealing.seal_plan(&bytes).map_err(|error| failed(&error))?,
         false => bytes,
     };
-    // A plan holds what the state holds, secrets included: it is for its owner.
+    // A plan holds the same secrets as the state, so only its owner may read it.
     let out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     out.and_then(|mut out| out.write_all(&bytes)).map_err(|error| failed(&error))
 }
@@ -233,7 +233,7 @@ pub fn show(view: &View, plan: &PlanFile) {
     view.line(&render::human(plan, view.style()));
 }
 
-/// The changes of a plan as events, those of `state` alone only where asked for.
+/// The changes of a plan as events, optionally only those of the state.
 pub fn announce(view: &View, plan: &PlanFile, state: bool) {
     if !view.takes_events() {
         return;

@@ -1,4 +1,4 @@
-//! `weft providers`: which providers are needed, and by whom; what they say of themselves, where they come from.
+//! `weft providers`: which providers are required, by which modules, their schemas and their packages.
 
 mod lock;
 mod mirror;
@@ -67,7 +67,7 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     of_state.sort();
     of_state.dedup();
     if !of_state.is_empty() {
-        // OpenTofu puts an empty line behind each.
+        // OpenTofu prints an empty line after each.
         text.push_str(&format!("\nProviders required by state:\n\n{}", of_state.concat()));
     } else {
         text.push('\n');
@@ -76,13 +76,13 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// A node of the tree: what it is called, and what is below it.
+/// A node of the tree: its name, and the nodes below it.
 struct Node {
     name: String,
     below: Vec<Node>,
 }
 
-/// What a module and those that it calls require.
+/// The requirements of a module and of the modules that it calls.
 fn module_nodes(module: &Arc<CompiledModule>) -> Vec<Node> {
     let (requirements, _) = of_module(module);
     let providers = requirements.iter().map(|(source, constraints)| {
@@ -94,7 +94,7 @@ fn module_nodes(module: &Arc<CompiledModule>) -> Vec<Node> {
     providers.chain(children).collect()
 }
 
-/// What test files require, and the modules that their runs test.
+/// The requirements of test files, and of the modules that their runs test.
 fn test_nodes(root: &CompiledModule, tests: &Tests) -> Vec<Node> {
     let file = |file: &Arc<TestFile>| {
         let mut sources: Vec<String> =
@@ -121,7 +121,7 @@ fn draw(nodes: &[Node], indent: &str, text: &mut String) {
     }
 }
 
-/// The platforms that `-platform` names; this machine's when none is.
+/// The platforms of `-platform`, by default this machine's.
 fn platforms(arguments: &Arguments) -> Result<Vec<Platform>, Diagnostic> {
     let mut platforms = Vec::new();
     for text in arguments.values("platform") {

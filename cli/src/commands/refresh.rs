@@ -1,4 +1,4 @@
-//! `weft refresh`: looks at all real objects and takes into the state what they are.
+//! `weft refresh`: updates the state to match the real objects.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         "Too many command line arguments",
         "To refresh in another directory, use the global option -chdir.",
     )?;
-    // Options about what to plan are taken as in OpenTofu, and say nothing here: all that is done is to look.
+    // Planning options are accepted as in OpenTofu, and have no effect: the command only refreshes.
     let read = Wishes::read(invocation, false)?;
     let wishes = Wishes {
         prior_state: true,
@@ -71,7 +71,7 @@ fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Looks, and writes what was found; with it the state as it stands then, and warnings.
+/// Refreshes, and writes the result. Returns the new state and warnings.
 async fn refreshed(
     invocation: &Invocation<'_>,
     loaded: &Loaded,
@@ -90,8 +90,7 @@ async fn refreshed(
     if let Some(text) = text {
         let found = StateFile::parse(text.as_bytes(), "the refreshed state")
             .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
-        // As in OpenTofu, an output is stored as it is planned where that is known. Results of checks follow from an apply
-        // alone.
+        // As in OpenTofu, an output is stored as planned where that is known. Only an apply stores results of checks.
         let file = StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
         let answer = store.edit(edit).await.map_err(of_store)?;
@@ -107,6 +106,6 @@ async fn refreshed(
 fn nothing_there() -> Diagnostic {
     Diagnostic::warning(
         "Empty or non-existent state",
-        "The state has no objects yet, so there is nothing to look at. \"weft apply\" makes them.",
+        "The state has no objects yet, so there is nothing to refresh. \"weft apply\" creates them.",
     )
 }

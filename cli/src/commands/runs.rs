@@ -1,4 +1,4 @@
-//! `weft runs`: what was carried out and what became of it; going on, settling doubts, giving up.
+//! `weft runs`: lists, shows, resumes, resolves, abandons and prunes runs.
 
 mod resolve;
 
@@ -85,7 +85,7 @@ pub const RESUME: Command = Command {
 pub const ABANDON: Command = Command {
     words: &["runs", "abandon"],
     operands: "RUN",
-    about: "Give up a run that is not to be continued",
+    about: "Give up an unfinished run",
     flags: &[command::VIEW, command::VARIABLES, command::LOCK, command::STORE, PLACE],
     run: |invocation| concluded(invocation, block_on(abandon(invocation))),
     ..LIST
@@ -123,7 +123,7 @@ fn place(invocation: &Invocation<'_>) -> Result<Place, Vec<Diagnostic>> {
     Place::find(&invocation.context, &invocation.arguments, None)
 }
 
-/// The store for reading; none where nothing was ever kept.
+/// Opens the store for reading; `None` when nothing was ever stored.
 async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore>>, Vec<Diagnostic>> {
     match place(invocation)?.open(Access::Read).await {
         Ok(store) => Ok(Some(store)),
@@ -134,7 +134,7 @@ async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore
 
 fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {
     RunId::parse(text)
-        .ok_or_else(|| vec![Diagnostic::error("Invalid run id", format!("{text:?} cannot be the id of a run."))])
+        .ok_or_else(|| vec![Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))])
 }
 
 async fn list(invocation: &Invocation<'_>) -> Outcome {
@@ -173,7 +173,7 @@ fn stands_still(header: &RunHeader) -> bool {
     matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt)
 }
 
-/// Runs that stand still, with the two ways on.
+/// Unfinished runs without a holder, with the two ways to continue.
 pub fn tell_stalled(view: &View, headers: &[RunHeader], snapshot: &Snapshot) {
     for header in headers.iter().filter(|header| stands_still(header)) {
         let of_run: Vec<_> = snapshot.doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
@@ -218,7 +218,7 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
             let view = store.run(&run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
             match load(store.as_ref(), &run).await {
                 Ok((found, plan, _)) => RunDetails::new(&found, &outline(&plan)),
-                // It ended before the state was encrypted, or under other keys: its header is left.
+                // The run ended before the state was encrypted, or under other keys. Only its header can be read.
                 Err(_) if view.header.status.is_final() => {
                     RunDetails { run: RunListing::new(&view.header), operations: Vec::new() }
                 }
@@ -239,7 +239,7 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
         } else {
             format!("  attempt {} by {}", operation.attempt, operation.worker)
         };
-        let unproven = if operation.absence_unproven { "  (that nothing was created is not proven)" } else { "" };
+        let unproven = if operation.absence_unproven { "  (not proven that nothing was created)" } else { "" };
         view.line(&format!(
             "{:<9} {:<8} {}{deposed}{worker}{unproven}",
             operation.status, operation.action, operation.address
@@ -251,7 +251,7 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
-/// A run with its plan and the bytes of that.
+/// A run with its plan and the plan's bytes.
 async fn load(store: &dyn RunStore, run: &RunId) -> Result<(RunView, PlanFile, Vec<u8>), Vec<Diagnostic>> {
     let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
     let bytes = store.plan(run).await.map_err(said)?.0;
@@ -265,7 +265,7 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
     let parallelism = arguments.count::<u32>("parallelism");
     if let Some(address) = apply::coordinator(arguments) {
-        // The worker here may read encrypted states.
+        // The local worker may read encrypted states.
         invocation.context.sealing(arguments, None)?;
         let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);
@@ -291,7 +291,7 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     }
     drop(looked);
     let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
-    view.line(&format!("Going on with run {}.", header.id));
+    view.line(&format!("Resuming run {}.", header.id));
     let ending = go_on(invocation, store.clone(), &header.id, RunOptions::in_process(), parallelism).await?;
     let exit = told(invocation, &ending);
     if ending.code == 0 {
@@ -302,8 +302,8 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
 }
 
 fn nothing(invocation: &Invocation<'_>) -> Exit {
-    invocation.view.line("There is no unfinished run to go on with.");
-    invocation.view.event(events::log("There is no unfinished run to go on with."));
+    invocation.view.line("There is no unfinished run to resume.");
+    invocation.view.event(events::log("There is no unfinished run to resume."));
     Exit::DONE
 }
 
@@ -316,7 +316,7 @@ fn told(invocation: &Invocation<'_>, ending: &Ending) -> Exit {
     Exit(ending.code)
 }
 
-/// Goes on with a run in this process.
+/// Resumes a run in this process.
 async fn go_on(
     invocation: &Invocation<'_>,
     store: Arc<dyn RunStore>,
@@ -351,13 +351,13 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         Ok(store) => store,
         Err(error) => return set_aside(invocation, &place, &run, &error),
     };
-    // A holder that is dead may hold the lease for a while yet.
+    // The lease of a dead holder lasts for a while.
     let lease = match term::take_lease(store.as_ref(), &run, &holder(), None).await {
         Ok(lease) => lease,
         Err(RunError::Held { view, .. }) => {
             return Err(vec![Diagnostic::error(
                 "Run is being carried out",
-                format!("Run {run} is held by {}: end that process first.", view.holder),
+                format!("Run {run} is held by {}. End that process first.", view.holder),
             )]);
         }
         Err(RunError::Store(error)) => return Err(said(error)),
@@ -367,12 +367,12 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         ReleaseAnswer::Released(header) => {
             let doubts = header.counts.in_doubt;
             invocation.view.line(&format!(
-                "Run {run} is given up{}.",
+                "Run {run} was abandoned{}.",
                 if doubts > 0 { format!("; {doubts} objects are in doubt") } else { String::new() }
             ));
             Ok(Exit(if doubts > 0 { 3 } else { 0 }))
         }
-        _ => Err(vec![Diagnostic::error("Run not given up", "Another process has taken it over meanwhile.")]),
+        _ => Err(vec![Diagnostic::error("Run not given up", "Another process has taken over the run.")]),
     }
 }
 
@@ -395,10 +395,11 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
     Ok(Exit::DONE)
 }
 
-/// Gives up a run whose journal does not belong to the state file: it moves out of the way, and what it may have changed is
-/// named.
+/// Abandons a run whose journal does not belong to the state file. Moves the run's files away, and lists the objects
+/// that it may have
+/// changed.
 fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
-    /// Names that are listed; the file has the rest.
+    /// The number of listed names. The file has the rest.
     const LISTED: usize = 100;
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,
@@ -421,8 +422,8 @@ fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &St
     invocation.view.diagnostics(&[Diagnostic::warning(
         "Run set aside",
         format!(
-            "The run may have changed these objects, and the state file knows nothing of it:{list}\n\nWhat the run wrote \
-             of them is in {}. Look at each real object, then import it, or remove it by hand.",
+            "The run may have changed these objects, and the state file has no record of that:{list}\n\nThe records \
+            of the run are in {}. Look at each real object, then import it, or remove it by hand.",
             folder.join("state").display()
         ),
     )]);

@@ -1,4 +1,4 @@
-//! `weft show`: a plan file or the state, for people or as JSON.
+//! `weft show`: shows a plan file or the state, as text or JSON.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub const SHOW: Command = Command {
     run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
 };
 
-/// What is in a file.
+/// The contents of a file.
 enum Content {
     Plan(Box<weft_graph_format::plan_file::PlanFile>),
     State(Option<StateFile>),
@@ -74,7 +74,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if options > 0 && forms[0].is_some() {
         return Err(invocation.mistake(&Diagnostic::error(
             "Unexpected command line arguments",
-            "Beside an option that says what to show there is no other argument.",
+            "An option that selects what to show allows no other argument.",
         )));
     }
     if options > 1 {
@@ -127,16 +127,16 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// One module as a document, without what it calls and without any value.
+/// One module as a document, without the modules that it calls and without values.
 fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&Diagnostic::error(
             "JSON output required for module",
-            "There is no text for people of a module but the module itself: add -json.",
+            "A module can be shown only as JSON. Add -json.",
         )));
     }
     if !is_directory(Path::new(directory)) {
-        let detail = format!("There is no directory {directory} that can be read.");
+        let detail = format!("The directory {directory} does not exist or cannot be read.");
         return Err(invocation.fail(&[Diagnostic::error("Failed to read module directory", detail)]));
     }
     let (root, sources, problems) = read_alone(&invocation.context, &invocation.arguments, Path::new(directory));
@@ -156,7 +156,7 @@ fn configured(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&Diagnostic::error(
             "JSON output required for configuration",
-            "There is no text for people of a configuration but the configuration itself: add -json.",
+            "The configuration can be shown only as JSON. Add -json.",
         )));
     }
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);

@@ -1,4 +1,4 @@
-//! `weft state ...`: looking at the state (`list`, `show`, `pull`), and changing it outside of any run.
+//! `weft state ...`: shows the state (`list`, `show`, `pull`), and changes it outside of runs.
 
 mod move_objects;
 mod push;
@@ -98,10 +98,10 @@ pub const PULL: Command = Command {
     ..LIST
 };
 
-/// The state as it stands; none when there is none yet.
+/// The current state; `None` when there is none yet.
 ///
 /// # Errors
-/// What is wrong with it, or with the configuration that says where it is.
+/// A state that cannot be read, or errors in the configuration that determines where it is.
 pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Diagnostic>> {
     let Some((bytes, place)) = exported(invocation)? else { return Ok(None) };
     StateFile::parse(&bytes, &place)
@@ -133,7 +133,7 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
     .map_err(|problem| vec![problem])
 }
 
-/// Schemas of the providers that a state needs, as far as they are installed.
+/// The installed schemas of the providers that a state needs.
 pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
@@ -158,7 +158,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     read.unwrap_or_default()
 }
 
-/// Refuses a state that is not there.
+/// Reports that there is no state.
 pub fn present(snapshot: &Snapshot) -> Result<(), Vec<Diagnostic>> {
     if snapshot.serial == 0 && snapshot.is_empty() { Err(vec![none_found()]) } else { Ok(()) }
 }
@@ -253,7 +253,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         view.event_document(&show_json::state(Some(&alone), &schemas));
     }
     if !view.is_json() {
-        // As in OpenTofu, in colour wherever it goes.
+        // As in OpenTofu, the output has colors even if it is not a terminal.
         let style = Style { colour: !view.escape("0").is_empty(), ..*view.style() };
         let text = render::instance(&record, &schemas, &style);
         view.document(&format!("{}\n", text.trim_end_matches('\n')));
@@ -272,7 +272,7 @@ fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     for doubt in doubts.ok().flatten().unwrap_or_default().values() {
         invocation.view.diagnostics(&[Diagnostic::warning(
             "Resource instance in doubt",
-            format!("Nobody knows what became of {} in run {}: {}.", doubt.key, doubt.run, doubt.reason),
+            format!("The outcome of the operation on {} in run {} is unknown: {}.", doubt.key, doubt.run, doubt.reason),
         )]);
     }
     if let Some((bytes, _)) = exported {

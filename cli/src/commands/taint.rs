@@ -1,4 +1,4 @@
-//! `weft taint` and `weft untaint`: mark an object to be replaced by the next plan, or take the mark off.
+//! `weft taint` and `weft untaint`: mark an object to be replaced by the next plan, or remove the mark.
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -68,7 +68,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let allowed = arguments.switch("allow-missing", false);
     let place = Place::for_edit(invocation, &name, false)?;
     let problem = change(invocation, &place, |snapshot| {
-        // As in OpenTofu, an object is only marked beside a configuration that can be read.
+        // As in OpenTofu, this needs a valid configuration.
         if tainted && !snapshot.is_empty() {
             Project::refuse_wrong(invocation)?;
         }

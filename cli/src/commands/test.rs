@@ -1,4 +1,4 @@
-//! `weft test`: carries out the runs of test files, and says whether all is as they say it should be.
+//! `weft test`: carries out the runs of test files, and reports whether their expectations hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub const TEST: Command = Command {
     run: |invocation| test(invocation).unwrap_or_else(|exit| exit),
 };
 
-/// The directory of tests unless the user names another.
+/// The default directory of tests.
 const DIRECTORY: &str = "tests";
 
 fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -100,14 +100,13 @@ fn selected<'a>(
     let found: BTreeMap<&str, &Arc<TestFile>> =
         wanted.iter().filter_map(|name| Some((*name, *by_name.get(name)?))).collect();
     if found.is_empty() {
-        let detail =
-            "No file of the names that -filter gives is a test file here. Paths are relative to this directory.";
+        let detail = "No test file here has a name that -filter gives. Paths are relative to this directory.";
         said.push(Diagnostic::warning("No tests were found", detail));
     }
     found.into_values().cloned().collect()
 }
 
-/// Everything that is to be run.
+/// What to run.
 struct Suite<'a> {
     invocation: &'a Invocation<'a>,
     project: &'a Project,
@@ -159,15 +158,15 @@ impl Suite<'_> {
     }
 }
 
-/// Says what happens after an interrupt.
+/// Reports what happens after an interrupt.
 fn tell(wish: Wish, json: bool) {
     let text = match wish {
         Wish::GoOn => return,
         Wish::Stop => {
-            "Interrupted. The run that goes on is the last; then everything is cleaned up. Interrupt again to leave at \
-             once, without cleaning up."
+            "Interrupted. Weft finishes the current run, then cleans up. Press Ctrl-C again to quit without cleaning \
+            up."
         }
-        Wish::Cancel => "Interrupted again. Weft stops as soon as it can, and cleans up nothing.",
+        Wish::Cancel => "Interrupted again. Weft stops as soon as possible, without cleaning up.",
     };
     if json {
         tracing::warn!("{text}");

@@ -1,4 +1,4 @@
-//! `weft force-unlock`: take away a lock that a dead process left behind.
+//! `weft force-unlock`: removes a lock that a dead process left behind.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -46,7 +46,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Place::Embedded(options) = &place else {
         return Err(failed(
             "Failed to unlock state".to_owned(),
-            "In this store a run holds a lease and not a lock: it ends by itself when its holder is gone. \"weft runs \
+            "Runs in this store hold a lease, not a lock. It expires when its holder is gone. \"weft runs \
              list\" shows the runs."
                 .to_owned(),
         ));
@@ -71,17 +71,17 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if !asks(invocation) {
             return Err(failed(
                 "Approval needed".to_owned(),
-                "Questions are off, so Weft cannot ask for approval: use -force.".to_owned(),
+                "Input is disabled, so Weft cannot ask for approval. Use -force.".to_owned(),
             ));
         }
-        let detail = "Weft will remove the lock on the state. This lets others change the state while its holder may \
-                      still be at work.\nOnly 'yes' will be accepted to confirm.";
+        let detail = "Weft will remove the lock on the state. This lets others change the state while the holder may \
+        still be running.\nOnly 'yes' will be accepted to confirm.";
         if !Prompt::new().confirm("Do you really want to force-unlock?", detail) {
             view.line("force-unlock cancelled.");
             return Ok(Exit::FAILED);
         }
     }
-    // Taking the lock shows that nobody holds it any more, and giving it back removes the file.
+    // Taking the lock shows that no process holds it, and giving it back removes the file.
     let taken = block_on(place.open(Access::Change)).and_then(|opened| opened);
     drop(taken.map_err(|problem| invocation.fail(&[problem]))?);
     view.line("The state has been successfully unlocked, and Weft commands should now be able to obtain a new lock.");

@@ -1,4 +1,4 @@
-//! `weft validate`: is the configuration sound, whatever its variables are?
+//! `weft validate`: checks a configuration, whatever the values of its variables are.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `weft worker`: carries out what a coordinator hands to it.
+//! `weft worker`: carries out operations for a coordinator.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ use crate::runtime::block_on;
 use crate::signals;
 use crate::view::View;
 
-/// Between two tries to reach the coordinator.
+/// The pause between two attempts to reach the coordinator.
 const RECONNECT: Duration = Duration::from_millis(500);
 /// How long providers may take to end.
 const LEAVE: Duration = Duration::from_secs(3);
-/// How long a worker that is to end tries to reach a coordinator for its results: one that is restarted is back by then.
+/// How long a stopping worker tries to deliver its results. A coordinator that restarts is back by then.
 const DELIVER: Duration = Duration::from_secs(5);
 
 /// The command.
@@ -59,7 +59,7 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&Diagnostic::error(
             "Coordinator not named",
             "Name the coordinator to work for with -coordinator HOST:PORT or WEFT_COORDINATOR. Several addresses are \
-             separated by commas: the first that answers is taken.",
+            separated by commas. The worker uses the first one that answers.",
         )));
     };
     let mut labels = BTreeMap::new();
@@ -67,7 +67,7 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let Some((name, value)) = label.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(invocation.mistake(&Diagnostic::error(
                 "Invalid -label option",
-                format!("{label:?} is no label: write KEY=VALUE."),
+                format!("{label:?} is not a label. Write KEY=VALUE."),
             )));
         };
         labels.insert(name.to_owned(), value.to_owned());
@@ -90,7 +90,7 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     view.diagnostics(&said);
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
-    // What it reads of other states may be encrypted.
+    // The states that it reads may be encrypted.
     context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
     options.pool = pool_options(context);
     if let Some(most) = arguments.count("max-providers") {
@@ -104,17 +104,17 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// A worker between its connections.
+/// A worker across its connections.
 struct Serving<'i> {
     view: &'i View,
     name: String,
-    /// The coordinators that it may work for, in the order in which they are tried.
+    /// The coordinators, in the order in which they are tried.
     addresses: Vec<String>,
-    /// Whether it was asked to end.
+    /// Whether it was asked to stop.
     ended: tokio::sync::watch::Receiver<bool>,
-    /// Since when it is to end and has nothing under way.
+    /// Since when it has been stopping with nothing running.
     rests_since: Option<Instant>,
-    /// It was said that nobody answers.
+    /// The lack of an answer was reported.
     told: bool,
 }
 
@@ -132,7 +132,7 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
         };
         view.line(&format!("worker {} works for the coordinator at {address}", serving.name));
         serving.told = false;
-        // Among the tasks that it talks to: from the main thread each word would wake another thread.
+        // It runs as a task beside those that it talks to. From the main thread each message would wake another thread.
         let channel = Channel { incoming: end.incoming, outgoing: end.outgoing };
         let working = tokio::spawn(async move {
             let ended = worker.run(channel).await;
@@ -149,7 +149,7 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
                 return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));
             }
             Ended::Disconnected | Ended::Silent => {
-                view.aside("The connection to the coordinator broke; trying again.");
+                view.aside("The connection to the coordinator broke. Retrying.");
                 serving.pause().await;
             }
         }
@@ -157,7 +157,7 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
     let left = worker.open();
     if left.calls + left.results > 0 {
         view.aside(&format!(
-            "Leaving {} calls and {} results that no coordinator took: they are in doubt.",
+            "Leaving {} calls and {} results that no coordinator has accepted. They are in doubt.",
             left.calls, left.results
         ));
     }
@@ -165,7 +165,8 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
     Ok(())
 }
 
-/// Passes signals on: the first drains, the second asks providers to stop, the third ends the process, as does time after
+/// Passes signals on. The first drains, the second asks providers to stop, and the third ends the process, as does a
+/// timeout after
 /// the second.
 fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
     let (ending, ended) = tokio::sync::watch::channel(false);
@@ -175,12 +176,13 @@ fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
             match wish {
                 Cancel::Drain => {
                     eprintln!(
-                        "Stopping. Running calls end first, and no new ones start. Interrupt again to ask the providers to stop."
+                        "Stopping. Running calls finish, and no new ones start. Press Ctrl-C again to ask the \
+                        providers to stop."
                     );
                     handle.drain();
                 }
                 Cancel::Stop | Cancel::Leave => {
-                    eprintln!("Stopping. Providers are asked to stop. Interrupt again to exit at once.");
+                    eprintln!("Stopping. Providers are asked to stop. Press Ctrl-C again to quit now.");
                     handle.stop();
                 }
             }
@@ -191,20 +193,26 @@ fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
 }
 
 impl Serving<'_> {
-    /// Connects to the first coordinator that answers; none when nobody does.
+    /// Connects to the first coordinator that answers; `None` when none does.
     ///
     /// # Errors
-    /// When trying again does not help.
+    /// When retrying does not help.
     async fn connect(&mut self) -> Result<Option<(String, WorkerEnd)>, Diagnostic> {
         for address in &self.addresses {
             match connect_worker(address).await {
                 Ok(end) => return Ok(Some((address.clone(), end))),
                 Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
                     return Err(client_problem(error).into_iter().next().unwrap_or_else(|| {
-                        Diagnostic::error("Coordinator does not answer", format!("Nobody answers at {address}."))
+                        Diagnostic::error(
+                            "Coordinator does not answer",
+                            format!(
+                                "No coordinator answers at \
+                        {address}."
+                            ),
+                        )
                     }));
                 }
-                Err(error) if !self.told => self.view.aside(&format!("{error}; trying again.")),
+                Err(error) if !self.told => self.view.aside(&format!("{error}. Retrying.")),
                 Err(_) => {}
             }
         }
@@ -212,7 +220,7 @@ impl Serving<'_> {
         Ok(None)
     }
 
-    /// Between two tries.
+    /// Between two attempts.
     async fn pause(&mut self) {
         let asked = *self.ended.borrow_and_update();
         tokio::select! {
@@ -221,7 +229,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether a worker without a connection ends: it was asked to, and has nothing to deliver, or nobody takes it.
+    /// Whether a worker without a connection ends: it was asked to stop, and has no results to deliver or no
+    /// coordinator to take them.
     fn may_leave(&mut self, worker: &mut Worker) -> bool {
         if !*self.ended.borrow() {
             return false;

@@ -100,7 +100,7 @@ pub const DELETE: Command = Command {
     ..LIST
 };
 
-/// What says where the states of all workspaces are.
+/// The settings that determine where the states of all workspaces are.
 fn backend(invocation: &Invocation<'_>) -> Result<LocalBackend, Exit> {
     Place::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
 }
@@ -110,9 +110,9 @@ fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
     Ok(name.to_string())
 }
 
-/// Refuses operands of commands that take none.
+/// Refuses arguments of commands that take none.
 fn no_operands(invocation: &Invocation<'_>) -> Result<(), Exit> {
-    invocation.at_most(0, "Unexpected argument", "This command takes no arguments but options.")
+    invocation.at_most(0, "Unexpected argument", "This command accepts options only.")
 }
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -158,14 +158,14 @@ fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
     Ok(name)
 }
 
-/// Refuses to choose a workspace where the environment has chosen one already, other than the one that is `let_pass`.
+/// Refuses to select a workspace other than `let_pass` when the environment has already selected one.
 fn not_overridden(invocation: &Invocation<'_>, let_pass: Option<&str>, what: &str) -> Result<(), Exit> {
     if environment("TF_WORKSPACE").is_none_or(|set| let_pass == Some(set.as_str())) {
         return Ok(());
     }
     Err(invocation.fail(&[Diagnostic::error(
         format!("The {what} is overridden using the TF_WORKSPACE environment variable"),
-        "Unset this environment variable, or set it to the name of the workspace that you want, and try again.",
+        "Unset this environment variable, or set it to the name of the workspace that you want, then retry.",
     )]))
 }
 
@@ -191,7 +191,7 @@ fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
     let path = backend(invocation)?.folder().join(name);
     std::fs::create_dir_all(&path).map_err(|error| {
-        invocation.fail(&[Diagnostic::error("Cannot make workspace", format!("{}: {error}.", path.display()))])
+        invocation.fail(&[Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))])
     })
 }
 
@@ -218,7 +218,7 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// OpenTofu's words and colours: scripts look for them.
+/// OpenTofu's text and colors: scripts look for them.
 fn tell_created(invocation: &Invocation<'_>, name: &str) {
     let view = &invocation.view;
     let (reset, green, bold) = (view.escape("0"), view.escape("32"), view.escape("1"));
@@ -298,7 +298,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {
-        // OpenTofu's words: scripts look for them.
+        // OpenTofu's text: scripts look for it.
         let detail = "The resources managed by the deleted workspace may still exist, but are no longer manageable by OpenTofu \
                       since the state has been deleted.";
         view.warning_in_output(format!("\"{name}\" was non-empty"), detail);

@@ -1,7 +1,7 @@
-//! A `resource` block for an object that exists: what its arguments would have to be.
+//! A `resource` block for an existing object, with the arguments that describe it.
 //!
-//! Arguments that only the provider sets are left out, and so are deprecated ones. What is sensitive is not written:
-//! `null # sensitive` stands in its place.
+//! It omits arguments that only the provider sets, and deprecated ones. `null # sensitive` stands in place of sensitive
+//! values.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,9 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::is_identifier;
 
-/// The text of a block, formatted, without a line end. `provider` is what its `provider` argument refers to, where it
-/// needs one. An object that is null gives the arguments that a block may have, all of them null.
+/// The text of a block, formatted, without a final newline. `provider` is the reference in its `provider` argument, if
+/// it needs
+/// one. A null object gives all arguments that the block may have, each with the value null.
 pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object: &Value) -> String {
     let mut out = format!("resource {} {} {{\n", quoted(&resource.type_name), quoted(&resource.name));
     if let Some(provider) = provider {
@@ -25,16 +26,16 @@ pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object:
     }
     write_blocks(schema, object, &mut out);
     out.push('}');
-    // What does not parse would be a bug of ours; the text is shown as it is then.
+    // Text that does not parse would be a bug in this module. It is shown unformatted.
     weft_syntax::format("generated", out.as_str().into()).unwrap_or(out)
 }
 
-/// The `id` that every type of an older provider has: it may be given by its schema, though never in truth.
+/// The `id` of every type of an older provider. Its schema allows it as an argument, but it never is one.
 fn is_old_id(name: &str, attribute: &Attribute) -> bool {
     name == "id" && attribute.optional && attribute.computed
 }
 
-/// A part of an object; null where the object is.
+/// A part of an object; null if the object is.
 fn part(object: &Value, name: &str) -> Value {
     let found = object.as_fields().and_then(|fields| fields.get(name)).cloned();
     let found = found.unwrap_or_else(|| Value::null(Type::Dynamic));
@@ -76,7 +77,7 @@ fn write_attribute(name: &str, attribute: &Attribute, value: &Value, out: &mut S
     }
 }
 
-/// The array or object that a text holds as JSON: it reads better so.
+/// The array or object that a text holds as JSON. It is easier to read than the text.
 fn document(value: &Value) -> Option<Value> {
     let document = json::decode_implied(value.as_str()?.as_bytes()).ok()?;
     matches!(document.open().1, Kind::Tuple(_) | Kind::Object(_)).then_some(document)
@@ -178,7 +179,7 @@ fn write_value(value: &Value, out: &mut String) {
             }
             out.push('}');
         }
-        // Objects that exist have nothing unknown.
+        // Existing objects have no unknown values.
         Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => out.push_str("null"),
     }
 }
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sensitive_stays_out_as_a_whole() {
+    fn sensitive_values_are_omitted() {
         let schema = Block {
             attributes: BTreeMap::from([("l".into(), nested(Nesting::List)), ("s".into(), nested(Nesting::Single))]),
             blocks: BTreeMap::from([("many".into(), block(Nesting::List))]),

@@ -1,4 +1,4 @@
-//! Installing modules, while the configuration that calls them is read: each is fetched before what it calls can be
+//! Installs modules while the configuration that calls them is read: each must be fetched before its own calls are
 //! known.
 
 use std::fs;
@@ -17,28 +17,28 @@ use weft_registry::modules::{ModuleFetcher, RegistryError, expand, shown};
 use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
 use crate::context::Context;
 
-/// Most links that a path leads through; the operating system allows no more either.
+/// The maximum number of links in a path. The operating system has the same limit.
 const MOST_LINKS: usize = 40;
-/// How long a fetch that was given up may hold up the end of the process.
+/// How long an abandoned fetch may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Installs modules as they are asked for.
+/// Installs modules as the configuration calls them.
 pub struct ModuleInstaller<'a> {
     context: &'a Context,
-    /// All modules anew.
+    /// Installs all modules again.
     upgrade: bool,
-    /// Tells people what is done.
+    /// Reports each step to the user.
     report: &'a dyn Fn(&str),
-    /// What is installed so far.
+    /// The modules that are installed so far.
     pub manifest: ModuleManifest,
-    /// Whether something could not be installed.
+    /// Whether a module could not be installed.
     pub failed: bool,
     fetching: Option<Fetching>,
 }
 
-/// What fetching needs; there once something is fetched.
+/// What fetching needs; made at the first fetch.
 struct Fetching {
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     runtime: Option<Runtime>,
     fetcher: ModuleFetcher,
 }
@@ -51,27 +51,27 @@ impl Drop for Fetching {
     }
 }
 
-/// A module that is wanted, for who only fetches it.
+/// A wanted module, as fetching sees it.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     key: &'a str,
-    /// Name, file and line of the call, for texts.
+    /// Name, file and line of the call, for messages.
     called: &'a str,
-    /// Header of the call.
+    /// The header of the call.
     range: Option<&'a SourceRange>,
 }
 
-/// A module that was fetched.
+/// A fetched module.
 struct Fetched {
     dir: String,
     version: Option<Version>,
 }
 
 impl<'a> ModuleInstaller<'a> {
-    /// Installs beside what is installed already.
+    /// Adds to the modules that are already installed.
     ///
     /// # Errors
-    /// When the list of installed modules cannot be read.
+    /// When the manifest cannot be read.
     pub fn new(
         context: &'a Context,
         upgrade: bool,
@@ -83,10 +83,10 @@ impl<'a> ModuleInstaller<'a> {
         Ok(ModuleInstaller { context, upgrade, report, manifest, failed: false, fetching: None })
     }
 
-    /// Fetches a module into a folder that is not there yet, and tells where in it the module is.
+    /// Fetches a module into a new folder, and returns its directory in there.
     ///
     /// # Errors
-    /// Why it cannot be fetched.
+    /// The reason why it cannot be fetched.
     pub fn fetch_alone(&mut self, source: &ModuleSource, to: &str) -> Result<String, Vec<Diagnostic>> {
         let wanted = Wanted { key: "", called: "of -from-module", range: None };
         let mut problems = Vec::new();
@@ -109,7 +109,7 @@ impl<'a> ModuleInstaller<'a> {
                 return Err(said);
             }
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-                vec![Diagnostic::error("Cannot start", format!("The operating system gives no runtime: {error}."))]
+                vec![Diagnostic::error("Cannot start", format!("Weft cannot start its runtime: {error}."))]
             })?;
             let fetcher = ModuleFetcher::new(&Network::new(&config, &environment));
             self.fetching = Some(Fetching { runtime: Some(runtime), fetcher });
@@ -117,7 +117,7 @@ impl<'a> ModuleInstaller<'a> {
         self.fetching.as_mut().ok_or_else(Vec::new)
     }
 
-    /// Runs something that fetches.
+    /// Runs a future that fetches.
     fn run<T>(&mut self, problems: &mut Vec<Diagnostic>, task: impl AsyncFnOnce(&mut ModuleFetcher) -> T) -> Option<T> {
         match self.fetching() {
             Ok(Fetching { runtime: Some(runtime), fetcher }) => Some(runtime.block_on(task(fetcher))),
@@ -129,7 +129,7 @@ impl<'a> ModuleInstaller<'a> {
         }
     }
 
-    /// Fetches a module that is named by where it is.
+    /// Fetches a module from an address.
     fn remote(
         &mut self,
         module: &RemoteModule,
@@ -151,7 +151,7 @@ impl<'a> ModuleInstaller<'a> {
         inside(to, &module.subdir, wanted, problems).map(|dir| Fetched { dir, version: None })
     }
 
-    /// Fetches the newest version of a module that is meant.
+    /// Fetches the newest matching version of a module of a registry.
     fn registry(
         &mut self,
         module: &RegistryModule,
@@ -171,11 +171,11 @@ impl<'a> ModuleInstaller<'a> {
                     ),
                     RegistryError::NoModule => (
                         "Invalid response from remote module registry",
-                        format!("{host} was asked for the versions of the module {called}: {error}."),
+                        format!("The response of {host} for the versions of the module {called} is invalid: {error}."),
                     ),
                     error => (
                         "Error accessing remote module registry",
-                        format!("{host} does not tell the versions of the module {called}: {error}."),
+                        format!("Weft cannot get the versions of the module {called} from {host}: {error}."),
                     ),
                 };
                 problems.push(wanted.error(summary, detail));
@@ -183,7 +183,10 @@ impl<'a> ModuleInstaller<'a> {
             }
         };
         for text in &listed.unreadable {
-            let detail = format!("{host} lists a version {text:?} of the module {called}, which is none.");
+            let detail = format!(
+                "{host} lists {text:?} as a version of the module {called}. That is not a valid \
+            version."
+            );
             let warning = Diagnostic::warning("Invalid response from remote module registry", detail);
             problems.push(wanted.at(warning));
         }
@@ -195,7 +198,7 @@ impl<'a> ModuleInstaller<'a> {
         };
         let Some(version) = matching.cloned() else {
             let detail = format!(
-                "No version of the module {module} {called} satisfies {constraints}. The newest there is, is {newest}."
+                "No version of the module {module} {called} satisfies {constraints}. The newest version is {newest}."
             );
             problems.push(wanted.error("Unresolvable module version constraint", detail));
             return None;
@@ -206,7 +209,10 @@ impl<'a> ModuleInstaller<'a> {
         let location = match self.run(problems, async |fetcher| fetcher.location(module, &version).await)? {
             Ok(location) => location,
             Err(error) => {
-                let detail = format!("{host} does not tell where version {version} of {module} is: {error}.");
+                let detail = format!(
+                    "Weft cannot get the location of version {version} of {module} from {host}: \
+                {error}."
+                );
                 problems.push(Diagnostic::error("Error accessing remote module registry", detail));
                 return None;
             }
@@ -222,11 +228,11 @@ impl<'a> ModuleInstaller<'a> {
         Some(Fetched { dir, version: Some(version) })
     }
 
-    /// Takes note of a local module.
+    /// Records a local module.
     fn local(&mut self, request: &ModuleRequest<'_>, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Fetched> {
         if let Some((text, _)) = &request.version {
             let detail = format!(
-                "The module {:?} is a local directory, which has no versions, so {text:?} can be asked of none.",
+                "The module {:?} is a local directory, which has no versions. Remove the constraint {text:?}.",
                 request.name()
             );
             problems.push(Diagnostic::error("Invalid version constraint", detail).at(request.call_range.clone()));
@@ -239,7 +245,7 @@ impl<'a> ModuleInstaller<'a> {
                     problems.push(problem);
                     return None;
                 }
-                let why = found.err().map_or_else(|| "it is no directory".to_owned(), |error| error.to_string());
+                let why = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
                 problems.push(Diagnostic::error(
                     "Unreadable module directory",
                     format!(
@@ -255,12 +261,12 @@ impl<'a> ModuleInstaller<'a> {
         Some(Fetched { dir, version: None })
     }
 
-    /// That a local path leads out of the package that its caller came in, if it does.
+    /// The problem of a local path that leads out of its caller's package, if it does.
     fn escape(&self, request: &ModuleRequest<'_>) -> Option<Diagnostic> {
         let mut steps = vec![request.source.to_string()];
         let (_, mut caller) = request.path.0.split_last()?;
         let package = loop {
-            // The root module is in no package.
+            // The root module is not in a package.
             let (_, above) = caller.split_last()?;
             let record = self.manifest.records.get(&caller.join("."))?;
             let source = ModuleSource::parse(&record.source).ok()?;
@@ -275,8 +281,8 @@ impl<'a> ModuleInstaller<'a> {
             at = clean(&format!("./{at}/{step}"));
             if at == ".." || at.starts_with("../") {
                 let detail = format!(
-                    "The source of {} leads out of {}, the package that the module which calls it came in. Paths must \
-                     stay within the package.",
+                    "The source of {} leads out of {}, the package of the calling module. Paths must stay within the \
+                    package.",
                     request.path,
                     shown(&package.package())
                 );
@@ -306,7 +312,10 @@ impl<'a> ModuleInstaller<'a> {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     problems.push(Diagnostic::error(
                         "Failed to remove local module cache",
-                        format!("To install the module {key} anew, {} must go: {error}.", folder.display()),
+                        format!(
+                            "Weft must remove {} to install the module {key} again, and cannot: {error}.",
+                            folder.display()
+                        ),
                     ));
                     return None;
                 }
@@ -354,7 +363,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The folder of a package in which the module is.
+/// The folder of a package that contains the module.
 fn inside(package: &str, subdir: &str, wanted: Wanted<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
     let found = match expand(Path::new(package), subdir) {
         Ok(found) => found,
@@ -368,21 +377,21 @@ fn inside(package: &str, subdir: &str, wanted: Wanted<'_>, problems: &mut Vec<Di
         return Some(found.to_string_lossy().into_owned());
     }
     problems.push(if subdir.is_empty() {
-        let detail = format!("What was fetched for the module {} is no directory.", wanted.called);
+        let detail = format!("The package of the module {} is not a directory.", wanted.called);
         wanted.error("Unreadable module directory", detail)
     } else {
-        let detail = format!("What was fetched for the module {} has no directory {subdir:?}.", wanted.called);
+        let detail = format!("The package of the module {} has no directory {subdir:?}.", wanted.called);
         wanted.error("Module subdirectory not found", detail)
     });
     None
 }
 
-/// Removes a folder with everything in it, or a link.
+/// Removes a folder with its contents, or a link.
 fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-/// A path in which no part is a link; relative as long as no link leads to an absolute one.
+/// Resolves the links of a path. The result is relative unless a link leads to an absolute path.
 fn without_links(path: &str) -> io::Result<String> {
     let mut done = if path.starts_with('/') { "/".to_owned() } else { String::new() };
     let mut pending: Vec<String> = path.split('/').rev().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The configuration as a plan carries it, for tools that look at plans.
+//! The document of the configuration in a plan, for tools that read plans.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use weft_planner::ProviderSet;
 
 use crate::project::of_module;
 
-/// The document as JSON text. Providers that planning did not need are asked for their schemas here; what cannot be
-/// asked was reported by planning, where it matters.
+/// The document as JSON. Providers that planning did not need are asked for their schemas here. Planning has already
+/// reported
+/// failures that matter.
 pub async fn text(root: &Arc<CompiledModule>, sources: &Sources, providers: &ProviderSet) -> String {
     let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
     for module in root.all() {
@@ -28,7 +29,7 @@ pub async fn text(root: &Arc<CompiledModule>, sources: &Sources, providers: &Pro
     document(root, &inputs).to_string()
 }
 
-/// The version constraints of a module on each provider, as text.
+/// The version constraints of a module for each provider, as text.
 pub fn constraints(module: &CompiledModule) -> BTreeMap<ProviderSource, String> {
     let (requirements, _) = of_module(module);
     requirements.into_iter().map(|(source, constraints)| (source, constraints.to_string())).collect()

@@ -1,4 +1,4 @@
-//! The state that a plan was made from, after looking at real objects: for whoever shows the plan.
+//! The state that a plan was made from, after the refresh, for commands that show the plan.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use weft_planner::prior::Prior;
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
 
-/// The state as a file of version 4. Outputs whose new value is known have it already, as in OpenTofu.
+/// The state as a version 4 file. Outputs with a known new value already have it, as in OpenTofu.
 pub fn text(
     snapshot: &Snapshot,
     refreshed: &BTreeMap<ResourceInstance, Prior>,
@@ -33,7 +33,7 @@ pub fn text(
         instances: snapshot.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
         checks: snapshot.checks.clone(),
     };
-    // Plans carry no schemas of what is built in.
+    // Plans carry no schemas of built-in providers.
     let builtin = weft_providers::Builtin::schema();
     for (address, prior) in refreshed {
         let text = address.to_string();
@@ -88,7 +88,7 @@ fn new_record(address: &ResourceInstance) -> InstanceRecord {
     InstanceRecord::new(address.module.to_string(), mode, type_name, name, key, String::new())
 }
 
-/// An output as state keeps it; none while it is not known.
+/// An output in the form of the state; `None` while it is unknown.
 fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     if !value.is_wholly_known() {
         return None;
@@ -102,7 +102,7 @@ fn output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     })
 }
 
-/// An output of which nothing will tell more: null stands for each part that is unknown.
+/// An output that will not become known: null replaces each unknown part.
 pub fn unsettled_output(value: &Value, sensitive: bool) -> Option<OutputRecord> {
     output(&value.unmark_deep().0.unknown_as_null(), sensitive)
 }

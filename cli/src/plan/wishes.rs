@@ -1,4 +1,4 @@
-//! What the user wants planned, as the options say it.
+//! What to plan, according to the options.
 
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -12,30 +12,31 @@ use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
 
-/// Operations at a time unless the user says otherwise.
+/// The default maximum number of concurrent operations.
 pub const PARALLELISM: usize = 10;
 
-/// What the user wants planned.
+/// What to plan.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
-    /// What for.
+    /// The mode.
     pub mode: UiMode,
-    /// Look at real objects first.
+    /// Refresh real objects first.
     pub refresh: bool,
-    /// Take over objects, and nothing else.
+    /// Import objects, and do nothing else.
     pub importing: bool,
     /// Replace these.
     pub replace: Vec<ResourceInstance>,
-    /// Which part, as the options say it: option and address.
+    /// The selected part, as given: option and address.
     pub selected: Vec<(&'static str, String)>,
-    /// Provider calls at a time.
+    /// The maximum number of concurrent provider calls.
     pub parallelism: usize,
-    /// Show nothing of what planning looks at.
+    /// Show no progress of planning.
     pub quiet: bool,
-    /// Put the state that the plan was made from into it: for whoever shows the plan later, and for commands that want
-    /// nothing else. It is as large as the state.
+    /// Store the state that the plan was made from in it, for commands that show the plan later, and for commands that
+    /// need nothing
+    /// else. It is as large as the state.
     pub prior_state: bool,
-    /// Put a document of the configuration into it, for tools that read plans.
+    /// Store a document of the configuration in it, for tools that read plans.
     pub configuration: bool,
 }
 
@@ -50,13 +51,13 @@ impl Wishes {
         }
     }
 
-    /// From the options of `plan`, `apply` and `destroy`; what does not go together is refused.
+    /// Reads the options of `plan`, `apply` and `destroy`. Refuses combinations that are not valid.
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
         Wishes::of(arguments, destroy).map_err(|problems| invocation.mistakes(&problems))
     }
 
-    /// All problems count, each on its own.
+    /// Every problem is reported separately.
     fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Vec<Diagnostic>> {
         let given = |name: &str| arguments.switch(name, false);
         let refresh_only = given("refresh-only");
@@ -98,7 +99,7 @@ impl Wishes {
     }
 }
 
-/// What is wrong with the options that say what a plan is for.
+/// Problems of the options that select the mode.
 fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
     let refresh_only = arguments.switch("refresh-only", false);
     if destroy && (arguments.has("destroy") || refresh_only) {
@@ -111,37 +112,37 @@ fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
     if arguments.switch("destroy", false) && refresh_only {
         return Some(Diagnostic::error(
             "Incompatible plan mode options",
-            "The options -destroy and -refresh-only exclude each other.",
+            "The options -destroy and -refresh-only cannot be used together.",
         ));
     }
     (refresh_only && !arguments.switch("refresh", true)).then(|| {
         Diagnostic::error(
             "Incompatible refresh options",
-            "With -refresh-only and -refresh=false there would be nothing to do.",
+            "The options -refresh-only and -refresh=false cannot be used together: there would be nothing to do.",
         )
     })
 }
 
-/// An error for a number of operations at a time below zero.
+/// The error for a negative number of concurrent operations.
 pub fn negative_parallelism(arguments: &Arguments) -> Option<Diagnostic> {
     let number: i64 = arguments.value("parallelism")?.parse().ok()?;
     (number < 0).then(|| {
-        let detail = format!("The greatest number of operations at a time cannot be negative: {number}.");
+        let detail = format!("The maximum number of concurrent operations cannot be negative: {number}.");
         Diagnostic::error("Invalid parallelism value", detail)
     })
 }
 
-/// Options that name a part of the configuration, and the addresses behind them.
+/// Options that select a part of the configuration, with their addresses.
 type Selected = Vec<(&'static str, String)>;
 
-/// The addresses of `-target` and `-exclude` and of lists of them, and what is wrong with them.
+/// The addresses of `-target`, `-exclude` and of files of addresses, and their problems.
 fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
     let (mut selected, mut problems) = (Vec::new(), Vec::new());
     let targets = arguments.has("target") || arguments.has("target-file");
     if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
         problems.push(Diagnostic::error(
             "Invalid combination of arguments",
-            "The options -target and -exclude exclude each other.",
+            "The options -target and -exclude cannot be used together.",
         ));
         return (selected, problems);
     }
@@ -182,18 +183,18 @@ fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
     Ok(address)
 }
 
-/// The addresses in a file with their places, one a line; lines that begin with `#` are remarks.
+/// The addresses in a file with their positions, one on each line. Lines that begin with `#` are comments.
 fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         match error.kind() {
-            // OpenTofu says it in these words alone.
+            // OpenTofu has this text only.
             std::io::ErrorKind::NotFound => Diagnostic::error(
                 format!("open {path}: no such file or directory"),
-                "There is no such list of addresses.",
+                "The file of addresses does not exist.",
             ),
             _ => Diagnostic::error(
                 "Unable to read file",
-                format!("The list of addresses {path} cannot be read: {error}."),
+                format!("The file of addresses {path} cannot be read: {error}."),
             ),
         }
     })?;
@@ -207,7 +208,7 @@ fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     Ok(addresses)
 }
 
-/// The part of the configuration that options name.
+/// The part of the configuration that options select.
 pub fn selection(selected: &[(&'static str, String)]) -> Selection {
     let named = |option: &str| -> Vec<SelectedAddress> {
         let texts = selected.iter().filter(|(name, _)| *name == option);

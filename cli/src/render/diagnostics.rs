@@ -1,8 +1,9 @@
-//! Problems: boxed with their source lines for people, as objects for scripts.
+//! Diagnostics: boxes with source lines for people, objects for scripts.
 //!
-//! Where the source lines come from is [`SourceLines`]: files that were read, or the snippets that travel with a plan.
-//! `snippet` cuts them to what a problem shows; [`human`] and [`object`] are the two forms; [`consolidated`] makes one
-//! of many that say the same.
+//! [`SourceLines`] are the source lines: of files that were read, or of the snippets in a plan. `snippet` selects
+//! those that a
+//! diagnostic shows. [`human`] and [`object`] are the two forms. [`consolidated`] joins diagnostics with the same
+//! summary.
 
 mod consolidation;
 mod human;
@@ -14,13 +15,14 @@ pub use human::human;
 pub use object::object;
 pub use snippet::enclosing_block;
 
-/// Where source lines come from: files that were read, or the snippets of a plan file.
+/// A source of lines: files that were read, or the snippets of a plan file.
 pub trait SourceLines {
-    /// One line without its end; the first is 1.
+    /// One line without its newline. The first line has the number 1.
     fn line(&self, file: &str, number: u32) -> Option<String>;
 
-    /// The header of the outermost block that a byte of a file stands in: `resource "aws_vpc" "main"`. None where there
-    /// is none, or only lines are known.
+    /// The header of the outermost block around a byte of a file: `resource "aws_vpc" "main"`. `None` outside of
+    /// blocks, and if
+    /// only lines are known.
     fn block(&self, file: &str, byte: u32) -> Option<String> {
         let _ = (file, byte);
         None

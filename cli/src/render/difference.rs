@@ -1,11 +1,14 @@
-//! What is different between two values: a tree that can be printed as a plan shows it.
+//! The difference between two values, as a tree that is printed in the form of a plan.
 //!
-//! Reading order: [`Part`] is one node; [`compare`] makes the tree of two values and a type, `schema` of two objects
-//! and the block that describes them, `sequence` says which elements of two lists or sets belong together; [`print`]
-//! and `text` write it. An object that did not change is a tree too: that is how states are shown.
+//! Reading order: [`Part`] is one node. [`compare`] makes the tree of two values and a type, and `schema` that of two
+//! objects and
+//! their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text` write the tree. An unchanged
+//! object is a
+//! tree too: that is how states are shown.
 //!
-//! The look is OpenTofu's (recorded case `workflow/show-text`), since people read it daily and scripts match it: two
-//! columns for the sign, four for a level, names aligned, what did not change left out and counted.
+//! The layout is OpenTofu's (recorded case `workflow/show-text`), because people read it daily and scripts match it:
+//! two columns for
+//! the sign, four for a level, names aligned, unchanged parts left out and counted.
 
 mod compare;
 pub mod print;
@@ -21,21 +24,21 @@ pub use compare::{Pair, Reasons, dynamic, typed};
 pub use print::Printing;
 pub use schema::{object, untyped_object};
 
-/// What happens to a part.
+/// The effect on a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// No effect.
     Same,
-    /// It comes to be.
+    /// It is created.
     Added,
-    /// It ceases to be.
+    /// It is removed.
     Removed,
-    /// It becomes another.
+    /// It is changed.
     Changed,
 }
 
 impl Effect {
-    /// The effect on a whole whose parts so far have `self`, with one more part.
+    /// The effect on a whole whose parts so far have the effect `self`, with one more part.
     fn with_part(self, part: Effect) -> Effect {
         match part {
             Effect::Same => self,
@@ -45,76 +48,76 @@ impl Effect {
     }
 }
 
-/// A change of what may be shown of a part.
+/// A change of sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It will be hidden from now on.
+    /// It becomes sensitive.
     BecomesSensitive,
-    /// It was hidden and will not be any more.
+    /// It is no longer sensitive.
     BecomesPlain,
 }
 
 /// One node of the difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What happens to it.
+    /// The effect on it.
     pub effect: Effect,
-    /// It is why the whole object must be replaced.
+    /// It forces the replacement of the whole object.
     pub forces: bool,
-    /// What it is.
+    /// Its contents.
     pub shape: Shape,
-    /// To be said above it.
+    /// A notice that is printed above it.
     pub notice: Option<Notice>,
 }
 
-/// What a node is, before and after.
+/// The contents of a node, before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A number, truth value or null, ready to be shown.
+    /// A number, boolean or null, formatted.
     Plain {
-        /// None where there was nothing.
+        /// `None` if it did not exist.
         before: Option<String>,
-        /// None where there will be nothing.
+        /// `None` if it is removed.
         after: Option<String>,
     },
-    /// Text; `None` inside is null.
+    /// Text. The inner `None` is null.
     Text {
-        /// None where there was nothing.
+        /// `None` if it did not exist.
         before: Option<Option<SmolStr>>,
-        /// None where there will be nothing.
+        /// `None` if it is removed.
         after: Option<Option<SmolStr>>,
     },
-    /// Something that only apply will know.
+    /// A value that only apply knows.
     Unknown {
-        /// What is there now, as if it were removed.
+        /// The current value, as if it were removed.
         before: Option<Box<Part>>,
     },
-    /// Something that must not be shown, unless the user insists.
+    /// A sensitive value.
     Hidden(Box<Part>),
-    /// Something that is not kept.
+    /// A write-only value.
     WriteOnly,
-    /// Something of another type than before.
+    /// A value whose type changes.
     Retyped {
-        /// As it was.
+        /// The old value.
         before: Box<Part>,
-        /// As it will be.
+        /// The new value.
         after: Box<Part>,
     },
     /// Named parts.
     Fields {
-        /// How names and what is removed are written.
+        /// The style of names and removed parts.
         form: FieldForm,
         /// The parts.
         parts: BTreeMap<SmolStr, Part>,
     },
     /// Elements.
     Items {
-        /// How elements belong together.
+        /// The style of the elements.
         form: ItemForm,
-        /// The elements in the order of showing.
+        /// The elements in the order of output.
         parts: Vec<Part>,
     },
-    /// Arguments and nested blocks.
+    /// An object with arguments and nested blocks.
     Block {
         /// Arguments.
         attributes: BTreeMap<SmolStr, Part>,
@@ -123,12 +126,12 @@ pub enum Shape {
     },
 }
 
-/// How named parts are written.
+/// The style of named parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldForm {
-    /// An object: names without quotes, `-> null` left out inside.
+    /// An object: names without quotes, inner `-> null` omitted.
     Object,
-    /// A nested attribute: as an object, with `-> null`.
+    /// A nested attribute: like an object, with `-> null`.
     NestedObject,
     /// A map: quoted keys, aligned.
     Map,
@@ -136,22 +139,22 @@ pub enum FieldForm {
     NestedMap,
 }
 
-/// How elements are written.
+/// The style of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemForm {
-    /// In order: what stands around a change is shown.
+    /// Ordered: the elements around a change are shown.
     List,
-    /// In order, each an object.
+    /// Ordered, and each is an object.
     NestedList,
-    /// Without order.
+    /// Unordered.
     Set,
 }
 
 /// The blocks of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
-    /// The blocks, with their keys where they have keys.
+    /// The blocks, with their keys if they have any.
     pub parts: Vec<(Option<SmolStr>, Part)>,
-    /// They must not be shown.
+    /// They are sensitive.
     pub hidden: bool,
 }

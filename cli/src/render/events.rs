@@ -1,4 +1,4 @@
-//! The objects of the event stream (`-json`), without `@timestamp`, which whoever prints them adds.
+//! The objects of the event stream (`-json`), without `@timestamp`, which [`crate::view`] adds.
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
@@ -6,12 +6,12 @@ use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, ResourceCh
 use weft_graph_format::graph::Action;
 use weft_state::OutputRecord;
 
-/// Version of the stream's format.
+/// The version of the stream's format.
 const UI_VERSION: &str = "1.2";
-/// The version of OpenTofu whose stream this is.
+/// The version of OpenTofu that has this stream.
 const TOFU_VERSION: &str = "1.12.6";
 
-/// How many objects an operation adds, changes and so on.
+/// The number of objects that an operation adds, changes and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Created.
@@ -22,12 +22,12 @@ pub struct Counts {
     pub import: usize,
     /// Destroyed.
     pub remove: usize,
-    /// Taken out of state.
+    /// Removed from the state.
     pub forget: usize,
 }
 
 impl Counts {
-    /// Of a plan.
+    /// The counts of a plan.
     pub fn of_plan(changes: &Changes) -> Counts {
         let mut counts = Counts::default();
         for change in &changes.resources {
@@ -73,12 +73,12 @@ pub fn version() -> Json {
     event("version", "info", message, [("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
 }
 
-/// Something to tell, without a type of its own.
+/// A message without a type of its own.
 pub fn log(message: &str) -> Json {
     event("log", "info", message.to_owned(), [])
 }
 
-/// A problem; `object` is what [`super::diagnostics::object`] gives.
+/// A diagnostic. `object` is the result of [`super::diagnostics::object`].
 pub fn diagnostic(object: Json) -> Json {
     let severity = object.get("severity").and_then(Json::as_str).unwrap_or("error").to_owned();
     let summary = object.get("summary").and_then(Json::as_str).unwrap_or_default();
@@ -86,7 +86,7 @@ pub fn diagnostic(object: Json) -> Json {
     event("diagnostic", level, format!("{title}: {summary}"), [("diagnostic", object)])
 }
 
-/// A resource instance as events name it.
+/// A resource instance in the form of events.
 pub fn resource(address: &ResourceInstance) -> Json {
     let key = match &address.key {
         InstanceKey::None => Json::Null,
@@ -115,7 +115,7 @@ fn change_word(change: &ResourceChange) -> &'static str {
         ChangeAction::Only(Action::NoOp) => "noop",
         ChangeAction::Only(Action::Forget) => "remove",
         ChangeAction::Only(action) => action.word(),
-        // There is no word for it that scripts know.
+        // Scripts know no word for it.
         ChangeAction::ForgetThenCreate => "noop",
         _ => "replace",
     }
@@ -143,13 +143,13 @@ pub fn planned_change(change: &ResourceChange) -> Json {
     event("planned_change", "info", message, [("change", change_object(change))])
 }
 
-/// Something found to be other than state has it.
+/// A difference between the state and a real object.
 pub fn resource_drift(change: &ResourceChange) -> Json {
     let message = format!("{}: Drift detected ({})", change.address, change_word(change));
     event("resource_drift", "info", message, [("change", change_object(change))])
 }
 
-/// The sums at the end of a plan (`plan`), an apply (`apply`) or a destruction (`destroy`).
+/// The totals at the end of a plan (`plan`), an apply (`apply`) or a destroy (`destroy`).
 pub fn change_summary(counts: &Counts, operation: &str) -> Json {
     let Counts { add, change, import, remove, forget } = *counts;
     let message = match operation {
@@ -163,7 +163,7 @@ pub fn change_summary(counts: &Counts, operation: &str) -> Json {
     event("change_summary", "info", message, [("changes", changes)])
 }
 
-/// What a plan does to outputs.
+/// The changes of a plan to outputs.
 pub fn planned_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputChange)>) -> Json {
     let mut object = Map::new();
     for (name, output) in outputs {
@@ -175,7 +175,7 @@ pub fn planned_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Outpu
     event("outputs", "info", message, [("outputs", Json::Object(object))])
 }
 
-/// Outputs as stored.
+/// Outputs in the state.
 pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a OutputRecord)>) -> Json {
     let mut object = Map::new();
     for (name, output) in outputs {
@@ -192,21 +192,21 @@ pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Output
     event("outputs", "info", message, [("outputs", Json::Object(object))])
 }
 
-/// What an operation of an apply is about.
+/// The subject of an operation of an apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// The instance.
     pub address: ResourceInstance,
     /// `create`, `update`, `delete`, `read`...
     pub action: String,
-    /// `id` or `name` and its value, where the object has one that is not sensitive.
+    /// `id` or `name` and its value, if the object has one that is not sensitive.
     pub id: Option<(String, String)>,
-    /// Seconds since it began.
+    /// Seconds since its start.
     pub elapsed_seconds: u64,
 }
 
 impl Hook {
-    /// As events about refreshing have it: they name no action.
+    /// The form of events about a refresh, which have no action.
     fn look(&self) -> Json {
         let mut object = self.object(false);
         if let Json::Object(fields) = &mut object {
@@ -230,12 +230,12 @@ impl Hook {
     }
 }
 
-/// An object is about to be looked at.
+/// An object is about to be read.
 pub fn refresh_start(hook: &Hook) -> Json {
     event("refresh_start", "info", super::plan::started_line(hook), [("hook", hook.look())])
 }
 
-/// An object was looked at.
+/// An object was read.
 pub fn refresh_complete(hook: &Hook) -> Json {
     event("refresh_complete", "info", super::plan::done_line(hook), [("hook", hook.look())])
 }
@@ -245,7 +245,7 @@ pub fn apply_start(hook: &Hook) -> Json {
     event("apply_start", "info", super::plan::started_line(hook), [("hook", hook.object(false))])
 }
 
-/// An operation takes long.
+/// An operation is still running.
 pub fn apply_progress(hook: &Hook) -> Json {
     event("apply_progress", "info", super::plan::progress_line(hook), [("hook", hook.object(true))])
 }
@@ -265,14 +265,14 @@ pub fn apply_errored(hook: &Hook) -> Json {
     )
 }
 
-/// What happens to an ephemeral object: `started`, and then `complete`.
+/// A step of an ephemeral object: `started`, and then `complete`.
 pub fn ephemeral_action(address: &ResourceInstance, complete: bool, words: &str) -> Json {
     let kind = if complete { "ephemeral_action_complete" } else { "ephemeral_action_started" };
     let hook = json!({"Msg": words, "resource": resource(address)});
     event(kind, "info", format!("{address}: {words}"), [("hook", hook)])
 }
 
-/// A provisioner, as events name it.
+/// A provisioner, in the form of events.
 fn provision(kind: &str, message: String, address: &ResourceInstance, provisioner: &str) -> Json {
     let hook = json!({"resource": resource(address), "provisioner": provisioner});
     event(kind, "info", message, [("hook", hook)])
@@ -302,18 +302,18 @@ pub fn provision_errored(address: &ResourceInstance, provisioner: &str) -> Json 
     provision("provision_errored", message, address, provisioner)
 }
 
-/// The workspaces that there are, and which one is selected.
+/// The list of workspaces, and the selected one.
 pub fn workspaces(names: &[String], selected: &str) -> Json {
     let rest = [("current_workspace", selected.into()), ("workspaces", names.into())];
     event("workspace_list", "info", "list of workspaces".to_owned(), rest)
 }
 
-/// An event of a test; `fields` are its own and what it belongs to.
+/// An event of a test. `fields` are its own, and those of its file and run.
 pub fn test<const N: usize>(kind: &str, level: &str, message: String, fields: [(&str, Json); N]) -> Json {
     event(kind, level, message, fields)
 }
 
-/// A resource instance that the state has.
+/// A resource instance in the state.
 pub fn resource_address(address: &ResourceInstance) -> Json {
     event("resource_address", "info", address.to_string(), [])
 }
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_without_what_is_sensitive() {
+    fn outputs_without_sensitive_values() {
         let record = |sensitive| OutputRecord {
             value: weft_state::RawJson::new("\"v\""),
             value_type: weft_state::RawJson::new("\"string\""),

@@ -1,7 +1,8 @@
-//! What a plan does, for people: the difference, and the lines about an apply that scripts match.
+//! A plan as text: the changes, and the lines about an apply that scripts match.
 //!
-//! [`human`] is the whole text; `resource` is one object of it, `outputs` the outputs; [`lines`] are single lines. The
-//! fixed words are OpenTofu's, its name included, where it prints them too: pipelines look for them.
+//! [`human`] is the whole text. `resource` is one object of it, `outputs` the outputs, and [`lines`] single lines. The
+//! fixed texts
+//! are OpenTofu's, including its name, because pipelines look for them.
 
 mod drift;
 mod lines;
@@ -24,7 +25,7 @@ use super::events::Counts;
 use super::style::Style;
 use resource::Told;
 
-/// The difference that a plan makes, with its summary line at the end.
+/// The changes of a plan, with the summary line at the end.
 pub fn human(plan: &PlanFile, style: &Style) -> String {
     let shown: Vec<&ResourceChange> = plan.changes.resources.iter().filter(|change| is_shown(change)).collect();
     let outputs = outputs::changes(&plan.changes.outputs, style);
@@ -80,7 +81,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     text
 }
 
-/// Whether a change is worth words: something happens to an object, or it is moved or imported.
+/// Whether a change is shown: something happens to an object, or it is moved or imported.
 fn is_shown(change: &ResourceChange) -> bool {
     let data_goes = change.address.resource.mode == ResourceMode::Data
         && matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
@@ -88,7 +89,7 @@ fn is_shown(change: &ResourceChange) -> bool {
     !data_goes && (!change.action.is_no_op() || moves || change.importing.is_some())
 }
 
-/// The signs that occur, and what they mean.
+/// The signs that occur, with their meaning.
 fn legend(shown: &[&ResourceChange], style: &Style) -> String {
     const ALL: [(ChangeAction, &str); 8] = [
         (ChangeAction::Only(Action::Create), "create"),
@@ -118,16 +119,17 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
         ),
         UiMode::RefreshOnly if drifted => (
             String::from("\n"),
-            "This is a refresh-only plan: applying it records the objects as they were found, and changes none of them.",
+            "This is a refresh-only plan. Applying it updates the state to match the real objects, and changes no \
+            objects.",
         ),
         UiMode::RefreshOnly => (
             title("Your infrastructure still matches the configuration."),
-            "The real objects are as the state has them, so there is nothing to record.",
+            "The real objects match the state, so there is nothing to record.",
         ),
         UiMode::Normal if drifted => (
             title("Your infrastructure matches the configuration."),
-            "The real objects are as the configuration wants them, though some are not as the state has them. Apply to \
-             record them as they were found.",
+            "The real objects match the configuration, but some of them differ from the state. Apply this plan to \
+            update the state.",
         ),
         UiMode::Normal => (
             title("Your infrastructure matches the configuration."),
@@ -138,8 +140,9 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     format!("{heading}{}\n", style.wrapped(words))
 }
 
-/// What was found changed: all of it where that is what the plan is about, else what the plan goes on to change. What
-/// is to be destroyed anyway is not worth words.
+/// The detected changes: all of them in a refresh-only plan, otherwise those that matter to the plan. Changes to
+/// objects that will be
+/// destroyed anyway are not shown.
 fn drift(plan: &PlanFile, style: &Style) -> String {
     if plan.manifest.ui_mode == UiMode::Destroy {
         return String::new();
@@ -159,7 +162,7 @@ fn drift(plan: &PlanFile, style: &Style) -> String {
     let note = style.paint("1;36", "Note:");
     let mut text = format!("\n{note} {}\n\n", style.bold("Objects have changed outside of OpenTofu"));
     text.push_str(
-        &style.wrapped("These objects are not as the last apply left them, and this plan has to do with it:"),
+        &style.wrapped("These objects have changed since the last apply, and this plan depends on the changes:"),
     );
     text.push_str("\n\n");
     for change in told {
@@ -168,8 +171,8 @@ fn drift(plan: &PlanFile, style: &Style) -> String {
     }
     if !everything {
         text.push_str(&style.wrapped(
-            "Unless the configuration says the same by now, or ignore_changes names these attributes, the actions below \
-             undo these changes or follow from them.",
+            "Unless the configuration has the same changes now, or ignore_changes names these attributes, the actions \
+            below undo these changes or respond to them.",
         ));
         text.push('\n');
     }

@@ -1,8 +1,9 @@
-//! How far each provider instance is: counts, what runs, and the time left.
+//! The progress of each provider instance: counts, running operations, and the time left.
 //!
-//! A [`Board`] is told what happens and when (in time since the beginning); it gives lines for a terminal, which are
-//! drawn again and again at one place, and plain ones, which are printed now and then. Addresses of provider instances
-//! are all that it knows, so nothing sensitive can be in them.
+//! A [`Board`] receives events with their times since the start. It makes lines for a terminal, which are redrawn in
+//! place, and plain
+//! lines, which are printed now and then. It knows only addresses of provider instances, so it never holds
+//! sensitive values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,16 +13,16 @@ use unicode_width::UnicodeWidthStr;
 use super::plan::duration;
 use super::style::Style;
 
-/// Most provider instances that a terminal shows at a time; of more, those that are still busy come first.
+/// The maximum number of provider instances on a terminal. If there are more, busy ones come first.
 const MOST_ROWS: usize = 12;
-/// Most provider instances that the summary at the end lists: a screen of them.
+/// The maximum number of provider instances in the summary at the end: one screen.
 const MOST_SUMMARY_ROWS: usize = 40;
 /// Columns of a bar.
 const BAR: usize = 20;
-/// Done operations before a time is foretold: fewer say too little.
+/// The number of finished operations before a time is estimated. Fewer give no useful estimate.
 const ENOUGH: usize = 3;
 
-/// How far one provider instance is.
+/// The progress of one provider instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     all: usize,
@@ -39,7 +40,7 @@ impl Tally {
         self.done + self.failed
     }
 
-    /// Time left at the present pace; none while too little is known.
+    /// The time left at the present pace; `None` while too little is known.
     fn left(&self, now: Duration) -> Option<Duration> {
         let spent = now.checked_sub(self.began?)?;
         let rest = u32::try_from(self.all.saturating_sub(self.ended())).ok()?;
@@ -74,15 +75,16 @@ impl Tally {
     }
 }
 
-/// How far everything is.
+/// The progress of everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     instances: BTreeMap<String, Tally>,
 }
 
 impl Board {
-    /// Nothing has happened yet. `operations` are the provider instances of the operations that will, as text; those
-    /// without one do not count.
+    /// The board before any event. `operations` are the provider instances of the operations to come, as text.
+    /// Operations without one
+    /// do not count.
     pub fn new<'o>(operations: impl IntoIterator<Item = &'o str>) -> Board {
         let mut board = Board::default();
         for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {
@@ -105,12 +107,12 @@ impl Board {
         });
     }
 
-    /// A running operation was given back.
+    /// A running operation was returned.
     pub fn returned(&mut self, instance: &str) {
         self.change(instance, |tally| tally.running = tally.running.saturating_sub(1));
     }
 
-    /// An operation is done; `ran` where it had begun.
+    /// An operation is done. `ran` if it had begun.
     pub fn done(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.done += 1;
@@ -119,7 +121,7 @@ impl Board {
         });
     }
 
-    /// An operation failed, will not be begun, or is in doubt; `ran` where it had begun.
+    /// An operation failed, will not begin, or is in doubt. `ran` if it had begun.
     pub fn failed(&mut self, instance: &str, ran: bool, now: Duration) {
         self.change(instance, |tally| {
             tally.failed += 1;
@@ -128,12 +130,12 @@ impl Board {
         });
     }
 
-    /// Whether there is more than one provider instance, so that each deserves words of its own.
+    /// Whether there is more than one provider instance, so that each has a line of its own.
     pub fn has_several(&self) -> bool {
         self.instances.len() > 1
     }
 
-    /// Lines for a log: one for each provider instance that is not at its end.
+    /// Lines for a log: one for each provider instance that is not finished.
     pub fn plain(&self, now: Duration) -> Vec<String> {
         let busy = self.instances.iter().filter(|(_, tally)| tally.ended() < tally.all);
         busy.map(|(instance, tally)| {
@@ -144,7 +146,7 @@ impl Board {
         .collect()
     }
 
-    /// Lines for the end: how far each provider instance came, and in what time.
+    /// Lines for the end: the result and the duration of each provider instance.
     pub fn summary(&self, style: &Style) -> Vec<String> {
         let widest = self.instances.keys().map(|name| short(name).width()).max().unwrap_or(0);
         let rows = self.instances.iter().take(MOST_SUMMARY_ROWS).map(|(instance, tally)| {
@@ -167,7 +169,7 @@ impl Board {
         lines
     }
 
-    /// Lines for a terminal, none wider than it is: the busiest provider instances and a sum.
+    /// Lines for a terminal, none wider than it: the busiest provider instances and a total.
     pub fn block(&self, now: Duration, style: &Style) -> Vec<String> {
         let mut sum = Tally::default();
         self.instances.values().for_each(|tally| sum.add(tally));
@@ -205,7 +207,7 @@ impl Board {
     }
 }
 
-/// As much of a line as fits into the columns.
+/// The part of a line that fits into the columns.
 fn cut(line: &str, width: usize) -> String {
     let mut taken = 0;
     line.chars()
@@ -216,7 +218,7 @@ fn cut(line: &str, width: usize) -> String {
         .collect()
 }
 
-/// The part of a provider instance that tells it from the others: its key, its alias, or all of it.
+/// The part of an address that distinguishes a provider instance: its key, its alias, or the whole address.
 fn short(instance: &str) -> &str {
     let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
     match keyed {

@@ -1,11 +1,11 @@
-//! Text between quotes, and names that need none.
+//! Text in quotes, and names that need no quotes.
 
 use std::fmt::Write;
 
 use weft_syntax::is_identifier;
 
-/// A string as plans, states and `output` show it: between quotes, with the escapes of Go's `%q`. Template markers
-/// stay as they are.
+/// A string as plans, states and `output` show it: in quotes, with the escapes of Go's `%q`. Template markers
+/// are not escaped.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -31,15 +31,16 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// Whether a character can be shown as it is. Controls, the spaces that look like another and what only directs how
-/// text runs would mislead a reader.
+/// Whether a character is shown unescaped. Control characters, look-alike spaces and characters that only change the
+/// direction of text
+/// would mislead a reader.
 fn is_printable(c: char) -> bool {
     !c.is_control()
         && (c == ' ' || !c.is_whitespace())
         && !matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}')
 }
 
-/// The name of an attribute: quoted only where it is no name of the language.
+/// The name of an attribute, in quotes unless it is an identifier.
 pub fn attribute_name(name: &str) -> String {
     if is_identifier(name) { name.to_owned() } else { quoted(name) }
 }

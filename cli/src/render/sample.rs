@@ -1,13 +1,13 @@
-//! Hand-made changes, for the tests of what is shown of them.
+//! Hand-made changes, for tests of their display.
 
 use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::value::Value;
 
-/// The version of the schemas that changes are made with.
+/// The version of the schemas of the changes.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// A change of an object of the provider `lab`, with nothing special to it.
+/// A plain change of an object of the provider `lab`.
 pub fn change(address: &str, action: ChangeAction, before: Value, after: Value) -> ResourceChange {
     let Ok(address) = address.parse() else { panic!("no address: {address}") };
     ResourceChange {

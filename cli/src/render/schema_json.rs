@@ -12,7 +12,7 @@ use weft_graph_format::schema::{
 };
 use weft_graph_format::types::Type;
 
-/// All that a provider says of itself; what it has none of is left out.
+/// All schemas of a provider. Empty parts are omitted.
 pub fn provider(schema: &ProviderSchema) -> Json {
     let mut document = Map::new();
     document.insert("provider".to_owned(), of_schema(&schema.provider));

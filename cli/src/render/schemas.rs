@@ -1,4 +1,4 @@
-//! Finding the schema of an object, and reading objects of state by it.
+//! Finds the schema of an object, and decodes objects of state by it.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use weft_state::{InstanceObject, InstanceRecord, PathStep, SensitivePath};
 
 static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(Builtin::schema);
 
-/// Schemas by provider, as far as they are at hand.
+/// The available schemas by provider.
 pub type Schemas = BTreeMap<ProviderSource, Arc<ProviderSchema>>;
 
-/// The schema of a resource type, where it is at hand.
+/// The schema of a resource type, if available.
 pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
     schemas: &'a BTreeMap<ProviderSource, S>,
     source: &ProviderSource,
@@ -28,7 +28,7 @@ pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
 ) -> Option<&'a Schema> {
     let provider: &ProviderSchema = match schemas.get(source) {
         Some(provider) => provider.borrow(),
-        // What is built in needs no package and no question.
+        // Built-in providers need no package.
         None if *source == ProviderSource::builtin("terraform") => &BUILT_IN,
         None => return None,
     };
@@ -40,7 +40,7 @@ pub fn provider_of(record: &InstanceRecord) -> Option<ProviderSource> {
     Some(record.provider.parse::<ProviderInstance>().ok()?.source)
 }
 
-/// The schema of a stored instance, where it is at hand.
+/// The schema of a stored instance, if available.
 pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schemas: &'a BTreeMap<ProviderSource, S>,
     record: &InstanceRecord,
@@ -52,14 +52,15 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schema_of(schemas, &provider_of(record)?, mode, &record.resource_type)
 }
 
-/// A stored object as a value, with marks where state or schema say sensitive. Without a schema that fits, by what the
-/// JSON itself says. None when the record is damaged or in the flat form of very old versions.
+/// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
+/// JSON decides
+/// the types. `None` if the record is damaged, or in the flat form of very old versions.
 pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<Value> {
     let text = object.attributes.as_str().as_bytes();
     let typed = schema
         .filter(|schema| schema.version == object.schema_version)
         .and_then(|schema| Some((codec::json::decode(text, &schema.block.implied_type()).ok()?, schema)));
-    // A path that cannot be read may lead to any part, so the whole object is hidden.
+    // A path that cannot be decoded may lead to any part, so the whole object is hidden.
     let marks: Option<Vec<(Path, Marks)>> =
         object.sensitive_paths.iter().map(|path| Some((path_of(path)?, Marks::SENSITIVE))).collect();
     let marks = marks.unwrap_or_else(|| vec![(Path::ROOT, Marks::SENSITIVE)]);
@@ -69,10 +70,10 @@ pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<
     }
 }
 
-/// Why the objects of a state cannot be shown by the schemas of their providers, where these are known.
+/// Checks that the objects of a state match the schemas of their providers, as far as these are known.
 ///
 /// # Errors
-/// An object of another version of its schema, or one that does not follow it.
+/// An object of another schema version, or one that does not match its schema.
 pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     schemas: &BTreeMap<ProviderSource, S>,
     records: impl Iterator<Item = &'a InstanceRecord>,
@@ -90,7 +91,7 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
             if object.schema_version != schema.version {
                 return unfit(format!(
                     "{} follows version {} of its schema, and the provider that is installed knows version {}. A plan \
-                     brings it up to date.",
+                    upgrades it.",
                     record.address, object.schema_version, schema.version
                 ));
             }
@@ -103,7 +104,7 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     Ok(())
 }
 
-/// The path as values know it; none when a key in it is neither text nor a place.
+/// The path in the form of values; `None` if one of its keys is neither text nor a number.
 fn path_of(stored: &SensitivePath) -> Option<Path> {
     let steps = stored.iter().map(|step| match step {
         PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
@@ -119,7 +120,7 @@ fn path_of(stored: &SensitivePath) -> Option<Path> {
     Some(Path(steps.collect::<Option<Vec<_>>>()?))
 }
 
-/// The value with everything marked that its schema calls sensitive, also what is null.
+/// Marks all that the schema calls sensitive, null values too.
 pub fn with_schema_marks(value: &Value, block: &Block) -> Value {
     if !has_sensitive(block) {
         return value.clone();
@@ -140,7 +141,7 @@ fn has_sensitive(block: &Block) -> bool {
     block.attributes.values().any(attribute) || block.blocks.values().any(|nested| has_sensitive(&nested.block))
 }
 
-/// Whether a path ends at an attribute that is sensitive. Places and keys between names do not matter.
+/// Whether a path ends at a sensitive attribute. Indices and keys between names do not matter.
 fn sensitive_at(block: &Block, path: &[Step]) -> bool {
     let mut names = path.iter().filter_map(|step| match step {
         Step::Attribute(name) => Some(name),

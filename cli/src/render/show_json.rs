@@ -1,8 +1,10 @@
 //! The documents of `weft show -json`, in OpenTofu's format.
 //!
-//! [`plan`] and [`state`] are the documents; `trees` turns values into what they hold, what is unknown in them and what
-//! is sensitive; `objects` puts objects into the tree of modules; `stored` reads a state, `checks` the results of
-//! checks.
+//! [`plan`] and [`state`] are the documents. `trees` turns values into JSON trees of their contents, their unknown and
+//! their
+//! sensitive parts. `objects` puts objects into the tree of modules. `stored` decodes a state, and `checks` writes the
+//! results
+//! of checks.
 
 pub mod checks;
 mod objects;
@@ -16,5 +18,5 @@ pub use plan::{importing, plan};
 pub use stored::state;
 pub use trees::compared;
 
-/// The version of OpenTofu whose documents these are.
+/// The version of OpenTofu that has these documents.
 const TOFU_VERSION: &str = "1.12.6";

@@ -1,4 +1,4 @@
-//! A state, for people: its objects as blocks, and its outputs.
+//! A state as text: its objects as blocks, and its outputs.
 
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::value::Value;
@@ -13,7 +13,7 @@ use super::values;
 
 pub use super::schemas::Schemas;
 
-/// A whole state; `No state.` where there is none.
+/// A whole state; `No state.` without one.
 pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     let mut records: Vec<(Vec<String>, &InstanceRecord)> =
         state.instances.values().map(|record| (module_path(record), record)).collect();
@@ -23,7 +23,7 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     // A module comes before those inside it.
     records.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.address.cmp(&other.address)));
     let mut text = String::new();
-    // Those that have objects, of the modules that lead to the present one; it comes last.
+    // The ancestors of the current module that have objects, and the module itself last.
     let mut above: Vec<&[String]> = Vec::new();
     for (path, record) in &records {
         while above.last().is_some_and(|module| !path.starts_with(module)) {
@@ -58,7 +58,7 @@ fn still(value: &Value, style: &Style) -> String {
     Printing::still(style).part(&typed(pair, &value.ty(), &Reasons::default()), 0)
 }
 
-/// The module instances that lead to a record, outermost first.
+/// The module instances that contain a record, outermost first.
 fn module_path(record: &InstanceRecord) -> Vec<String> {
     match record.address.parse::<ResourceInstance>() {
         Ok(address) => address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect(),
@@ -66,7 +66,7 @@ fn module_path(record: &InstanceRecord) -> Vec<String> {
     }
 }
 
-/// One instance: its current object, then the deposed ones, each with a line end.
+/// One instance: its current object, then the deposed ones, each with a final newline.
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
     let block = if record.mode == weft_state::ResourceMode::Data { "data" } else { "resource" };

@@ -1,11 +1,11 @@
-//! How text may look on a terminal.
+//! Colors and width of text on a terminal.
 
 use unicode_width::UnicodeWidthStr;
 
-/// Columns when the terminal does not say.
+/// The width if the terminal does not report one.
 const USUAL_WIDTH: usize = 78;
 
-/// Colours and width.
+/// Colors and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Escape sequences are allowed.
@@ -14,9 +14,9 @@ pub struct Style {
     pub width: usize,
     /// Warnings without their details.
     pub compact_warnings: bool,
-    /// Sensitive values are shown (`-show-sensitive`).
+    /// Shows sensitive values (`-show-sensitive`).
     pub reveal: bool,
-    /// Problems stand in boxes; not with `-no-color`, where scripts look for lines that begin with `Error:`.
+    /// Puts diagnostics in boxes. Not with `-no-color`, where scripts look for lines that begin with `Error:`.
     pub boxes: bool,
 }
 
@@ -27,7 +27,7 @@ impl Default for Style {
 }
 
 impl Style {
-    /// `text` between the escape sequence of `code` and the one that ends it; plain where colours are off.
+    /// `text` between the escape sequence of `code` and the one that ends it; plain without colors.
     pub fn paint(&self, code: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
@@ -37,14 +37,14 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// `text` broken into lines that leave one column free. Lines that begin with a space stay as they are: they are
-    /// lists and code. Words are never cut.
+    /// `text` wrapped to leave one column free. Lines that begin with a space are lists and code, and stay as they are.
+    /// Words are never split.
     pub fn wrapped(&self, text: &str) -> String {
         wrap(text, self.width.saturating_sub(1))
     }
 }
 
-/// `text` in lines of at most `width` columns, as far as its words allow.
+/// `text` in lines of at most `width` columns, unless a word is longer.
 pub fn wrap(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, line) in text.split('\n').enumerate() {

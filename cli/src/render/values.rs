@@ -1,4 +1,4 @@
-//! Values as `output` and `console` write them: in the language's own syntax, two columns a level.
+//! Values as `output` and `console` write them: in the language's syntax, two columns for each level.
 
 use weft_graph_format::codec;
 use weft_graph_format::types::Type;
@@ -7,14 +7,14 @@ use weft_state::OutputRecord;
 
 use super::quoting::quoted;
 
-/// One value with everything in it, also what is sensitive; lines after the first are indented by `indent` columns.
+/// One value with its sensitive parts. Lines after the first are indented by `indent` columns.
 fn revealed(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write(value, indent, false, &mut text);
     text
 }
 
-/// One value; what is sensitive or ephemeral in it is named as such, and shown with `reveal` only.
+/// One value. Sensitive and ephemeral parts are named as such, and shown only with `reveal`.
 pub fn shown(value: &Value, reveal: bool) -> String {
     let mut text = String::new();
     write(value, 0, !reveal, &mut text);
@@ -47,7 +47,7 @@ fn write(value: &Value, indent: usize, hide: bool, out: &mut String) {
     }
 }
 
-/// A null says of what type it is, where it has one.
+/// A null with its type, if it has one.
 fn null(ty: &Type, out: &mut String) {
     match ty {
         Type::Dynamic => out.push_str("null"),
@@ -63,8 +63,9 @@ fn null(ty: &Type, out: &mut String) {
     }
 }
 
-/// Several lines as a heredoc whose end word does not occur among them; none for what stands on one line. A line end
-/// at the end of the text shows as an empty line.
+/// Several lines as a heredoc whose end word does not occur in them; `None` for a single line. A final newline shows
+/// as an
+/// empty line.
 fn heredoc(text: &str, indent: usize) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     if lines.len() < 2 {
@@ -121,7 +122,7 @@ fn fields<'a>(
     out.push_str(close);
 }
 
-/// An output as stored: the value in the language's syntax, `<sensitive>` where it is hidden.
+/// An output in the state: its value in the language's syntax, or `<sensitive>`.
 pub fn stored(output: &OutputRecord, reveal: bool) -> String {
     if output.sensitive && !reveal {
         return "<sensitive>".to_owned();
@@ -132,7 +133,7 @@ pub fn stored(output: &OutputRecord, reveal: bool) -> String {
     }
 }
 
-/// The value of an output as stored, typed; none when the record is damaged.
+/// The decoded value of an output in the state; `None` if the record is damaged.
 pub fn decoded(output: &OutputRecord) -> Option<Value> {
     let ty = codec::type_json::decode(output.value_type.as_str().as_bytes()).ok()?;
     codec::json::decode(output.value.as_str().as_bytes(), &ty).ok()
@@ -147,7 +148,7 @@ mod tests {
         OutputRecord { value: RawJson::new(value), value_type: RawJson::new(ty), sensitive: false, deprecated: None }
     }
 
-    /// The words of the recorded case `workflow/output`.
+    /// The text of the recorded case `workflow/output`.
     #[test]
     fn as_recorded() {
         let outputs = [
@@ -181,7 +182,7 @@ mod tests {
 
     /// As the console shows them.
     #[test]
-    fn parts_that_are_not_shown() {
+    fn hidden_parts_are_named() {
         use weft_graph_format::marks::Marks;
         let secret = Value::string("s").mark(&Marks::SENSITIVE);
         let passing = Value::string("e").mark(&Marks::EPHEMERAL);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_heredoc_is_no_line_of_it() {
+    fn the_end_word_of_a_heredoc_does_not_occur_in_it() {
         assert_eq!(revealed(&Value::string("a\nEOT\nb"), 2), "<<-EOT_\n  a\n  EOT\n  b\n  EOT_");
     }
 }

@@ -1,4 +1,4 @@
-//! After the runs of a file: everything that they made is destroyed, and what cannot be is written to a state file.
+//! After the runs of a file: destroys everything that they made, and writes the rest to a state file.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,19 +14,19 @@ use super::report::{Interrupted, LeftOver, Report};
 use super::runs::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};
 
-/// Where the state of what is left goes. Where a test leaves several states, the others have numbers.
+/// The state file of remaining objects. If a test leaves several states, the others have numbers.
 const ERRORED: &str = "errored_test";
 
-/// The run that changed a state last, with what cleaning up needs of it.
+/// The run that last changed a state, with what cleaning up needs.
 #[derive(Clone)]
 pub struct LastRun {
-    /// Its place in the file.
+    /// Its index in the file.
     pub number: usize,
     /// Its name.
     pub name: SmolStr,
-    /// What it tested.
+    /// The configuration that it tested.
     pub tested: Tested,
-    /// What there was to say of the configuration.
+    /// The diagnostics of the configuration.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -89,7 +89,7 @@ fn objects(snapshot: &Snapshot) -> Vec<LeftOver> {
     left
 }
 
-/// Writes a state to a file that no other state of this test has. A file of the name from earlier tests is set aside.
+/// Writes a state to a file that no other state of this test uses. An older file of that name is renamed.
 async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Diagnostic> {
     let path = match engine.kept.fetch_add(1, Ordering::Relaxed) {
         0 => format!("{ERRORED}.tfstate"),
@@ -105,7 +105,7 @@ async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Di
     Ok(path)
 }
 
-/// Renames a file to a name that is free: what is left of several tests is kept.
+/// Renames a file to a free name, so that the remains of several tests are kept.
 fn set_aside(path: &str) -> std::io::Result<()> {
     let taken = |path: &str| std::fs::symlink_metadata(path).is_ok();
     if !taken(path) {
@@ -120,7 +120,7 @@ fn set_aside(path: &str) -> std::io::Result<()> {
     std::fs::rename(path, aside)
 }
 
-/// A state holds secrets: it is for its owner.
+/// A state contains secrets, so only its owner may read it.
 fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -128,7 +128,7 @@ fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// The user leaves at once: tells what is there, and writes it down.
+/// The user quits: lists the existing objects, and writes them to a file.
 pub async fn leave(runner: &FileRunner<'_>, report: &Report<'_>, run: &str) {
     let mut found = Interrupted { planned: runner.making.clone(), ..Interrupted::default() };
     let mut written = Vec::new();

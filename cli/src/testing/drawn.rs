@@ -1,35 +1,38 @@
-//! Numbers that are drawn as OpenTofu draws them, so that made-up texts are the same: those of Go's `math/rand` with a
-//! seed from the name of the resource type.
+//! Random numbers that equal OpenTofu's, so that made-up texts are equal: those of Go's `math/rand` with a seed from
+//! the name of the
+//! resource type.
 //!
-//! The generator adds: each number is the sum, modulo 2^64, of those 607 and 273 places before it (D. Knuth, The Art of
-//! Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator, mixed with
-//! 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They are not
-//! written down here but computed, once: a step is linear, so many steps are a power of a polynomial.
+//! The generator is additive: each number is the sum, modulo 2^64, of those 607 and 273 steps before it (D. Knuth, The
+//! Art of
+//! Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator,
+//! combined with
+//! 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They are
+//! computed once: a step is linear, so many steps are a power of a polynomial.
 
 use std::sync::LazyLock;
 
-/// How far back the first summand lies.
+/// The lag of the first summand.
 const LONG: usize = 607;
-/// How far back the second one lies.
+/// The lag of the second summand.
 const SHORT: usize = 273;
-/// How many steps lie before the fixed numbers.
+/// The number of steps before the fixed numbers.
 const STEPS: u64 = 7_800_000_000_000;
 /// The modulus of the congruential generator.
 const MODULUS: u64 = (1 << 31) - 1;
 /// Its factor.
 const FACTOR: u64 = 48_271;
-/// How many of its numbers are passed over.
+/// The number of its numbers that are skipped.
 const PASSED_OVER: usize = 20;
-/// What stands for the seed 0, which would give nothing else.
+/// Replaces the seed 0, which would give only zeros.
 const FOR_ZERO: u64 = 89_482_311;
 
-/// The last 607 numbers, each in its place: the number of step `k` is in the place `LAST_PLACE - k`, around.
+/// The last 607 numbers in a ring: the number of step `k` is at `LAST_PLACE - k`.
 type Numbers = [u64; LONG];
 
-/// The place of the first number that is drawn.
+/// The position of the first number.
 const FIRST_PLACE: usize = LONG - SHORT - 1;
 
-/// Numbers from a congruential generator, three of which make one.
+/// Numbers of the congruential generator, three of which make one.
 fn beginning(seed: u64, shifts: [u32; 2]) -> Numbers {
     let mut last = seed;
     let mut next = || {
@@ -63,7 +66,7 @@ fn product(one: &Numbers, other: &Numbers) -> Numbers {
 static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
     let placed = beginning(1, [20, 10]);
     let place = |step: usize| (FIRST_PLACE + 2 * LONG - step % LONG) % LONG;
-    // In the order of steps, the 607 before the first one and as many again.
+    // In the order of steps, the 607 before the first one and as many after it.
     let mut numbers: Vec<u64> = (0..LONG).map(|step| placed[place(step)]).collect();
     for at in LONG..2 * LONG {
         numbers.push(numbers[at - LONG].wrapping_add(numbers[at - SHORT]));
@@ -88,14 +91,14 @@ static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
     fixed
 });
 
-/// A drawing of numbers.
+/// A generator of numbers.
 pub struct Drawing {
     numbers: Box<Numbers>,
     place: usize,
 }
 
 impl Drawing {
-    /// One that begins with this seed.
+    /// A generator with this seed.
     pub fn new(seed: u32) -> Drawing {
         let seed = match u64::from(seed) % MODULUS {
             0 => FOR_ZERO,
@@ -106,7 +109,7 @@ impl Drawing {
         Drawing { numbers, place: FIRST_PLACE }
     }
 
-    /// One for a text: its seed is the FNV-1 hash of 32 bits.
+    /// A generator for a text: its seed is the 32-bit FNV-1 hash.
     pub fn of(text: &str) -> Drawing {
         let hash = |hash: u32, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte);
         Drawing::new(text.bytes().fold(0x811c_9dc5, hash))
@@ -119,11 +122,11 @@ impl Drawing {
         sum
     }
 
-    /// A number below `end`, each as likely as the others.
+    /// A number below `end`, uniformly distributed.
     pub fn below(&mut self, end: u32) -> u32 {
         const LARGEST: u32 = i32::MAX as u32;
         let end = end.clamp(1, LARGEST);
-        // Of 31 bits; what would make some numbers likelier is drawn again.
+        // Of 31 bits. Numbers that would bias the result are drawn again.
         let most = LARGEST - (LARGEST % end + 1) % end;
         loop {
             let drawn = u32::try_from(self.next() >> 32 & u64::from(LARGEST)).unwrap_or_default();

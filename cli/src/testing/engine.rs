@@ -1,4 +1,4 @@
-//! Planning and applying for tests: the same planner, coordinator and worker as everywhere, over states in memory.
+//! Planning and applying for tests: the usual planner, coordinator and worker, over states in memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,18 +38,18 @@ use crate::view::View;
 
 /// The name of the worker inside this process.
 const WORKER: &str = "test";
-/// Notices that wait to be looked at.
+/// The capacity of the queue of notices.
 const NOTICES: usize = 16_384;
-/// Words of provisioners that wait; nobody reads them.
+/// The capacity of the queue of provisioner output, which is dropped.
 const LINES: usize = 1_024;
-/// Wishes to end that wait for a run.
+/// The capacity of the queue of the user's wishes.
 const WISHES: usize = 2;
 
-/// What everything that is planned and applied in tests needs.
+/// The common parts of all plans and applies in tests.
 pub struct Engine<'a> {
-    /// Where.
+    /// The place.
     pub context: &'a Context,
-    /// Where words go; knows the source texts.
+    /// The output. It knows the source texts.
     pub view: &'a View,
     /// The workspace.
     pub workspace: SmolStr,
@@ -57,38 +57,38 @@ pub struct Engine<'a> {
     pub installed: &'a Installed,
     /// Packages for applying.
     pub packages: Arc<PlannedPackages>,
-    /// What the user wants to end.
+    /// The interrupts of the user.
     pub interrupts: Interrupts,
-    /// How many states were written to files because something is left.
+    /// The number of states that were written to files because objects remain.
     pub kept: AtomicUsize,
 }
 
-/// What is tested: a configuration with values for its variables and what stands in for its providers.
+/// What is tested: a configuration with the values of its variables and its stand-ins.
 #[derive(Clone)]
 pub struct Tested {
     /// The configuration.
     pub root: Arc<CompiledModule>,
     /// Its variables.
     pub given: GivenVariables,
-    /// What stands in for providers and resources.
+    /// The stand-ins for providers and resources.
     pub stand_ins: Arc<TestStandIns>,
 }
 
-/// A plan, as far as one could be made.
+/// A plan, as far as it could be made.
 pub struct TestPlan {
     /// The plan.
     pub file: Option<PlanFile>,
-    /// Values that are not in it.
+    /// Values that it does not hold.
     pub inputs: Inputs,
-    /// What there is to say about it.
+    /// Its diagnostics.
     pub problems: Vec<Diagnostic>,
-    /// For questions about what would be; none where nothing was evaluated.
+    /// A session for questions about planned values; `None` if nothing was evaluated.
     pub session: Option<Session>,
     providers: Arc<ProviderSet>,
 }
 
 impl TestPlan {
-    /// The schemas that planning asked for.
+    /// The schemas that planning has loaded.
     pub fn schemas(&self) -> Schemas {
         self.providers.schemas()
     }
@@ -111,7 +111,7 @@ impl Engine<'_> {
         Arc::new(ProviderSet::new(self.installed.plugins(), pool, PARALLELISM))
     }
 
-    /// Plans for a state.
+    /// Plans from a state.
     pub async fn plan(&self, tested: &Tested, snapshot: Arc<Snapshot>, wishes: &Wishes) -> TestPlan {
         let timestamp = now();
         let providers = self.providers(tested);
@@ -140,7 +140,7 @@ impl Engine<'_> {
             }
         };
         let mut problems = outcome.diagnostics;
-        // Whoever plans by hand gives values to variables of the root module; here tests do.
+        // Elsewhere the user sets variables of the root module. Here the tests do.
         problems.retain(|problem| problem.summary != weft_planner::planning::DEPRECATED_VARIABLE);
         let errored = has_errors(&problems);
         let mut live = Inputs::new();
@@ -173,7 +173,7 @@ impl Engine<'_> {
         TestPlan { file, inputs: live, problems, session, providers }
     }
 
-    /// Carries a plan out. What went wrong comes back, in the order of the plan.
+    /// Applies a plan. Returns its problems, in the order of the plan.
     pub async fn apply(
         &self,
         tested: &Tested,
@@ -232,7 +232,7 @@ impl Engine<'_> {
                 Some(said) = lines.recv() => heard.said(said),
                 () = self.interrupts.cancelled(), if !stopping => {
                     stopping = true;
-                    // A run that has ended takes no wishes any more.
+                    // A run that has ended accepts no wishes.
                     let _ = wishes.try_send(Cancel::Drain);
                     let _ = wishes.try_send(Cancel::Stop);
                 }
@@ -261,7 +261,7 @@ impl Engine<'_> {
         Ok(heard.problems(&outcome.map_err(run_problem)?))
     }
 
-    /// Opens a session for questions about what a state has.
+    /// Opens a session for questions about the contents of a state.
     pub async fn inspect(&self, tested: &Tested, snapshot: Arc<Snapshot>) -> (Option<Session>, Arc<ProviderSet>) {
         let providers = self.providers(tested);
         let inspected = Inspected {
@@ -276,7 +276,7 @@ impl Engine<'_> {
     }
 }
 
-/// What was heard of a run.
+/// The events of a run.
 struct Heard {
     problems: BTreeMap<u32, Vec<Diagnostic>>,
     aside: Vec<Diagnostic>,
@@ -315,7 +315,7 @@ impl Heard {
         }
     }
 
-    /// A problem with its place, and the object whose condition it is about.
+    /// A problem with its range, and the object whose condition it is about.
     fn placed(&self, mut problem: Diagnostic, step: Option<&Progress>) -> Diagnostic {
         let config =
             |address: &str| address.parse::<ResourceInstance>().ok().map(|address| address.config().to_string());
@@ -338,15 +338,17 @@ impl Heard {
         found.extend(self.aside);
         found.extend(outcome.store_error.iter().map(crate::store::problem));
         for address in &outcome.in_doubt {
-            let detail =
-                format!("Nobody knows what became of {address}. Look at the real object; a test cannot go on with it.");
+            let detail = format!(
+                "The outcome of the operation on {address} is unknown. Look at the real object. The test \
+                cannot continue with it."
+            );
             found.push(Diagnostic::error("Resource instance in doubt", detail).about(address.as_str()));
         }
         found
     }
 }
 
-/// The object of a check operation: its address, without the number of the assertion where it is a check block.
+/// The object of a check operation: its address, without the index of the assertion in a check block.
 fn checked_object(address: &str) -> &str {
     let is_block = address.starts_with("check.") || address.contains(".check.");
     match address.rfind('[') {

@@ -1,4 +1,4 @@
-//! Failures that a run expects: taken out of what went wrong, and missed where they did not come.
+//! Expected failures of a run: removes them from its problems, and reports those that did not happen.
 
 use weft_evaluator::config::test_file::ExpectedFailure;
 use weft_graph_format::address::ResourceInstance;
@@ -12,7 +12,7 @@ enum Checked {
     Other,
 }
 
-/// The kind of an object with conditions, and whether it is one of the tested module itself.
+/// The kind of an object with conditions, and whether it belongs to the tested module itself.
 fn kind_of(object: &str) -> (Checked, bool) {
     let in_root = !object.starts_with("module.");
     let own = object.rsplit_once("].").map_or(object, |(_, rest)| rest);
@@ -29,12 +29,12 @@ fn kind_of(object: &str) -> (Checked, bool) {
     (kind, in_root)
 }
 
-/// Whether a problem is about the assertions of a check block, or about what is read for them.
+/// Whether a problem is about the assertions of a check block, or about its data source.
 pub fn is_of_check(problem: &Diagnostic) -> bool {
     !problem.checked.is_empty() && kind_of(&problem.checked).0 == Checked::Check
 }
 
-/// Whether an expectation means this object: by its name, or all instances of a resource.
+/// Whether an expectation names this object, directly or as an instance of a resource.
 fn means(expected: &str, object: &str) -> bool {
     expected == object
         || object
@@ -42,10 +42,10 @@ fn means(expected: &str, object: &str) -> bool {
             .is_ok_and(|instance| instance.module.is_root() && instance.config().to_string() == expected)
 }
 
-/// Takes expected failures out, makes errors of what else check blocks say, and adds those that were missed.
+/// Removes expected failures, turns other problems of check blocks into errors, and adds missing failures.
 pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let twice = |place: usize| expected[..place].iter().any(|one| one.object == expected[place].object);
-    // Named a second time, an object is expected once.
+    // An object that is named twice is expected once.
     let mut came: Vec<bool> = (0..expected.len()).map(twice).collect();
     let mut left = Vec::new();
     for mut problem in problems {
@@ -57,7 +57,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
         let counts = in_root && (kind == Checked::Check || problem.is_error());
         let found = expected.iter().position(|one| counts && means(&one.object, &problem.checked));
         match found {
-            // The instance that is named comes before the whole resource.
+            // An expectation of the instance takes precedence over one of the whole resource.
             Some(place) => {
                 let exact = expected.iter().position(|one| one.object == problem.checked.as_str());
                 came[exact.unwrap_or(place)] = true;
@@ -78,7 +78,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
     left
 }
 
-/// The same for a plan that is to be carried out: what keeps it from that is an error, expected or not.
+/// The same for a plan that is to be applied: any problem that prevents that is an error, expected or not.
 pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let invalid: Vec<Diagnostic> = problems
         .iter()
@@ -86,8 +86,8 @@ pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) 
         .filter(|problem| expected.iter().any(|one| means(&one.object, &problem.checked)))
         .map(|problem| {
             let detail = format!(
-                "{} has an invalid value in this run. That was expected, but it keeps the run from applying, so the run \
-                 fails. With command = plan it would pass.",
+                "{} has an invalid value in this run. That was expected, but it prevents the apply, so the run fails. \
+                It would pass with command = plan.",
                 problem.checked
             );
             Diagnostic::warning("Invalid Variable in test file", detail)
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_variable_keeps_from_applying() {
+    fn an_invalid_variable_prevents_an_apply() {
         let problems = vec![Diagnostic::error("Invalid value for variable", "").checking("var.x")];
         let said = of_planning(&expecting(&["var.x"]), problems);
         assert_eq!((said.len(), has_errors(&said)), (2, true));

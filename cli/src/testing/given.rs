@@ -1,6 +1,7 @@
 //! Values of variables in tests.
 //!
-//! From low to high: the environment, the usual files of variables beside the configuration and in the directory for
+//! From low to high precedence: the environment, the standard variable files beside the configuration and in the
+//! directory of
 //! tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test files see the
 //! first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
 
@@ -27,32 +28,32 @@ use weft_syntax::{Expression, StepKind, Traversal, Tree};
 use crate::options::Arguments;
 use crate::variables::{named_value, parsed, read_file, usual_files};
 
-/// The beginning of names of variables in the environment.
+/// The prefix of variables in the environment.
 const ENVIRONMENT: &str = "TF_VAR_";
-/// What the values of a test file are said to come from.
+/// The source of values in a test file, for messages.
 const TEST_FILE: &str = "the test file";
 
-/// A value that is given to all tests.
+/// A value for all tests.
 #[derive(Clone, Debug)]
 enum Global {
-    /// As text, to be read by the type of the variable; and where it comes from.
+    /// As text, which is parsed by the type of the variable, and its source.
     Text(String, &'static str),
-    /// From a file, or why there is none.
+    /// From a file, or the reason why there is none.
     Value(Result<GivenVariable, Vec<Diagnostic>>),
 }
 
-/// Values that are given to all tests.
+/// Values for all tests.
 #[derive(Clone, Debug, Default)]
 pub struct Globals {
     values: BTreeMap<SmolStr, Global>,
-    /// Files of variables, for the lines of problems.
+    /// Variable files, for the source lines of problems.
     pub sources: Sources,
-    /// What is wrong with files and options.
+    /// Problems of files and options.
     pub problems: Vec<Diagnostic>,
 }
 
 impl Globals {
-    /// Reads everything that gives values; `tests` is the directory for tests.
+    /// Reads all sources of values. `tests` is the directory of tests.
     pub fn gather(arguments: &Arguments, tests: &str) -> Globals {
         let mut globals = Globals::default();
         for (name, text) in std::env::vars() {
@@ -101,7 +102,7 @@ impl Globals {
         })
     }
 
-    /// What the variables of a module are given, where only these values count.
+    /// The values of a module's variables, from these values only.
     pub fn of_module(&self, module: &CompiledModule) -> GivenVariables {
         let given = module.variables.values().filter_map(|variable| {
             let given = self.for_variable(variable)?.ok()?;
@@ -110,7 +111,7 @@ impl Globals {
         given.collect()
     }
 
-    /// `var` as test files see it: everything that is given, as it is given, and the defaults of the tested module.
+    /// `var` as test files see it: all given values, unconverted, and the defaults of the tested module.
     fn as_object(&self, module: &CompiledModule) -> Value {
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for variable in module.variables.values() {
@@ -127,7 +128,7 @@ impl Globals {
         Value::object(fields)
     }
 
-    /// The names of all values, and where they stand.
+    /// The names of all values, and their positions.
     fn names(&self) -> impl Iterator<Item = (SmolStr, SourceRange)> + '_ {
         self.values.iter().map(|(name, global)| {
             let range = match global {
@@ -151,19 +152,19 @@ fn default_of(variable: &Variable) -> Option<Value> {
 pub struct RunValues {
     /// Those that the tested module declares.
     pub given: GivenVariables,
-    /// Those that only the test knows, for assertions: what is wrong with them is told when these are looked at.
+    /// Those that only the test declares, for assertions.
     pub own: BTreeMap<SmolStr, GivenVariable>,
-    /// What is wrong with the latter: told where an assertion names one of them.
+    /// Problems of the latter. They are reported when an assertion uses the variable.
     own_problems: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
 impl RunValues {
-    /// The names of the variables that only the test knows, and where they stand.
+    /// The names of the variables that only the test declares, and their positions.
     pub fn own_names(&self) -> impl Iterator<Item = (SmolStr, SourceRange)> + '_ {
         self.own.iter().map(|(name, given)| (name.clone(), given.range.clone().unwrap_or_default()))
     }
 
-    /// What is wrong with variables that only the test knows and that these assertions name.
+    /// The problems of variables that only the test declares and that these assertions use.
     pub fn problems_for(&self, assertions: &[Condition]) -> Vec<Diagnostic> {
         let mut named = BTreeSet::new();
         for expression in assertions.iter().flat_map(|one| [&one.condition, &one.error_message]) {
@@ -185,7 +186,7 @@ impl RunValues {
 /// The values of a run. `outputs` are those of earlier runs, by run.
 ///
 /// # Errors
-/// What is wrong with those that the tested module declares.
+/// Problems of those that the tested module declares.
 pub fn values(
     module: &CompiledModule,
     file: &TestFile,
@@ -252,7 +253,7 @@ pub fn values(
     Ok(values)
 }
 
-/// What expressions of test files see.
+/// The scope of expressions in test files.
 struct TestScope {
     names: BTreeMap<&'static str, Value>,
     occurrences: AtomicU32,
@@ -275,9 +276,7 @@ impl Scope for TestScope {
         match self.names.get(name) {
             Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
             None => {
-                let detail = format!(
-                    "There is no {name:?} here: values in test files come from var, from run and from functions."
-                );
+                let detail = format!("{name:?} does not exist here. Test files can use var, run and functions.");
                 Err(vec![Diagnostic::error("Unknown variable", detail).at(tree.range(traversal.root.span))])
             }
         }

@@ -1,31 +1,31 @@
-//! Interrupts of a test: the first ends it in order, with cleaning up; the second as soon as possible, without.
+//! Interrupts of a test: the first ends it gracefully, with cleaning up; the second as soon as possible, without.
 
 use tokio::sync::watch;
 
 use crate::signals::Attention;
 
-/// How much the user wants the test to end.
+/// What the user has asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
-    /// Not at all.
+    /// To continue.
     GoOn,
-    /// The run that goes on is the last, and everything is cleaned up.
+    /// To finish the current run, then clean up.
     Stop,
-    /// Nothing more is begun, not even cleaning up.
+    /// To begin nothing more, not even cleaning up.
     Cancel,
 }
 
-/// What the user wants to end.
+/// The interrupts so far.
 #[derive(Clone, Debug)]
 pub struct Interrupts {
     wish: watch::Receiver<Wish>,
 }
 
-/// How many signals are taken in order; the next one ends the process.
+/// The number of signals that are handled gracefully. The next one ends the process.
 const ORDERLY: usize = 2;
 
 impl Interrupts {
-    /// Takes signals from now on, for as long as anybody listens. `tell` is called at each.
+    /// Receives signals from now on. Calls `tell` at each.
     pub fn begin(tell: impl Fn(Wish) + Send + 'static) -> Interrupts {
         let (sender, wish) = watch::channel(Wish::GoOn);
         let mut attention = Attention::begin(ORDERLY);
@@ -43,12 +43,12 @@ impl Interrupts {
         Interrupts { wish }
     }
 
-    /// What is wished now.
+    /// The current wish.
     pub fn wish(&self) -> Wish {
         *self.wish.borrow()
     }
 
-    /// Ends when nothing more is to be begun.
+    /// Completes when nothing more may begin.
     pub async fn cancelled(&self) {
         let mut wish = self.wish.clone();
         if wish.wait_for(|wish| *wish == Wish::Cancel).await.is_err() {

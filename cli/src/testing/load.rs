@@ -1,4 +1,4 @@
-//! The tests of a configuration: its test files, and the modules that some runs test in place of it.
+//! The tests of a configuration: its test files, and the modules that some runs test instead of it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::context::DEFAULT_WORKSPACE;
 use crate::modules::{FromManifest, ModuleManifest};
 use crate::project::{Project, of_configuration};
 
-/// The directory of tests unless the user names another.
+/// The default directory of tests.
 const DIRECTORY: &str = "tests";
 
-/// The first name of all modules that tests call, in the list of installed modules.
+/// The prefix of all modules that tests call, in the manifest of installed modules.
 const TESTED: &str = "test";
 
 /// The tests of a configuration.
@@ -30,12 +30,12 @@ const TESTED: &str = "test";
 pub struct Tests {
     /// The test files by name.
     pub files: Vec<Arc<TestFile>>,
-    /// What runs test in place of the configuration, by file and number of the run.
+    /// The modules that runs test instead of the configuration, by file and index of the run.
     pub modules: BTreeMap<(SmolStr, usize), Arc<CompiledModule>>,
 }
 
 impl Tests {
-    /// Reads the test files; the view learns their lines.
+    /// Reads the test files, and gives their source lines to the view.
     pub fn read(invocation: &Invocation<'_>) -> (Tests, Vec<Diagnostic>) {
         let directory = invocation.arguments.value("test-directory").unwrap_or(DIRECTORY);
         let found = find_tests(directory);
@@ -73,7 +73,7 @@ impl Tests {
         }
     }
 
-    /// The root modules that are tested: the configuration, and each module that a run tests in place of it once.
+    /// The root modules that are tested: the configuration, and each module that a run tests instead.
     pub fn roots(&self, root: &Arc<CompiledModule>) -> Vec<Arc<CompiledModule>> {
         let mut roots = vec![root.clone()];
         for module in self.modules.values() {
@@ -84,7 +84,7 @@ impl Tests {
         roots
     }
 
-    /// What is wrong with the files beside what was said when they were read.
+    /// Problems of the files beside those of parsing them.
     pub fn problems(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         for file in &self.files {
@@ -96,10 +96,10 @@ impl Tests {
         found
     }
 
-    /// What a configuration and its tests require of providers.
+    /// The provider requirements of a configuration and its tests.
     ///
     /// # Errors
-    /// Constraints that cannot be read.
+    /// Constraints that cannot be parsed.
     pub fn all_requirements(&self, project: &Project) -> Result<Requirements, Vec<Diagnostic>> {
         let mut all = project.requirements(None)?;
         for (source, constraints) in self.requirements(&project.root)? {
@@ -108,10 +108,10 @@ impl Tests {
         Ok(all)
     }
 
-    /// What the tests require of providers, beside what the configuration requires.
+    /// The provider requirements of the tests, beside those of the configuration.
     ///
     /// # Errors
-    /// Constraints that cannot be read.
+    /// Constraints that cannot be parsed.
     pub fn requirements(&self, root: &CompiledModule) -> Result<Requirements, Vec<Diagnostic>> {
         let mut all = Requirements::new();
         let mut problems = Vec::new();
@@ -123,7 +123,7 @@ impl Tests {
             }
         }
         for file in &self.files {
-            // Mocks stand for what the configuration requires already.
+            // Mocks replace providers that the configuration already requires.
             for (local_name, _) in file.providers.keys() {
                 require(&mut all, root.provider_source(local_name), &Constraints::any());
             }
@@ -132,7 +132,7 @@ impl Tests {
     }
 }
 
-/// What the module of a run is known as: `test.tests.main.setup` for the run `setup` in `tests/main.tftest.hcl`.
+/// The key of a run's module: `test.tests.main.setup` for the run `setup` in `tests/main.tftest.hcl`.
 fn known_as(file: &str, run: &str) -> Module {
     let stem = file.strip_suffix(".tftest.hcl").unwrap_or(file);
     let steps = std::iter::once(TESTED).chain(stem.split('/')).chain([run]);

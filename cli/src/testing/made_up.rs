@@ -1,9 +1,12 @@
-//! Objects that no provider has made: what the configuration says, what a test gives, and made-up values for the rest.
+//! Objects that no provider has made: from the configuration, from values of the test, and from made-up values.
 //!
-//! For an attribute that is not in the configuration, a test may give a value where a provider could have computed one.
-//! What nobody gives and a provider would compute is made up: texts of 4 to 15 letters and digits, the number 0, false,
-//! empty collections. The same type and configuration always give the same object, so that a plan and its apply agree,
-//! and so that two resources of one type get equal texts; they are those that OpenTofu makes up
+//! For an attribute that is not in the configuration, a test may give a value if a provider could compute one. All
+//! other computed
+//! attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, empty collections. The same type
+//! and configuration
+//! always give the same object, so that a plan and its apply agree, and two resources of one type get equal texts. The
+//! values equal
+//! those of OpenTofu
 //! (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
@@ -17,12 +20,12 @@ use weft_providers::ProviderDiagnostic;
 
 use super::drawn::Drawing;
 
-/// Fewest and most characters of a made-up text.
+/// The minimum and maximum length of a made-up text.
 const TEXT_LENGTH: (u32, u32) = (4, 15);
-/// What made-up texts are made of.
+/// The characters of made-up texts.
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
 
-/// The object of a type that comes of a configuration, and what is wrong with the values that a test gives.
+/// The object of a type for a configuration, and the problems of the values of a test.
 pub fn object(
     type_name: &str,
     schema: &Block,
@@ -81,13 +84,13 @@ impl Maker {
             let value = self.nested(name, nested, part(name), given.get(name));
             fields.push((name.clone(), value));
         }
-        // What else is wrong is told once this is mended.
+        // Other problems are reported once this one is fixed.
         let unknown = given.keys().filter(|_| before == self.problems.len());
         for name in unknown.collect::<Vec<_>>() {
             if !schema.attributes.contains_key(name) && !schema.blocks.contains_key(name) {
                 self.error(
                     format!("Invalid override for block field `{name}`"),
-                    "Nothing of this name belongs to the type. Leave the value out, or mend its name.",
+                    "The type has no attribute or block of this name. Remove the value, or correct its name.",
                 );
             }
         }
@@ -95,13 +98,13 @@ impl Maker {
     }
 
     fn attribute(&mut self, name: &str, attribute: &Attribute, config: Option<Value>, given: Option<&Value>) -> Value {
-        // Null is the same as not given. What only the provider decides is never taken from the configuration.
+        // Null means not given. Attributes that only the provider sets are never taken from the configuration.
         let decides = attribute.computed && !attribute.optional;
         let config = config.filter(|value| !value.is_null() && !decides);
         let given = given.map(|given| self.given(name, attribute, config.is_some(), given));
         if attribute.write_only {
             if given.is_some() {
-                let detail = "Attributes that are only written are null whatever a test gives.";
+                let detail = "Write-only attributes are always null. Remove the value.";
                 let problem = ProviderDiagnostic::error(
                     format!("Encountered override for write-only attribute `{name}`"),
                     detail,
@@ -115,7 +118,7 @@ impl Maker {
             (None, _) if attribute.required => {
                 self.error(
                     format!("Invalid mock/override field `{name}`"),
-                    "The attribute is required: the configuration gives it, not the test.",
+                    "The attribute is required, so the configuration sets it. Remove the value from the test.",
                 );
                 Value::null(attribute.ty.clone())
             }
@@ -125,18 +128,18 @@ impl Maker {
         }
     }
 
-    /// A value that a test gives to an attribute, converted; what is wrong with it is noted.
+    /// A value of a test for an attribute, converted. Records its problems.
     fn given(&mut self, name: &str, attribute: &Attribute, configured: bool, given: &Value) -> Value {
         if configured {
             self.error(
                 format!("Invalid mock/override field `{name}`"),
-                "The configuration gives this attribute, and that is what counts. Leave the value out.",
+                "The configuration sets this attribute, and takes precedence. Remove the value.",
             );
         }
         if !attribute.computed {
             self.error(
                 format!("Non-computed field `{name}` is not allowed to be overridden"),
-                "Tests give values only where a provider would compute them. Leave the value out.",
+                "Tests can only set attributes that a provider would compute. Remove the value.",
             );
         }
         match convert(given, &attribute.ty) {
@@ -149,12 +152,12 @@ impl Maker {
         }
     }
 
-    /// A nested block: as many as the configuration has.
+    /// A nested block: as many blocks as the configuration has.
     fn nested(&mut self, name: &str, nested: &NestedBlock, config: Option<Value>, given: Option<&Value>) -> Value {
         let config = config.unwrap_or_else(|| Value::null(Type::Dynamic));
         let summary = || format!("Invalid override for block field `{name}`");
         if given.is_some_and(|given| !matches!(given.open().1, Kind::Object(_))) {
-            self.error(summary(), "The values for blocks of a type are an object: attributes with their values.");
+            self.error(summary(), "The values for the blocks of a type must be an object of attributes.");
             return config;
         }
         let empty = match config.open().1 {
@@ -166,7 +169,7 @@ impl Maker {
         };
         if empty {
             if given.is_some() {
-                self.error(summary(), "The configuration has no such block, so there is nothing to give values to.");
+                self.error(summary(), "The configuration has no such block. Remove the value.");
             }
             return config;
         }
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_gives_is_made_up() {
+    fn missing_values_are_made_up() {
         let (first, problems) = object("t", &schema(), &config(vec![]), &given(vec![]));
         assert!(problems.is_empty(), "{problems:?}");
         let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_counts_where_a_provider_would_decide() {
+    fn given_values_replace_computed_ones() {
         let values = given(vec![("id", Value::string("i")), ("size", Value::string("7"))]);
         let (made, problems) = object("t", &schema(), &config(vec![]), &values);
         assert!(problems.is_empty(), "{problems:?}");
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn gifts_that_cannot_be() {
+    fn invalid_values_are_reported() {
         let cases = [
             (vec![("name", Value::string("x"))], 2, "Invalid mock/override field `name`"),
             (vec![("tags", Value::empty_object())], 1, "Non-computed field `tags` is not allowed to be overridden"),

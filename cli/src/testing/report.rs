@@ -1,4 +1,4 @@
-//! What is told of tests: lines for people and events for programs.
+//! The output of tests: lines for people and events for programs.
 
 use serde_json::{Value as Json, json};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -10,27 +10,27 @@ use crate::render::schemas::Schemas;
 use crate::render::{events, plan, show_json, state};
 use crate::view::View;
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct RunResult {
     /// Its name.
     pub name: String,
     /// Its status.
     pub status: Status,
-    /// What there is to say of it.
+    /// Its diagnostics.
     pub problems: Vec<Diagnostic>,
-    /// What it did, where that is to be shown.
+    /// What it did, if that is shown.
     pub shown: Option<Shown>,
 }
 
 /// What a run did.
 pub enum Shown {
-    /// The plan of one that plans only.
+    /// Its plan, if it only plans.
     Plan(Box<PlanFile>),
     /// The state after it.
     State(Box<StateFile>, Schemas),
 }
 
-/// An object that cleaning up has left behind: its address, and the key of one that was set aside.
+/// An object that cleaning up has left behind: its address, and the key if it is deposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
     /// The instance.
@@ -55,29 +55,29 @@ impl LeftOver {
     }
 }
 
-/// What was there and what was being made when a test was left at once.
+/// What existed and what was being made when the user quit.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupted {
     /// Objects of the configuration.
     pub state: Vec<LeftOver>,
-    /// Objects of modules that runs test: by the run that made them last, with where the module comes from.
+    /// Objects of modules that runs test, by the run that last changed them, with the module's source.
     pub states: Vec<(String, String, Vec<LeftOver>)>,
-    /// What was being made.
+    /// The objects that were being made.
     pub planned: Vec<String>,
 }
 
-/// Tells of tests.
+/// Reports on tests.
 pub struct Report<'a> {
     view: &'a View,
 }
 
 impl<'a> Report<'a> {
-    /// Tells it here.
+    /// The output.
     pub fn new(view: &'a View) -> Report<'a> {
         Report { view }
     }
 
-    /// What will be run: files with their runs.
+    /// The files and runs to come.
     pub fn begin(&self, files: &[(String, Vec<String>)]) {
         let runs: usize = files.iter().map(|(_, runs)| runs.len()).sum();
         let (file, run) = (plural(files.len(), "file"), plural(runs, "run block"));
@@ -88,7 +88,7 @@ impl<'a> Report<'a> {
         self.view.event(events::test("test_abstract", "info", message, fields));
     }
 
-    /// A file, when all its runs are done.
+    /// A file whose runs are all done.
     pub fn file(&self, name: &str, status: Status, runs: &[RunResult]) {
         let shown = self.view.style().paint(status.colour(), status.shown());
         self.view.line(&format!("{name}... {shown}"));
@@ -132,26 +132,24 @@ impl<'a> Report<'a> {
         self.view.event(events::test(&kind, "info", format!("-verbose flag enabled, printing {what}"), fields));
     }
 
-    /// Problems of a file, or of a run in it.
+    /// Problems of a file, or of one of its runs.
     pub fn problems(&self, file: &str, run: Option<&str>, problems: &[Diagnostic]) {
         let mut belong = vec![("@testfile", file)];
         belong.extend(run.map(|run| ("@testrun", run)));
         self.view.diagnostics_of(problems, &belong);
     }
 
-    /// What came of cleaning up after a run, and where the rest was written.
+    /// The result of cleaning up after a run, and where the rest was written.
     pub fn cleaned(&self, file: &str, run: &str, problems: &[Diagnostic], left: &[LeftOver], written: Option<&str>) {
         if has_errors(problems) && !self.view.is_json() {
-            self.view.aside(&format!("Weft met an error when destroying what was made for {file}/{run}."));
+            self.view.aside(&format!("Weft encountered an error when it destroyed the objects of {file}/{run}."));
         }
         if !left.is_empty() {
             let place = match written {
                 Some(path) => format!("they are kept in the state file {path}"),
                 None => "their state could not be written".to_owned(),
             };
-            let message = format!(
-                "Objects that were made for {file}/{run} are still there; {place}, and must be destroyed by hand:"
-            );
+            let message = format!("Objects of {file}/{run} still exist; {place}. Destroy them manually:");
             let list: Vec<Json> = left.iter().map(LeftOver::document).collect();
             let fields = [
                 ("test_cleanup", json!({"failed_resources": list})),
@@ -167,12 +165,12 @@ impl<'a> Report<'a> {
         self.problems(file, Some(run), problems);
     }
 
-    /// The user wants to leave at once.
+    /// The user quits.
     pub fn left(&self, file: &str, run: &str, found: &Interrupted, written: &[String]) {
         if found.state.is_empty() && found.states.is_empty() && found.planned.is_empty() {
             return;
         }
-        let message = format!("The test was left in {file}, and nothing was cleaned up after it.");
+        let message = format!("The test was interrupted in {file} without cleaning up.");
         let documents = |list: &[LeftOver]| list.iter().map(LeftOver::document).collect::<Vec<Json>>();
         let states: serde_json::Map<String, Json> =
             found.states.iter().map(|(run, _, list)| (run.clone(), documents(list).into())).collect();
@@ -195,19 +193,19 @@ impl<'a> Report<'a> {
         }
         self.view.aside(&format!("\n{message}"));
         if !found.state.is_empty() {
-            self.view.aside("\nThese objects of the tested configuration are there:");
+            self.view.aside("\nThese objects of the tested configuration exist:");
             found.state.iter().for_each(|one| self.view.aside(&one.line()));
         }
         for (run, source, list) in &found.states {
-            self.view.aside(&format!("\nThese objects of {source:?} are there, made by the run {run:?}:"));
+            self.view.aside(&format!("\nThese objects of {source:?} exist, made by the run {run:?}:"));
             list.iter().for_each(|one| self.view.aside(&one.line()));
         }
         if !found.planned.is_empty() {
-            self.view.aside(&format!("\nThese were being made by the run {run:?}, and may be there:"));
+            self.view.aside(&format!("\nThese objects were being made by the run {run:?}, and may exist:"));
             found.planned.iter().for_each(|one| self.view.aside(&format!("  - {one}")));
         }
         for path in written {
-            self.view.aside(&format!("\nWhat is known of them is in the state file {path}."));
+            self.view.aside(&format!("\nThe state file {path} has a record of them."));
         }
     }
 

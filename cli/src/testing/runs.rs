@@ -1,4 +1,4 @@
-//! The runs of one test file, in order, over states that are kept in memory until the end.
+//! The runs of one test file, in order, over states that stay in memory until the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,20 +31,20 @@ use crate::plan::{PARALLELISM, Wishes};
 use crate::project::of_configuration;
 use crate::render::values::decoded;
 
-/// The state of the configuration itself; those of modules go by their source.
+/// The key of the configuration's own state. Those of modules have their source as key.
 pub const MAIN: &str = "";
 
-/// A state that runs work on.
+/// A state that runs use.
 pub struct Held {
-    /// Where it is.
+    /// The state.
     pub store: Arc<ModelStore>,
-    /// The run that changed it last.
+    /// The run that last changed it.
     pub last: Option<LastRun>,
 }
 
 /// The runs of one file.
 pub struct FileRunner<'a> {
-    /// What plans and applies.
+    /// The engine.
     pub engine: &'a Engine<'a>,
     /// The configuration.
     pub root: Arc<CompiledModule>,
@@ -54,15 +54,15 @@ pub struct FileRunner<'a> {
     pub file: Arc<TestFile>,
     /// Values for all tests.
     pub globals: &'a Globals,
-    /// Plans and states are shown.
+    /// Shows plans and states.
     pub verbose: bool,
     /// The states.
     pub states: BTreeMap<String, Held>,
-    /// What the run that goes on is making.
+    /// The objects that the current run is making.
     pub making: Vec<String>,
 }
 
-/// What came of a run, while it goes on.
+/// The outcome of a run while it is in progress.
 #[derive(Default)]
 struct Course {
     status: Option<Status>,
@@ -70,11 +70,11 @@ struct Course {
     shown: Option<Shown>,
 }
 
-/// The run cannot go on: what is wrong.
+/// The run cannot continue, because of these problems.
 struct Stop(Vec<Diagnostic>);
 
 impl FileRunner<'_> {
-    /// Carries out all runs, and tells of them. Gives the status of the file and those of its runs.
+    /// Carries out all runs, and reports them. Returns the statuses of the file and of its runs.
     pub async fn execute(&mut self, report: &Report<'_>) -> (Status, Vec<Status>) {
         let file = self.file.clone();
         let mut status = Status::Pass;
@@ -114,7 +114,8 @@ impl FileRunner<'_> {
             course.status = Some(Status::Error);
         }
         if self.engine.interrupts.wish() == Wish::Cancel {
-            let detail = "The run was left before its end. The other messages tell what may be there still.";
+            let detail = "The run was interrupted before its end. The other messages list the objects that may still \
+            exist.";
             course.problems.push(Diagnostic::error("Test interrupted", detail));
             course.status = Some(Status::Error);
         }
@@ -143,7 +144,7 @@ impl FileRunner<'_> {
             let is_check = is_of_check(&problem) || problem.is_open_check();
             match () {
                 () if !is_check => now.push(problem),
-                // Apply looks at these again, and says what it finds.
+                // Apply evaluates these again, and reports them.
                 () if problem.code == READ_FOR_CHECK || problem.is_open_check() => {}
                 () => later.push(problem),
             }
@@ -177,7 +178,7 @@ impl FileRunner<'_> {
         Ok(())
     }
 
-    /// What a run tests, and the values of its variables. Warnings about it are told again when cleaning up.
+    /// The subject of a run, and the values of its variables. Cleaning up reports its warnings again.
     async fn prepare(
         &self,
         number: usize,
@@ -209,8 +210,9 @@ impl FileRunner<'_> {
         Ok((tested, values, warnings))
     }
 
-    /// The configuration with the keys of its providers as the values for all tests make them: as in OpenTofu, those of
-    /// a file or a run do not reach that far.
+    /// The configuration with the provider keys that the values for all tests give. As in OpenTofu, values of a file
+    /// or a run do not
+    /// apply here.
     async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers
@@ -238,7 +240,7 @@ impl FileRunner<'_> {
         with_settled_keys(root, &keys)
     }
 
-    /// The outputs of the runs that changed a state last, by run.
+    /// The outputs of the runs that last changed a state, by run.
     async fn outputs(&self) -> Result<BTreeMap<SmolStr, Value>, Stop> {
         let mut found = BTreeMap::new();
         for held in self.states.values() {
@@ -269,7 +271,7 @@ impl FileRunner<'_> {
                         .at(range.clone()),
                 ),
                 Err(_) => {
-                    let detail = "A resource instance is named by its type and its name: TYPE.NAME or TYPE.NAME[KEY].";
+                    let detail = "A resource instance has the address TYPE.NAME or TYPE.NAME[KEY].";
                     problems.push(Diagnostic::error("Invalid address", detail).at(range.clone()));
                 }
             }
@@ -346,7 +348,7 @@ fn status_of(verdict: Verdict) -> Status {
     }
 }
 
-/// Notes what there is to say, and stops at errors.
+/// Records diagnostics, and stops at errors.
 fn stop_at(problems: Vec<Diagnostic>, course: &mut Course) -> Result<(), Stop> {
     let failed = has_errors(&problems);
     course.problems.extend(problems);
@@ -362,7 +364,7 @@ fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
 }
 
-/// The same by name, where those that are sensitive say so.
+/// The same by name. Those that are sensitive are marked.
 fn marked_outputs(snapshot: &Snapshot) -> BTreeMap<SmolStr, Value> {
     let is_sensitive = |name: &str| snapshot.outputs.get(name).is_some_and(|stored| stored.record.sensitive);
     let marked = |(name, value): (SmolStr, Value)| {

@@ -1,4 +1,4 @@
-//! What stands in for providers and resources in one run of a test.
+//! The stand-ins for providers and resources in one run of a test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,18 @@ use weft_providers::{StandInExtent, StandIns};
 
 use super::made_up;
 
-/// Everything that is stood in for.
+/// All stand-ins.
 #[derive(Clone, Debug, Default)]
 pub struct TestStandIns {
     /// Whole providers.
     pub providers: BTreeMap<ProviderConfig, Arc<MockBlock>>,
-    /// Single resources, whatever their provider.
+    /// Single resources, of any provider.
     pub resources: BTreeMap<ConfigResource, Arc<GivenValues>>,
 }
 
 impl TestStandIns {
-    /// What is given for a resource: for it alone, else by the mock for it, else by the mock for its type.
+    /// The values for a resource: its own, otherwise those of the mock for it, otherwise those of the mock for its
+    /// type.
     fn given(&self, provider: &ProviderConfig, resource: &ConfigResource) -> Option<Arc<GivenValues>> {
         if let Some(given) = self.resources.get(resource) {
             return Some(given.clone());

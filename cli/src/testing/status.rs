@@ -1,18 +1,18 @@
-//! Statuses of runs, files and the whole.
+//! Statuses of runs, files and whole tests.
 
-/// What came of a run, from good to bad: the worst of several counts for all of them.
+/// The outcome of a run, from good to bad. The worst of several counts for all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It was not come to.
+    /// It was not reached.
     #[default]
     Pending,
-    /// It was left out, since one before it went wrong or the user wants to stop.
+    /// It was skipped, because an earlier one failed or the user interrupted the test.
     Skip,
-    /// All is as it should be.
+    /// All assertions hold.
     Pass,
-    /// An assertion does not hold.
+    /// An assertion failed.
     Fail,
-    /// Something else is wrong.
+    /// Another error.
     Error,
 }
 
@@ -23,7 +23,7 @@ impl Status {
         self.max(other)
     }
 
-    /// The word for programs.
+    /// The name for programs.
     pub fn word(self) -> &'static str {
         match self {
             Status::Pending => "pending",
@@ -34,12 +34,12 @@ impl Status {
         }
     }
 
-    /// The word for people, who see at the messages what failed.
+    /// The name for people. The messages show which kind of failure it is.
     pub fn shown(self) -> &'static str {
         if self == Status::Error { "fail" } else { self.word() }
     }
 
-    /// The colour of that word.
+    /// The color of that name.
     pub fn colour(self) -> &'static str {
         match self {
             Status::Error | Status::Fail => "31",
@@ -49,21 +49,21 @@ impl Status {
     }
 }
 
-/// How many runs have which status.
+/// The number of runs with each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Passed.
     pub passed: usize,
-    /// An assertion failed.
+    /// Failed assertions.
     pub failed: usize,
-    /// Something else went wrong.
+    /// Other errors.
     pub errored: usize,
-    /// Left out.
+    /// Skipped.
     pub skipped: usize,
 }
 
 impl Tally {
-    /// Of runs with these statuses.
+    /// Counts these statuses.
     pub fn of(statuses: impl IntoIterator<Item = Status>) -> Tally {
         let mut tally = Tally::default();
         for status in statuses {
@@ -78,7 +78,7 @@ impl Tally {
         tally
     }
 
-    /// The numbers in words, after `Success!` or `Failure!`.
+    /// The counts as text, after `Success!` or `Failure!`.
     pub fn words(&self) -> String {
         let skipped = if self.skipped > 0 { format!(", {} skipped", self.skipped) } else { String::new() };
         format!("{} passed, {} failed{skipped}.", self.passed, self.failed + self.errored)

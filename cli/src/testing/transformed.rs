@@ -1,5 +1,6 @@
-//! The configuration that a run tests: the loaded one with the providers of the test, with modules that are overridden
-//! reduced to their outputs, and with what else the run declares.
+//! The configuration that a run tests: the loaded one with the providers of the test, with overridden modules reduced
+//! to their
+//! outputs, and with the additional declarations of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,19 +21,19 @@ use weft_syntax::Expression;
 
 use super::stand_ins::TestStandIns;
 
-/// What outputs of runs are named by.
+/// The root name of outputs of runs.
 const RUN: &str = "run";
 
-/// The name of texts that no file holds.
+/// The name of texts that are not in a file.
 const MADE: &str = "<test>";
 
-/// What a run tests.
+/// The subject of a run.
 pub struct Transformed {
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// What stands in for providers and resources.
+    /// The stand-ins for providers and resources.
     pub stand_ins: TestStandIns,
-    /// What there is to say of it.
+    /// The diagnostics.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -68,7 +69,7 @@ pub fn transformed(
     Transformed { root, stand_ins, problems }
 }
 
-/// Puts the providers of a test in the place of those that go by the same name.
+/// Replaces providers with those of the test that have the same name.
 fn providers(
     module: &mut CompiledModule,
     file: &TestFile,
@@ -92,7 +93,7 @@ fn providers(
         let is_mock = block.is_mock;
         let mut block = ProviderBlock { local_name: name.0.clone(), alias: name.1.clone(), ..block };
         if is_mock && was_keyed && block.for_each.is_none() && repeats {
-            // Whoever names an instance finds none.
+            // A reference to an instance finds none.
             block.for_each = Some(written("{}"));
         }
         module.providers.insert(name, Arc::new(block));
@@ -100,7 +101,7 @@ fn providers(
     };
     if run.providers.is_empty() {
         for name in file.providers.keys().chain(file.mocks.keys()) {
-            // A mock comes in the place of a provider of the same name.
+            // A mock replaces a provider of the same name.
             let mocked = file.mocks.contains_key(name) && file.providers.contains_key(name);
             if !mocked {
                 put(name.clone(), name, true);
@@ -125,7 +126,7 @@ fn providers(
     problems
 }
 
-/// Drops providers that read outputs of runs which are yet to come, where the tested modules do not use them.
+/// Drops providers that read outputs of later runs, if the tested modules do not use them.
 fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
     let used: BTreeSet<ProviderSource> = root
         .all()
@@ -152,7 +153,7 @@ fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
     }
 }
 
-/// The overrides that count in a run: its own, and those of the file for other targets.
+/// The overrides of a run: its own, and those of the file for other targets.
 fn merged_resources<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a OverrideResource>, Vec<Diagnostic>) {
     let own: BTreeSet<&ConfigResource> = run.overrides.resources.iter().map(|one| &one.target).collect();
     let mut said = Vec::new();
@@ -180,11 +181,14 @@ fn merged_modules<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a Override
 }
 
 fn overridden_twice(block_type: &str, target: &str, at: &SourceRange) -> Diagnostic {
-    let detail = format!("`{target}` is overridden for the whole file and in this run: what the run says counts.");
+    let detail = format!(
+        "`{target}` is overridden for the whole file and in this run. The override of the run takes \
+    precedence."
+    );
     Diagnostic::warning(format!("Multiple `{block_type}` blocks for the same address"), detail).at(at.clone())
 }
 
-/// What is wrong with the target of an override.
+/// Problems of the target of an override.
 fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnostic> {
     let error = |summary: String, detail: String| Some(Diagnostic::error(summary, detail).at(one.range.clone()));
     let Some(module) = root.all().into_iter().find(|module| module.path == one.target.module) else {
@@ -203,7 +207,7 @@ fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnos
         let block_type = one.block_type();
         return error(
             format!("Unsupported `{what}` target in `{block_type}` block"),
-            format!("`{}` is a `{what}` block, which `{other}` is for.", one.target),
+            format!("`{}` is a `{what}` block, so use `{other}`.", one.target),
         );
     }
     None
@@ -214,7 +218,7 @@ fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<A
     let mut said = Vec::new();
     let found = replaced(root, &one.target.0, &mut |module| {
         said.extend(one.outputs.keys().filter(|name| !module.outputs.contains_key(*name)).map(|name| {
-            let detail = "The module has no such output, so what is given for it is not used.";
+            let detail = "The module has no such output, so the given value is not used.";
             Diagnostic::warning(format!("Output not found: {name}"), detail).at(one.range.clone())
         }));
         reduced(module, one)
@@ -227,7 +231,7 @@ fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<A
     (found, said)
 }
 
-/// The tree with another module at a path; none where there is no module.
+/// The tree with another module at a path; `None` if there is no such module.
 fn replaced(
     module: &Arc<CompiledModule>,
     path: &[SmolStr],
@@ -240,7 +244,7 @@ fn replaced(
     Some(Arc::new(changed))
 }
 
-/// A module with its variables and the given outputs, and nothing else.
+/// A module with only its variables and the given outputs.
 fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
     let output = |(name, output): (&SmolStr, &Arc<Output>)| {
         let value = one.outputs.get(name).map_or_else(|| "null".to_owned(), literal);
@@ -270,7 +274,7 @@ fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
     left
 }
 
-/// Declares variables that only the test knows, so that assertions can name them.
+/// Declares variables that only the test declares, so that assertions can use them.
 pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr, SourceRange)>) -> Arc<CompiledModule> {
     let missing: Vec<(SmolStr, SourceRange)> = names.filter(|(name, _)| !root.variables.contains_key(name)).collect();
     if missing.is_empty() {
@@ -299,7 +303,7 @@ pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr,
     Arc::new(module)
 }
 
-/// The configuration with `for_each` of its provider blocks settled.
+/// The configuration with evaluated `for_each` of its provider blocks.
 pub fn with_settled_keys(root: &Arc<CompiledModule>, keys: &BTreeMap<ProviderName, Value>) -> Arc<CompiledModule> {
     let mut module = (**root).clone();
     for (name, value) in keys {
@@ -311,12 +315,12 @@ pub fn with_settled_keys(root: &Arc<CompiledModule>, keys: &BTreeMap<ProviderNam
     Arc::new(module)
 }
 
-/// An expression that is written out.
+/// A literal expression.
 fn written(text: &str) -> Expression {
     weft_syntax::parse_expression(MADE, Arc::from(text), Position::START).0
 }
 
-/// A value as an expression that gives it. Marks are left out, and what is not known is null.
+/// A value as an expression that evaluates to it. Marks are dropped, and unknown values become null.
 pub fn literal(value: &Value) -> String {
     let list = |items: &[Value]| items.iter().map(literal).collect::<Vec<_>>().join(", ");
     let entry = |(name, value): (&SmolStr, &Value)| format!("{} = {}", quoted(name), literal(value));

@@ -1,4 +1,4 @@
-//! Files of variables: `name = value` in the language's syntax without references, or an object of the JSON syntax.
+//! Variable files: `name = value` in the language's syntax without references, or an object of the JSON syntax.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 use weft_syntax::{Role, Tree};
 
-/// Largest file of variables in bytes; larger ones are no settings any more.
+/// The maximum size of a variable file in bytes. Larger files are not settings.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// A value.
 pub struct Entry {
     /// The variable.
     pub name: SmolStr,
-    /// What it is set to, or why that is nothing.
+    /// Its value, or the reason why it has none.
     pub value: Result<Value, Vec<Diagnostic>>,
-    /// Where it stands.
+    /// Its position.
     pub range: Option<SourceRange>,
 }
 
-/// A file as read.
+/// A parsed file.
 #[derive(Default)]
 pub struct VariablesFile {
-    /// In order.
+    /// The values, in order.
     pub entries: Vec<Entry>,
-    /// The file, for the lines of problems.
+    /// The file, for the source lines of problems.
     pub sources: Sources,
-    /// What is wrong with the file as a whole.
+    /// Problems of the whole file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -64,7 +64,7 @@ pub fn read(path: &str) -> VariablesFile {
     )
 }
 
-/// Declarations of variables: they belong elsewhere, and other messages about them would say less.
+/// Refuses declarations of variables. Other messages about them would be less helpful.
 fn declarations(tree: &Tree) -> Vec<Diagnostic> {
     let role = |name: &str| if name == "variable" { Role::Block(&["name"]) } else { Role::Hidden };
     let body = tree.content(tree.root_id(), &role).body;
@@ -74,7 +74,7 @@ fn declarations(tree: &Tree) -> Vec<Diagnostic> {
     });
     let declared = found.map(|(label, block)| {
         let detail = format!(
-            "A file of variables gives values to variables that are declared elsewhere: NAME = VALUE. The block that \
+            "A variable file sets variables that are declared elsewhere, in the form NAME = VALUE. The block that \
              declares {:?} belongs into a .tf file.",
             label.text.as_str()
         );
@@ -98,7 +98,7 @@ fn parsed(path: &str, (tree, diagnostics): (Arc<Tree>, Vec<Diagnostic>)) -> Vari
         file.diagnostics.push(
             Diagnostic::error(
                 format!("Unexpected \"{}\" block", block.block_type.text),
-                "Blocks are not allowed here. A file of variables has arguments only: NAME = VALUE.",
+                "Blocks are not allowed here. A variable file contains only arguments of the form NAME = VALUE.",
             )
             .at(name_range),
         );

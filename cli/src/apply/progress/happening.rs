@@ -1,4 +1,4 @@
-//! Something that happened to an operation, in this process or elsewhere.
+//! An event of an operation, in this process or elsewhere.
 
 use weft_coordinator::client::OperationEvent;
 use weft_coordinator::process::worker_name;
@@ -6,31 +6,31 @@ use weft_coordinator::result::decode_diagnostics;
 use weft_coordinator::{Progress, ProgressKind};
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// Something that happened to an operation.
+/// An event of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
     /// The operation's number in the plan.
     pub operation: u32,
-    /// What it is about.
+    /// The address of the object.
     pub address: String,
-    /// The deposed object that it is about.
+    /// The key of the deposed object.
     pub deposed: Option<String>,
     /// `create`, `update`, ...
     pub action: String,
-    /// As text; empty where there is none.
+    /// The id as text; empty without one.
     pub provider_instance: String,
     /// Name of the worker.
     pub worker: String,
-    /// Milliseconds since a worker got it.
+    /// Milliseconds since a worker received the operation.
     pub elapsed_ms: u64,
-    /// What happened; `None` for what a later version of the protocol tells.
+    /// The kind of event; `None` for a kind of a later version of the protocol.
     pub what: Option<ProgressKind>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Happening {
-    /// The object as lists of what is in doubt name it.
+    /// The object as the lists of doubts name it.
     pub fn subject(&self) -> String {
         match &self.deposed {
             Some(key) => format!("{} (deposed object {key})", self.address),

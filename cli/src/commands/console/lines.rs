@@ -1,17 +1,19 @@
-//! Lines that make up questions: one line is one, unless a bracket, a template or a heredoc is open at its end, or it
-//! ends in a backslash.
+//! Joins lines to questions. A line is a question, unless a bracket, a template or a heredoc is open at its end, or it
+//! ends in
+//! a backslash.
 //!
-//! Each line is looked at once, so a long question costs no more than its length. What the text means is the parser's
-//! to say; here it is only told when there is enough of it.
+//! Each line is scanned once, so the cost of a long question is linear in its length. The parser finds errors; this
+//! module only decides
+//! where a question ends.
 
-/// What is open.
+/// An open construct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
     /// A bracket, or the interpolation or directive of a template.
     Bracket,
     /// A quoted string, which ends with its line.
     Quote,
-    /// A heredoc with this end word.
+    /// A heredoc that ends with this word.
     Heredoc(String),
     /// A comment that `*/` ends.
     Comment,
@@ -22,15 +24,15 @@ enum Open {
 pub struct Lines {
     text: String,
     open: Vec<Open>,
-    /// The end word of a heredoc that begins with the next line.
+    /// The end word of a heredoc that begins on the next line.
     begun: Option<String>,
 }
 
 impl Lines {
-    /// One more line, without its line end. When a question is whole with it, the question.
+    /// Adds a line, without its line end. Returns the question when it is complete.
     pub fn push(&mut self, line: &str) -> Option<String> {
         let heredoc = self.open.iter().any(|open| matches!(open, Open::Heredoc(_)));
-        // Blanks around a line mean something in a heredoc alone.
+        // Blanks around a line matter only in a heredoc.
         let line = if heredoc { line } else { line.trim() };
         let (line, goes_on) = match line.strip_suffix('\\') {
             Some(line) if !heredoc => (line, true),
@@ -45,7 +47,7 @@ impl Lines {
         Some(std::mem::take(&mut self.text))
     }
 
-    /// What is left when no more lines come; none where nothing is.
+    /// The incomplete question at the end of the input; `None` when there is none.
     pub fn rest(&mut self) -> Option<String> {
         self.open.clear();
         let text = std::mem::take(&mut self.text);
@@ -69,14 +71,14 @@ impl Lines {
             };
             rest = rest.get(taken.max(first.len_utf8())..).unwrap_or_default();
         }
-        // A quoted string that is not closed is an error, and not closed by later lines.
+        // A quoted string ends with its line. The parser reports it.
         while self.open.last() == Some(&Open::Quote) {
             self.open.pop();
         }
         self.open.extend(self.begun.take().map(Open::Heredoc));
     }
 
-    /// Bytes taken from the beginning of what is inside of a comment; so below.
+    /// The number of bytes consumed inside of a comment. The functions below count alike.
     fn in_comment(&mut self, rest: &str) -> usize {
         match rest.find("*/") {
             Some(end) => {
@@ -123,7 +125,7 @@ impl Lines {
         match rest.as_bytes().first() {
             Some(b'"') => self.open.push(Open::Quote),
             Some(b'(' | b'[' | b'{') => self.open.push(Open::Bracket),
-            // One too many is the parser's to complain of.
+            // The parser reports an unmatched bracket.
             Some(b')' | b']' | b'}') => drop(self.open.pop()),
             _ => {}
         }
@@ -135,7 +137,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// The questions in a text, and what is left behind them.
+    /// The questions in a text, and the incomplete rest.
     fn questions(text: &str) -> (Vec<String>, Option<String>) {
         let mut lines = Lines::default();
         let found = text.lines().filter_map(|line| lines.push(line)).collect();

@@ -1,7 +1,8 @@
-//! Questions typed on a terminal: with editing, history and completion.
+//! Questions typed on a terminal, with editing, history and completion.
 //!
-//! rustyline does the editing: plain Rust over termios and escape sequences, kept for many years and used by many; its
-//! only native parts are the C library's. Its history stays in memory, because what is typed may hold secrets.
+//! rustyline does the editing. It is plain Rust over termios and escape sequences, well maintained and widely used.
+//! Its only native
+//! dependency is the C library. The history stays in memory, because questions may contain secrets.
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
@@ -16,26 +17,26 @@ use weft_graph_format::address::ResourceMode;
 
 use super::lines::Lines;
 
-/// What stands before what is typed.
+/// The prompt.
 const PROMPT: &str = "> ";
-/// Questions that the history keeps: more than anybody goes back.
+/// The capacity of the history, more than a user scrolls back.
 const MAX_HISTORY: usize = 1_000;
 
-/// Somebody at a terminal.
+/// A user at a terminal.
 pub struct Typist {
     editor: Editor<Words, MemHistory>,
 }
 
-/// What somebody typed.
+/// What the user typed.
 pub enum Typed {
     /// A question.
     Question(String),
-    /// They want to go.
+    /// The end of the session.
     Leave,
 }
 
 impl Typist {
-    /// At the terminal of this process, with the names of a module for completion.
+    /// Opens the terminal of this process, with the names of a module for completion.
     ///
     /// # Errors
     /// When the terminal cannot be used.
@@ -49,7 +50,7 @@ impl Typist {
     /// The next question.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// When the terminal cannot be read.
     pub fn next(&mut self) -> Result<Typed, ReadlineError> {
         match self.editor.readline(PROMPT) {
             Ok(text) => Ok(Typed::Question(joined(&text))),
@@ -69,7 +70,7 @@ fn joined(text: &str) -> String {
     whole.or_else(|| lines.rest()).unwrap_or_default()
 }
 
-/// Everything that an expression of a module may begin with, in order.
+/// Every name that can begin an expression of a module, in order.
 fn names(module: &CompiledModule) -> Vec<String> {
     let mut found: Vec<String> =
         ["path.module", "path.root", "path.cwd", "terraform.workspace", "exit", "help", "type("]
@@ -89,11 +90,11 @@ fn names(module: &CompiledModule) -> Vec<String> {
     found
 }
 
-/// Names to complete.
+/// Completes names.
 struct Words(Vec<String>);
 
 impl Words {
-    /// Where the name begins that ends at `position`, and what it may become.
+    /// The start of the name that ends at `position`, and its completions.
     fn complete_at(&self, line: &str, position: usize) -> (usize, Vec<&str>) {
         let before = line.get(..position).unwrap_or_default();
         let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -116,7 +117,7 @@ impl Completer for Words {
 }
 
 impl Validator for Words {
-    /// Enter begins another line for as long as something is open.
+    /// Enter continues the question on another line while a construct is open.
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let mut lines = Lines::default();
         let mut whole = true;

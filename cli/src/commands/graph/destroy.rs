@@ -1,4 +1,4 @@
-//! The graph of destroying what a state has: whoever depends on an object goes before it.
+//! The graph of destroying a state: dependents are destroyed before the objects that they depend on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use weft_evaluator::drawing::{Drawing, Shape};
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_state::{ResourceMode, Snapshot};
 
-/// Draws it.
+/// Prints it.
 pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
     let mut drawing = Drawing::default();
     for name in root.outputs.keys() {

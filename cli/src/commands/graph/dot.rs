@@ -5,18 +5,18 @@ use std::fmt::Write;
 
 use weft_evaluator::drawing::{Drawing, Shape};
 
-/// What stands before each name.
+/// The prefix of each name.
 const PREFIX: &str = "[root] ";
-/// Colours of circles, one after the other.
+/// The colors of cycles, in turn.
 const COLOURS: [&str; 3] = ["red", "green", "blue"];
 
-/// Text between quotes.
+/// A text in quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The graph as text: vertices that look like something, then edges, both by name. Edges of circles are coloured where
-/// that is asked for.
+/// Prints the graph: vertices with attributes first, then edges, both sorted by name. Edges of cycles are colored on
+/// request.
 pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
     let names: Vec<String> = drawing.vertices().iter().map(|v| quoted(&format!("{PREFIX}{}", v.name))).collect();
     let mut lines: BTreeSet<String> = BTreeSet::new();
@@ -51,7 +51,7 @@ pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "\t\t{line}");
     }
-    // As in OpenTofu, an empty line behind it.
+    // OpenTofu prints an empty line here too.
     text.push_str("\t}\n}\n\n");
     text
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_coloured() {
+    fn cycles_are_colored() {
         let mut drawing = Drawing::default();
         let a = drawing.vertex("a", "a", Shape::Plain);
         let b = drawing.vertex("b", "b", Shape::Plain);

@@ -1,4 +1,4 @@
-//! `init` and the backend: its settings are remembered, and after a change of them the state moves along.
+//! `init` and the backend: saves its settings, and moves the state when they change.
 
 use std::sync::Arc;
 
@@ -18,24 +18,23 @@ use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{self, Place};
 
-/// Brings what is remembered of the backend's settings up to date, and says where the state of this workspace is;
-/// problems are told.
+/// Saves the backend's settings, and determines where the state of this workspace is. Reports problems.
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Place, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let Invocation { arguments, context, .. } = invocation;
     if let Settled::Left = settings(invocation, root)? {
-        // The next command asks for an init that takes the state along, as in OpenTofu.
+        // The next command asks for an init that copies the state, as in OpenTofu.
         let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
         return local(invocation, &LocalBackend::default(), &workspace);
     }
     Place::find(context, arguments, Some(root)).map_err(fail)
 }
 
-/// What became of remembered settings.
+/// How saved settings relate to the configuration.
 enum Settled {
-    /// They are those of the configuration.
+    /// They match it.
     UpToDate,
-    /// They are of a block that is gone, and stay.
+    /// Their block is gone, but they stay.
     Left,
 }
 
@@ -46,7 +45,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         root.settings.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments))
     {
         let kind = block.kind.as_str();
-        tell(invocation, &format!("\nState is kept in the store that was named. The backend \"{kind}\" is not used."));
+        tell(invocation, &format!("\nState is in the store of -store. The backend \"{kind}\" is not used."));
         return Ok(Settled::UpToDate);
     }
     let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
@@ -63,7 +62,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     };
     let now = now.map_err(|problems| invocation.fail(&problems))?;
     let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
-    // Only settings that are remembered are left behind: state that was kept without any is never lost.
+    // Only saved settings are left behind: state that was stored without any is never lost.
     if arguments.switch("reconfigure", false) && known.settings.configured {
         if !written.configured {
             return Ok(Settled::Left);
@@ -71,7 +70,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         now.remember(&written, &context.data_directory).map_err(one)?;
         return Ok(Settled::UpToDate);
     }
-    // What earlier -backend-config options said holds until the block changes or others are given.
+    // Earlier -backend-config options hold until the block changes or others are given.
     let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
     if known.settings == now || as_before && written.is_part_of(&known) {
         return Ok(Settled::UpToDate);
@@ -81,8 +80,9 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     if before.configured && !migrate {
         return Err(one(Diagnostic::error(
             "Backend configuration changed",
-            "The backend block says something else than at the last init, and the state may have to move.\n\nTo take the state along, use \"weft init -migrate-state\". To leave the state where it is and only take the new \
-             configuration, use \"weft init -reconfigure\".",
+            "The backend block has changed since the last init, and the state may have to move.\n\nTo copy the state, \
+            use \"weft init -migrate-state\". To leave the state where it is and only use the new configuration, use \
+            \"weft init -reconfigure\".",
         )));
     }
     move_states(invocation, &before, &now)?;
@@ -91,7 +91,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     Ok(Settled::UpToDate)
 }
 
-/// Copies the states of all workspaces to where the new settings put them.
+/// Copies the states of all workspaces to the place of the new settings.
 fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBackend) -> Result<(), Exit> {
     let mut found = Vec::new();
     for workspace in before.workspaces().into_iter().map(SmolStr::from) {
@@ -130,8 +130,8 @@ fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
     if !asks(invocation) {
         return Err(invocation.fail(&[Diagnostic::error(
             "Error asking for state migration action",
-            "Questions are off, so Weft cannot ask whether to copy the state: use -force-copy, or -reconfigure to \
-             leave it where it is.",
+            "Input is disabled, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure to \
+            leave it where it is.",
         )]));
     }
     let question = if count == 1 {
@@ -139,8 +139,8 @@ fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
     } else {
         format!("Do you want to migrate all {count} workspaces to the new backend?")
     };
-    let detail = "State exists where the previous settings put it. Enter \"yes\" to copy it to where the new settings put \
-                  it,\nand \"no\" to begin with an empty state there.";
+    let detail = "The previous backend has state. Enter \"yes\" to copy it to the new backend,\nor \"no\" to begin \
+    with an empty state there.";
     Ok(Prompt::new().confirm(&question, detail))
 }
 
@@ -157,8 +157,8 @@ fn copy(
             return Err(vec![Diagnostic::error(
                 "Both the existing state and the new one have content",
                 format!(
-                    "The state of workspace {workspace} cannot be copied to {}: there is another state already. Look at \
-                     both, and use -force-copy to overwrite it, or -reconfigure to use it as it is.",
+                    "The state of workspace {workspace} cannot be copied to {}: it already has another state. Compare \
+                    both, then use -force-copy to overwrite the new one, or -reconfigure to use it as it is.",
                     now.state_file(workspace).display()
                 ),
             )]);
@@ -168,6 +168,6 @@ fn copy(
     if before.configured {
         return Ok(());
     }
-    // What nothing names any more would only be mistaken for the state; its backup stays.
+    // Without a reference the file would be mistaken for the state. Its backup stays.
     change(invocation, &local(invocation, before, workspace)?, |_| Ok((Change::Content(Box::default()), ())))
 }

@@ -15,7 +15,7 @@ use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::runtime::block_on;
 
-/// Installs what `requirements` ask for and settles the lock file, as `-lockfile` says.
+/// Installs what `requirements` ask for, and updates the lock file as `-lockfile` allows.
 pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Result<(), Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let (config, environment, said) = context.cli_config();
@@ -45,7 +45,7 @@ pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Resu
     Ok(())
 }
 
-/// Shows warnings; fails where there are errors.
+/// Shows warnings, and fails if there are errors.
 fn report(invocation: &Invocation<'_>, said: Vec<Diagnostic>) -> Result<(), Exit> {
     if has_errors(&said) {
         return Err(invocation.fail(&said));
@@ -54,7 +54,7 @@ fn report(invocation: &Invocation<'_>, said: Vec<Diagnostic>) -> Result<(), Exit
     Ok(())
 }
 
-/// Selects and installs the packages, and shows each as it is found.
+/// Selects and installs the packages, and reports each one.
 fn fetch(
     invocation: &Invocation<'_>,
     installer: &Installer,

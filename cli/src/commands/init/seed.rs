@@ -1,4 +1,4 @@
-//! `init -from-module`: a directory begins as a copy of a module.
+//! `init -from-module`: starts a directory with a copy of a module.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use weft_graph_format::module_source::{ModuleSource, is_local, join, split_subdi
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::install::ModuleInstaller;
 
-/// Where the module is fetched to, inside the data directory.
+/// The folder in the data directory that the module is fetched to.
 const FOLDER: &str = "init-from-module";
 
-/// Copies a module into the current directory, which must be empty. What it calls is installed afterwards.
+/// Copies a module into the current directory, which must be empty. The modules that it calls are installed later.
 ///
 /// # Errors
 /// When the directory is not empty, the module cannot be fetched, or copying fails.
@@ -25,14 +25,15 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
     if has_configuration(Path::new(".")) {
         return Err(vec![Diagnostic::error(
             "The working directory already contains files",
-            "-from-module copies a module into an empty directory, and this one has a configuration. Leave the option out to initialise that one, or choose another directory.",
+            "-from-module copies a module into an empty directory, and this one has a configuration. Remove the \
+            option to initialize this configuration, or choose another directory.",
         )]);
     }
     for entry in fs::read_dir(".").map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if Path::new(&entry.file_name()) != context.data_directory {
             let detail = format!(
-                "There is {} in this directory, and -from-module begins in an empty one.",
+                "This directory contains {}, and -from-module needs an empty one.",
                 entry.file_name().to_string_lossy()
             );
             return Err(vec![Diagnostic::error("Can't populate non-empty directory", detail)]);
@@ -49,14 +50,14 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
         .and_then(|mut installer| installer.fetch_alone(&source, &to.to_string_lossy()))
         .and_then(|dir| copy(Path::new(&dir), Path::new(".")).map_err(failed));
     let _ = fs::remove_dir_all(&folder);
-    // What is left of a failed attempt is nothing: the next finds an empty directory.
+    // A failed attempt leaves nothing: the next one finds an empty directory.
     let _ = fs::remove_dir(&context.data_directory);
     found?;
     let problems = leading_up(text);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Where the module is. A relative path is meant from here, and becomes absolute: what is there is copied.
+/// The address of the module. A relative path is relative to this directory, and becomes absolute.
 fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
     let text = if text == "." || text == ".." || is_local(text) {
         let here = std::env::current_dir()?;
@@ -72,7 +73,7 @@ fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
     }))
 }
 
-/// The calls that were left behind: their sources lead above the module.
+/// The calls whose sources are outside of the module, and so were not copied.
 fn leading_up(text: &str) -> Vec<Diagnostic> {
     let inputs = StaticInputs { given: &|_| Default::default(), workspace: DEFAULT_WORKSPACE.into(), encryption: None };
     let (root, _, _) = load_tree_with(Path::new("."), &Installed::new(), &inputs);
@@ -83,15 +84,15 @@ fn leading_up(text: &str) -> Vec<Diagnostic> {
         Diagnostic::error(
             "Root module references parent directory",
             format!(
-                "The module {text} calls {source}, which was not copied: it is above the module. Write its whole address, \
-                 such as {whole:?}."
+                "The module {text} calls {source}, which was not copied because it is outside of the module. Use its \
+                full address, such as {whole:?}."
             ),
         )
     })
     .collect()
 }
 
-/// Copies files and folders; those whose name begins with a dot belong to the place where they are.
+/// Copies files and folders. Names that begin with a dot belong to the place where they are.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

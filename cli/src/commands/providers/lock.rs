@@ -1,4 +1,4 @@
-//! `weft providers lock`: checksums of packages for other platforms go into the lock file.
+//! `weft providers lock`: adds checksums of packages for other platforms to the lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub const LOCK: Command = Command {
     },
 };
 
-/// What the checksums of one platform are to the lock file.
+/// How the checksums of one platform relate to the lock file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     NewProvider,
@@ -61,7 +61,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if places > 1 {
         return Err(invocation.mistake(&Diagnostic::error(
             "Invalid installation method options",
-            "The options -fs-mirror, -net-mirror and -oci-mirror exclude each other.",
+            "Only one of -fs-mirror, -net-mirror and -oci-mirror can be used.",
         )));
     }
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
@@ -101,7 +101,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             format!("The dependency lock file {} cannot be written: {error}.", path.display()),
         )])
     })?;
-    // OpenTofu's words and colours: scripts look for them.
+    // OpenTofu's text and colors: scripts look for them.
     let (bold, green, reset) = (view.escape("1"), view.escape("32"), view.escape("0"));
     let success = |what: &str| format!("\n{bold}{green}Success!{reset} {bold}{what}{reset}{reset}");
     if old.selects_the_same(&new) {
@@ -116,10 +116,10 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// New selections, and what they are to the old ones.
+/// The new selections, and how they relate to the old ones.
 type Obtained<'a> = (LockFile, BTreeMap<(&'a Platform, ProviderSource), News>);
 
-/// Fetches the packages for all platforms, and takes their checksums.
+/// Fetches the packages for all platforms, and computes their checksums.
 async fn obtain<'a>(
     invocation: &Invocation<'_>,
     installer: &Installer,
@@ -165,7 +165,7 @@ async fn obtain<'a>(
     Ok((new, news))
 }
 
-/// The method that an option names, in place of those of the CLI configuration.
+/// The installation method that an option names, in place of those of the CLI configuration.
 fn method(arguments: &Arguments) -> Result<Option<Method>, Diagnostic> {
     let refused = |detail: String| Diagnostic::error("Invalid installation method options", detail);
     let kind = if let Some(directory) = arguments.value("fs-mirror") {
@@ -175,7 +175,7 @@ fn method(arguments: &Arguments) -> Result<Option<Method>, Diagnostic> {
     } else if let Some(template) = arguments.value("oci-mirror") {
         let template =
             Template::parse(template).and_then(|template| template.check(true, true, true).map(|()| template));
-        MethodKind::OciMirror(template.map_err(|error| refused(format!("In the template of -oci-mirror: {error}.")))?)
+        MethodKind::OciMirror(template.map_err(|error| refused(format!("Invalid template for -oci-mirror: {error}.")))?)
     } else {
         return Ok(None);
     };
@@ -186,11 +186,11 @@ fn not_retrieved(platform: &Platform, reasons: impl Iterator<Item = String>) -> 
     let reasons: String = reasons.map(|reason| format!("\n  - {reason}")).collect();
     Diagnostic::error(
         "Could not retrieve providers for locking",
-        format!("The requested providers for {platform}, whose checksums are wanted, cannot be had:{reasons}"),
+        format!("Weft cannot fetch the requested providers for {platform} to compute their checksums:{reasons}"),
     )
 }
 
-/// The requirements that were named on the command line; all when none was.
+/// The requirements that the command line names, by default all.
 fn chosen(mut required: Requirements, names: &[String]) -> Result<Requirements, Vec<Diagnostic>> {
     if names.is_empty() {
         required.retain(|source, _| !source.is_builtin());
@@ -201,7 +201,7 @@ fn chosen(mut required: Requirements, names: &[String]) -> Result<Requirements, 
     for name in names {
         let refused = |why: String| Diagnostic::error("Invalid provider argument", why);
         match name.parse::<ProviderSource>() {
-            Err(error) => problems.push(refused(format!("The argument {name:?} is no provider address: {error}."))),
+            Err(error) => problems.push(refused(format!("The argument {name:?} is not a provider address: {error}."))),
             Ok(source) if source.is_builtin() => {
                 problems.push(refused(format!("The provider {name} is built in and cannot be locked.")));
             }

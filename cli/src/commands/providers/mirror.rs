@@ -1,4 +1,4 @@
-//! `weft providers mirror`: the packages that a configuration needs, packed into a directory that serves as a mirror.
+//! `weft providers mirror`: packs the packages that a configuration needs into a directory that serves as a mirror.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let project = Project::load_whole(invocation).map_err(fail)?;
     let mut required = project.requirements(None).map_err(fail)?;
     for source in required.keys().filter(|source| source.is_builtin()) {
-        // OpenTofu's words: scripts look for them.
+        // OpenTofu's text: scripts look for it.
         view.line(&format!("- Skipping {} because it is built in to OpenTofu CLI", source.for_display()));
     }
     required.retain(|source, _| !source.is_builtin());
@@ -83,7 +83,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(if failed { Exit::FAILED } else { Exit::DONE })
 }
 
-/// Fetches the packages for all platforms into the directory; whether all went well.
+/// Fetches the packages for all platforms into the directory. Returns whether all succeeded.
 async fn fetch_all(
     invocation: &Invocation<'_>,
     installer: &Installer,
@@ -117,7 +117,7 @@ async fn fetch_all(
                 Err(problem) => Err(problem.to_string()),
             };
             match put {
-                // Of local packages nobody expects it.
+                // Local packages have no signature.
                 Ok(Authentication::None) => {}
                 Ok(authentication) => view.line(&format!("  - Package authenticated: {authentication}")),
                 Err(problem) => {
@@ -130,7 +130,7 @@ async fn fetch_all(
     well
 }
 
-/// Writes `index.json` and `VERSION.json`, by which the directory can be served as a network mirror.
+/// Writes `index.json` and `VERSION.json`, so that the directory can be served as a network mirror.
 fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
     let found = mirror::search(root, source).map_err(|error| format!("{error}."))?;
     let folder = mirror::provider_folder(root, source);

@@ -1,4 +1,4 @@
-//! `weft providers schema -json`: what the providers of a configuration say of their types.
+//! `weft providers schema -json`: prints the schemas of a configuration's providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if !source.is_builtin() {
             return (source.to_string(), schema_json::provider(schema));
         }
-        // The functions that are built in are part of the language here.
+        // Built-in functions are part of the language here.
         let whole = ProviderSchema { functions: terraform_functions::described(), ..(**schema).clone() };
         (source.to_string(), schema_json::provider(&whole))
     };

@@ -1,4 +1,4 @@
-//! `weft runs resolve`: what became of an operation that is in doubt.
+//! `weft runs resolve`: records the outcome of an operation in doubt.
 
 use weft_coordinator::event::{Decision, UserResolution};
 use weft_coordinator::listing::doubtful;
@@ -28,9 +28,9 @@ pub const RESOLVE: Command = Command {
         command::COORDINATOR,
         PLACE,
         &[
-            text("adopt", "ID", "The object exists and has this id. Read it and keep it."),
+            text("adopt", "ID", "The object exists and has this id. Read it and store it."),
             switch("absent", "The object does not exist. The operation is carried out again."),
-            switch("retry", "Carry it out again, and accept a duplicate."),
+            switch("retry", "Carry out the operation again, and accept a possible duplicate."),
             switch("forget", "Give up the operation and leave the state as it is."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
         ],
@@ -57,7 +57,7 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
     let [decision] = decisions.as_slice() else {
         return Ok(invocation.mistake(&Diagnostic::error(
             "Decision missing",
-            "Say what happened with exactly one of -adopt ID, -absent, -retry, -forget.",
+            "Record the outcome with exactly one of -adopt ID, -absent, -retry, -forget.",
         )));
     };
     let id = run_id(run)?;
@@ -73,16 +73,16 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
             Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}.")).about(address),
         ]);
     }
-    view.line(&format!("{address} is settled: {}. Go on with: weft runs resume {run}", what(decision, &status)));
+    view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", what(decision, &status)));
     Ok(Exit::DONE)
 }
 
 fn what(decision: &Decision, status: &str) -> String {
     match decision {
-        Decision::Adopt(id) => format!("the object {id} was read and is kept"),
+        Decision::Adopt(id) => format!("the object {id} was read and stored"),
         Decision::Absent => "it does not exist, so the operation is pending again".to_owned(),
-        Decision::Retry => "it will be tried again".to_owned(),
-        Decision::Forget => format!("it is neither done nor kept ({status})"),
+        Decision::Retry => "it will be carried out again".to_owned(),
+        Decision::Forget => format!("the operation was given up ({status})"),
     }
 }
 
@@ -105,7 +105,7 @@ async fn resolve_here(
         _ => {
             return Err(vec![Diagnostic::error(
                 "Several objects in doubt",
-                format!("Several objects of {address} are in doubt: name one, '{address} (deposed object KEY)'."),
+                format!("Several objects of {address} are in doubt. Name one: '{address} (deposed object KEY)'."),
             )]);
         }
     };

@@ -1,4 +1,4 @@
-//! `weft state mv`: objects get other addresses, in the same state or in another file.
+//! `weft state mv`: moves objects to other addresses, in the same state or to another file.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub const MOVE: Command = Command {
     },
 };
 
-/// One move: what from, what to, and the instances that go.
+/// One move: its source, its target, and the instances.
 #[derive(Debug)]
 struct Move {
     from: Selection,
@@ -82,7 +82,8 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             Ok((if dry { Change::Nothing } else { Change::Content(Box::new(file)) }, moves))
         })?,
         Some(target) => {
-            // The other file gets them first: an interruption then leaves them twice, and not nowhere.
+            // The other file is written first: an interruption then leaves the objects in both files, and never in
+            // none.
             let seen = change(invocation, &source, |snapshot| {
                 super::present(snapshot)?;
                 Project::refuse_wrong(invocation)?;
@@ -122,7 +123,7 @@ fn quoted(selection: &Selection) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// What goes where: checked against both states.
+/// The moves, checked against both states.
 fn plan(
     from: &Selection,
     to: &Selection,
@@ -132,7 +133,7 @@ fn plan(
     let invalid_target = |what: String| vec![Diagnostic::error("Invalid target address", what)];
     let mut found = from.of(source);
     if let Selection::Module(module) = from {
-        // One instance is meant: without a key, that of a call that is not repeated.
+        // The source is one instance: no key stands for the one of a call that is not repeated.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {
@@ -146,7 +147,7 @@ fn plan(
         (Selection::Module(outer), Selection::Module(goal)) => modules(outer, goal, &found),
         (Selection::Module(_), _) => return Err(cannot("the target must also be a module")),
         (Selection::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
-            // A resource without repetition: its one instance is meant, so that a key can be given to it.
+            // A resource without repetition: its only instance moves, so that it can get a key.
             vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
         }
         (Selection::Resource(_), Selection::Resource(goal)) => {
@@ -203,7 +204,7 @@ fn one(resource: &AbsResource, key: InstanceKey) -> ResourceInstance {
     ResourceInstance { module: resource.module.clone(), resource: resource.resource.clone(), key }
 }
 
-/// The move of one instance; none where the goal is a module.
+/// The move of one instance; `None` when the target is a module.
 fn instance(address: &ResourceInstance, goal: &Selection) -> Option<Move> {
     let after = match goal {
         Selection::Module(_) => return None,
@@ -237,7 +238,7 @@ fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, Instance
     instances.filter_map(|(before, after)| Some((after.clone(), file.instances.remove(&before.to_string())?))).collect()
 }
 
-/// Puts records in at their new addresses, and lets whatever depends on what was moved find its dependencies anew.
+/// Puts records in at their new addresses, and lets dependents find their dependencies again.
 fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &Selection) {
     for (address, mut record) in records {
         record.module = address.module.to_string();
@@ -263,7 +264,8 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
     }
 }
 
-/// Whether what moves is, or holds, a resource that something depends on. Dependencies have no keys, so they say nothing of
+/// Whether the moved address is, or contains, a resource that others depend on. Dependencies have no keys, so they
+/// never name
 /// one instance of a module.
 fn touches(selection: &Selection, dependency: &ConfigResource) -> bool {
     let of = |module: &ModuleInstance, resource: &Resource| {

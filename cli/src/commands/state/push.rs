@@ -1,4 +1,4 @@
-//! `weft state push`: a state file takes the place of the state.
+//! `weft state push`: replaces the state with a state file.
 
 use std::io::Read;
 
@@ -52,10 +52,9 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let pushed = StateFile::parse(&bytes, path)
         .map_err(|error| fail(&format!("Failed to read source state \"{path}\""), format!("{error}.")))?;
-    // Such a file belongs to a run that is not over, and is of no use anywhere else.
+    // Such a file belongs to an unfinished run, and is useless elsewhere.
     if find_format_digit(&bytes, path).is_ok_and(FormatDigit::is_guarded) {
-        let detail =
-            format!("{path} belongs to a run that is not over, or has a format version that Weft does not read.");
+        let detail = format!("{path} belongs to an unfinished run, or has a format version that Weft does not read.");
         return Err(fail(&format!("Failed to read source state \"{path}\""), detail));
     }
     let force = invocation.arguments.switch("force", false);
@@ -82,9 +81,9 @@ fn equal(snapshot: &Snapshot, file: &StateFile) -> bool {
     (&held.instances, &held.outputs, &held.checks) == (&file.instances, &file.outputs, &file.checks)
 }
 
-/// Whether the pushed state is a later one of the state that is there.
+/// Whether the pushed state is a later one of the existing state.
 fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), String> {
-    // Nothing is lost with an empty state, and one without a lineage is of before lineages: it says nothing of its age.
+    // An empty state loses nothing. A state without a lineage is older than lineages, so its age is unknown.
     if snapshot.is_empty() || pushed.lineage.is_empty() || snapshot.lineage.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `weft state rm`: the state forgets objects, which stay as they are.
+//! `weft state rm`: removes objects from the state, and leaves the real objects as they are.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -15,7 +15,7 @@ pub const REMOVE: Command = Command {
     words: &["state", "rm"],
     alias: Some("remove"),
     operands: "ADDRESS...",
-    about: "Remove objects from the state, and keep the real ones",
+    about: "Remove objects from the state without destroying them",
     main: false,
     flags: &[
         command::VIEW,
@@ -40,7 +40,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if arguments.positionals.is_empty() {
         return Err(invocation.mistake(&Diagnostic::error(
             "Invalid number of arguments",
-            "At least one address is required: that of a module, a resource, or an instance of one.",
+            "At least one address is required: a module, a resource, or a resource instance.",
         )));
     }
     let dry = arguments.switch("dry-run", false);
@@ -59,7 +59,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         if removed.is_empty() && !dry {
             return Err(vec![Diagnostic::error(
                 "Invalid target address",
-                "The state has no object with such an address. \"weft state list\" shows the addresses that it has.",
+                "The state has no object with this address. \"weft state list\" shows the addresses that it has.",
             )]);
         }
         for address in &removed {

@@ -1,4 +1,4 @@
-//! `weft state replace-provider`: objects get another provider, in the state only.
+//! `weft state replace-provider`: changes the provider of objects in the state.
 
 use weft_evaluator::config::provider_source;
 use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
@@ -81,7 +81,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             if !asks {
                 return Err(vec![Diagnostic::error(
                     "Approval needed",
-                    "Questions are off, so Weft cannot ask for approval: use -auto-approve.",
+                    "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.",
                 )]);
             }
             let question = "Do you want to make these changes?";
@@ -91,7 +91,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
                 None => {
                     return Err(vec![Diagnostic::error(
                         "Error asking for approval",
-                        "The input ended without an answer: use -auto-approve where nobody can be asked.",
+                        "The input ended without an answer. Use -auto-approve in scripts.",
                     )]);
                 }
             }
@@ -111,7 +111,7 @@ fn resource_of(record: &InstanceRecord) -> Option<AbsResource> {
     Some(AbsResource { module: address.module, resource: address.resource })
 }
 
-/// OpenTofu's words and colours: scripts look for them.
+/// OpenTofu's text and colors: scripts look for them.
 fn announce(view: &View, from: &ProviderSource, to: &ProviderSource, resources: &[AbsResource]) {
     let code = |code: &str| view.escape(code);
     let reset = code("0");

@@ -1,4 +1,4 @@
-//! What an address on the command line stands for among the objects of a state.
+//! The objects of a state that an address on the command line selects.
 
 use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -9,7 +9,7 @@ use crate::addresses::{SELECTED, invalid_address};
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// A module instance with everything below it; without a key at its end all instances of that call.
+    /// A module instance and everything below it. Without a key at its end, all instances of that call.
     Module(ModuleInstance),
     /// A resource in one module instance, all its instances.
     Resource(AbsResource),
@@ -18,10 +18,10 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// From the command line.
+    /// Parses an address from the command line.
     ///
     /// # Errors
-    /// When it is no such address.
+    /// When the text is not such an address.
     pub fn parse(text: &str) -> Result<Selection, Vec<Diagnostic>> {
         if let Ok(module) = text.parse::<ModuleInstance>()
             && !module.is_root()
@@ -37,7 +37,7 @@ impl Selection {
         })
     }
 
-    /// Whether an instance is part of it.
+    /// Whether it selects an instance.
     pub fn matches(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::Module(module) => holds(module, &address.module),
@@ -46,7 +46,7 @@ impl Selection {
         }
     }
 
-    /// The instances of a state that are part of it, in the order of lists.
+    /// The selected instances of a state, in the order of lists.
     pub fn of(&self, file: &StateFile) -> Vec<ResourceInstance> {
         let all = file.instances.keys().filter_map(|text| text.parse().ok());
         let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).collect();
@@ -54,7 +54,7 @@ impl Selection {
         found
     }
 
-    /// Says that a state has none of it.
+    /// Reports that it selects nothing in a state.
     pub fn missing(&self) -> Diagnostic {
         let (kind, what) = match self {
             Selection::Module(module) => ("module", format!("module at {module}")),
@@ -71,7 +71,7 @@ impl Selection {
     }
 }
 
-/// Whether a module instance is `outer` or below it; without a key at its end `outer` is all instances of that call.
+/// Whether a module instance is `outer` or below it. Without a key at its end, `outer` is all instances of that call.
 pub fn holds(outer: &ModuleInstance, inner: &ModuleInstance) -> bool {
     let last = outer.0.len().saturating_sub(1);
     inner.0.len() >= outer.0.len()

@@ -1,10 +1,11 @@
-//! One problem in place of many that say the same.
+//! Joins diagnostics with the same summary.
 
 use indexmap::IndexMap;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
-/// The problems in their order, where those of a severity that is to be consolidated stand once for each summary: the
-/// first of them, with the number of the others.
+/// The diagnostics in their order. Those of a consolidated severity appear once for each summary: the first one, with
+/// the
+/// number of the others.
 pub fn consolidated(problems: &[Diagnostic], warnings: bool, errors: bool) -> Vec<Diagnostic> {
     let mut found: IndexMap<(Severity, String, usize), (Diagnostic, usize)> = IndexMap::new();
     for (place, problem) in problems.iter().enumerate() {

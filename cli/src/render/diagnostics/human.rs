@@ -1,4 +1,4 @@
-//! A problem for people.
+//! A diagnostic as text.
 
 use unicode_width::UnicodeWidthStr;
 use weft_expressions::functions;
@@ -11,7 +11,7 @@ use super::super::style::Style;
 use super::SourceLines;
 use super::snippet::Snippet;
 
-/// The box of one problem, with a line end; without boxes, what would stand in it below an empty line:
+/// The box of one diagnostic, with a final newline. Without boxes, its contents follow an empty line:
 ///
 /// ```text
 /// ╷
@@ -88,7 +88,7 @@ fn place(problem: &Diagnostic, sources: &dyn SourceLines, style: &Style) -> Vec<
     lines
 }
 
-/// How the two sides of an assertion differ.
+/// The difference between the two sides of an assertion.
 fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
     let Some(sides) = &problem.compared else { return Vec::new() };
     let (before, after) = (Value::from(sides.0.clone()), Value::from(sides.1.clone()));
@@ -101,7 +101,7 @@ fn difference(problem: &Diagnostic, style: &Style) -> Vec<String> {
     lines
 }
 
-/// One source line: the marked part underlined, or, without colours, with a line of marks below.
+/// One source line. The marked part is underlined or, without colors, marked on a line below.
 fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Vec<String>) {
     let number = snippet.first as usize + index;
     let Some((start, end)) = snippet.marked_in(index) else {
@@ -112,7 +112,7 @@ fn code(snippet: &Snippet, index: usize, line: &str, style: &Style, out: &mut Ve
     let (marked, after) = rest.split_at(end - start);
     out.push(format!("{number:4}: {before}{}{after}", style.paint("4", marked)));
     if !style.colour {
-        // Tabs stay tabs, so that the marks stand below what they mark however wide a tab is.
+        // Tabs are copied, so that the marks align whatever the width of a tab is.
         let lead: String = before.chars().map(|c| if c == '\t' { "\t".to_owned() } else { blanks(c) }).collect();
         out.push(format!("      {lead}{}", "~".repeat(marked.width().max(1))));
     }
@@ -122,7 +122,7 @@ fn blanks(c: char) -> String {
     " ".repeat(unicode_width::UnicodeWidthChar::width(c).unwrap_or(0))
 }
 
-/// What the references in the expression at fault stood for.
+/// The values of the references in the failing expression.
 fn values(problem: &Diagnostic, style: &Style) -> Vec<String> {
     let call = call(problem, style);
     if problem.values.is_empty() && call.is_none() {
@@ -137,7 +137,7 @@ fn values(problem: &Diagnostic, style: &Style) -> Vec<String> {
     lines
 }
 
-/// The call that failed, with the names of what the function takes; none where the function is not built in.
+/// The call that failed, with the names of the function's parameters; `None` if the function is not built in.
 fn call(problem: &Diagnostic, style: &Style) -> Option<String> {
     let function = functions::lookup(problem.function.strip_prefix("core::").unwrap_or(&problem.function))?;
     let mut names: Vec<String> = function.parameters.iter().map(|parameter| parameter.name.to_owned()).collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_marked_by_columns() {
+    fn the_range_is_marked_by_columns() {
         let text = human(&problem(), &Text, &Style::default());
         let expected = "╷\n│ Error: Invalid function argument [W0322]\n│ \n│   on main.tf line 3, in locals:\n\
             │    3:   x = \"世界\" + abs(var.size)\n│                          ~~~~~~~~\n\
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_mark_by_themselves() {
+    fn colors_need_no_marks() {
         let text = human(&problem(), &Text, &Style { colour: true, ..Style::default() });
         assert!(text.contains("abs(\u{1b}[4mvar.size\u{1b}[0m)"), "{text}");
         assert!(!text.contains('~'), "{text}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place() {
+    fn without_a_range() {
         let problem = Diagnostic::warning("Look", "Detail.").about("a.b[0]");
         let text = human(&problem, &Text, &Style::default());
         assert_eq!(text, "╷\n│ Warning: Look\n│ \n│   with a.b[0],\n│ \n│ Detail.\n╵\n");

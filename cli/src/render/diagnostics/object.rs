@@ -1,4 +1,4 @@
-//! A problem for scripts.
+//! A diagnostic as a JSON object.
 
 use serde_json::{Map, Value as Json, json};
 use weft_expressions::functions::{self, Parameter, ResultType};
@@ -60,7 +60,7 @@ pub fn object(problem: &Diagnostic, sources: &dyn SourceLines) -> Json {
     Json::Object(object)
 }
 
-/// The call that failed, with what the function takes and gives where it is built in.
+/// The call that failed, with the signature of a built-in function.
 fn call(called_as: &str) -> Json {
     let mut call = Map::new();
     call.insert("called_as".into(), called_as.into());
@@ -94,7 +94,7 @@ fn type_object(ty: &Type) -> Json {
 
 fn range_object(range: &SourceRange) -> Json {
     let position = |p: Position| json!({"line": p.line, "column": p.column, "byte": p.byte});
-    // An empty place is shown by the character at it.
+    // An empty range is shown by the character at it.
     let end = if range.end <= range.start {
         Position { byte: range.start.byte + 1, column: range.start.column + 1, ..range.start }
     } else {

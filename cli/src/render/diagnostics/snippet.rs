@@ -1,4 +1,4 @@
-//! The source lines that a problem shows, and what in them it is about.
+//! The source lines that a diagnostic shows, and the marked part.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -6,24 +6,24 @@ use weft_syntax::{ExprId, ExprKind, KeyForm, Syntax, Tree};
 
 use super::SourceLines;
 
-/// Most lines that are shown of one range: its beginning says enough.
+/// The maximum number of lines that are shown of one range. Its beginning is enough.
 const MOST_LINES: u32 = 40;
 
-/// Lines of source text with a part of them marked.
+/// Source lines with a marked part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     /// Number of the first line.
     pub first: u32,
     /// The lines, without their ends.
     pub lines: Vec<String>,
-    /// Where the marked part begins, in bytes of the lines joined by line ends.
+    /// The start of the marked part, in bytes of the lines joined by newlines.
     pub start: usize,
-    /// Where it ends, likewise; after `start` wherever there is a character to mark.
+    /// Its end, likewise; greater than `start` if there is a character to mark.
     pub end: usize,
 }
 
 impl Snippet {
-    /// What a problem shows; none where it names no place or the place's text is not at hand.
+    /// The snippet of a diagnostic; `None` if it has no range, or its text is not available.
     pub fn of(problem: &Diagnostic, sources: &dyn SourceLines) -> Option<Snippet> {
         let subject = problem.subject.as_ref()?;
         let shown = match &problem.context {
@@ -44,19 +44,19 @@ impl Snippet {
         let start = offset(&lines, first, subject.start.line, subject.start.column).min(text_length);
         let mut end = offset(&lines, first, subject.end.line, subject.end.column).min(text_length).max(start);
         if end == start {
-            // An empty place is shown by the character at it.
+            // An empty range is shown by the character at it.
             let text = lines.join("\n");
             end += text[start..].chars().next().map_or(0, char::len_utf8);
         }
         Some(Snippet { first, lines, start, end })
     }
 
-    /// The lines joined by line ends.
+    /// The lines joined by newlines.
     pub fn text(&self) -> String {
         self.lines.join("\n")
     }
 
-    /// The marked part of a line, counted from 0, in bytes of that line; none where nothing of it is marked.
+    /// The marked part of a line, which counts from 0, in bytes of that line; `None` if no part of it is marked.
     pub fn marked_in(&self, line: usize) -> Option<(usize, usize)> {
         let before: usize = self.lines.iter().take(line).map(|line| line.len() + 1).sum();
         let length = self.lines.get(line)?.len();
@@ -66,12 +66,12 @@ impl Snippet {
     }
 }
 
-/// The last line that a range has something of: one that ends where a line begins has nothing of that line.
+/// The last line of a range. A range that ends at the start of a line does not include that line.
 fn last_line(range: &SourceRange) -> u32 {
     if range.end.column <= 1 && range.end.line > range.start.line { range.end.line - 1 } else { range.end.line }
 }
 
-/// Where a position is in the lines joined by line ends. Columns count grapheme clusters.
+/// The offset of a position in the lines joined by newlines. Columns count grapheme clusters.
 fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
     use unicode_segmentation::UnicodeSegmentation;
     let index = line.saturating_sub(first) as usize;
@@ -81,8 +81,9 @@ fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
     before + text.grapheme_indices(true).nth(column).map_or(text.len(), |(at, _)| at)
 }
 
-/// The header of the outermost block that a byte of a file stands in, labels quoted; in the JSON syntax the names of
-/// all objects and the indices of all arrays around it.
+/// The header of the outermost block around a byte of a file, labels quoted. In the JSON syntax, the names of all
+/// objects and the
+/// indices of all arrays around it.
 pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
     if tree.syntax() == Syntax::Json {
         return enclosing_properties(tree, byte);
@@ -96,7 +97,7 @@ pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
     Some(format!("{}{}", block.block_type.text, labels.collect::<String>()))
 }
 
-/// The way from the root of a JSON text to the innermost object or array that a byte stands in.
+/// The path from the root of a JSON text to the innermost object or array around a byte.
 fn enclosing_properties(tree: &Tree, byte: u32) -> Option<String> {
     let mut way = String::new();
     let mut here = ExprId(tree.root_id().0);

@@ -1,4 +1,4 @@
-//! Two values of a type become a tree.
+//! Compares two values of a type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,31 +10,31 @@ use weft_graph_format::value::{Kind, Value};
 use super::sequence::{self, Match, fingerprint};
 use super::{Effect, FieldForm, ItemForm, Notice, Part, Shape};
 
-/// A value before and after. Null counts as nothing, unless it is stated: an element or entry that is null.
+/// A value before and after. Null counts as absent, unless it is explicit: a null element or entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
-    /// As it is.
+    /// The old value.
     pub before: Option<&'a Value>,
-    /// As it will be.
+    /// The new value.
     pub after: Option<&'a Value>,
 }
 
-/// Why an object must be replaced: ways to the parts that force it, as seen from here.
+/// The paths to parts that force the replacement of an object, relative to the current part.
 #[derive(Clone, Debug, Default)]
 pub struct Reasons<'a>(Vec<&'a [Step]>);
 
 impl<'a> Reasons<'a> {
-    /// All of them.
+    /// All paths.
     pub fn new(paths: &'a [Path]) -> Reasons<'a> {
         Reasons(paths.iter().map(|path| path.0.as_slice()).collect())
     }
 
-    /// Whether this place is one.
+    /// Whether the current part forces it.
     pub(super) fn here(&self) -> bool {
         self.0.iter().any(|path| path.is_empty())
     }
 
-    /// As seen from the part that a step leads to.
+    /// The paths relative to the part that a step leads to.
     pub(super) fn at(&self, fits: impl Fn(&Step) -> bool) -> Reasons<'a> {
         if self.0.is_empty() {
             return Reasons::default();
@@ -42,7 +42,7 @@ impl<'a> Reasons<'a> {
         Reasons(self.0.iter().filter_map(|path| path.split_first()).filter(|(s, _)| fits(s)).map(|(_, r)| r).collect())
     }
 
-    /// As seen from a named part.
+    /// The paths relative to a named part.
     pub(super) fn named(&self, name: &str) -> Reasons<'a> {
         self.at(|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n == name))
     }
@@ -53,25 +53,25 @@ impl<'a> Reasons<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Both, as far as they are more than null.
+    /// Both values, each `None` if it is null.
     pub(super) fn present(&self) -> Pair<'a> {
         let some = |value: Option<&'a Value>| value.filter(|v| !v.is_null());
         Pair { before: some(self.before), after: some(self.after) }
     }
 
-    /// Empty texts count as nothing in blocks: providers of the older SDK have them where nothing is set.
+    /// Treats empty texts in blocks as absent. Providers of the older SDK have them for unset arguments.
     pub(super) fn without_empty_texts(&self) -> Pair<'a> {
         let some = |value: Option<&'a Value>| value.filter(|v| v.as_str() != Some(""));
         Pair { before: some(self.before), after: some(self.after) }
     }
 
-    /// Whether it is nothing but null on both sides.
+    /// Whether both are null.
     pub(super) fn is_nothing(&self) -> bool {
         let Pair { before, after } = self.present();
         before.is_none() && after.is_none()
     }
 
-    /// The effect on a container before its parts are looked at.
+    /// The effect on a container, before its parts are compared.
     pub(super) fn outer_effect(&self) -> Effect {
         match (self.before.is_some(), self.after.is_some()) {
             (false, true) => Effect::Added,
@@ -87,12 +87,12 @@ impl<'a> Pair<'a> {
         Pair { before: self.before.and_then(&part), after: self.after.and_then(&part) }
     }
 
-    /// The named part of both.
+    /// The part of this name of both.
     pub(super) fn field(&self, name: &str) -> Pair<'a> {
         self.map(|value| value.as_fields()?.get(name))
     }
 
-    /// All names of both, in order.
+    /// The names of both, sorted.
     pub(super) fn names(&self) -> BTreeSet<&'a SmolStr> {
         let names = |value: Option<&'a Value>| value.and_then(Value::as_fields).into_iter().flat_map(|f| f.keys());
         names(self.before).chain(names(self.after)).collect()
@@ -105,7 +105,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A pair of elements, of which one may be missing.
+/// A pair of elements, one of which may be absent.
 pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match) -> (Pair<'a>, Option<usize>) {
     match found {
         Match::Gone(b) => (Pair { before: before.get(b), after: None }, Some(b)),
@@ -114,9 +114,9 @@ pub(super) fn matched<'a>(before: &'a [Value], after: &'a [Value], found: Match)
     }
 }
 
-/// A part that is hidden or not known is no matter of its type: the node for it, where it is one.
+/// The node for a part that is sensitive or unknown; `None` for any other.
 ///
-/// `inner` makes the node as if it could be shown.
+/// `inner` makes the node as if it were not sensitive.
 pub(super) fn guarded(
     pair: Pair<'_>,
     sensitive: bool,
@@ -148,17 +148,17 @@ fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Rea
     let before = Pair { before: pair.before, after: None }.present();
     let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
     let forces = reasons.here();
-    // As in OpenTofu, it stands behind both.
+    // As in OpenTofu, it follows both.
     let before = before.before.map(|_| Box::new(Part { forces, ..inner(before, &Reasons::default()) }));
     Part { effect, forces, shape: Shape::Unknown { before }, notice: None }
 }
 
-/// Two values of a type; [`Type::Dynamic`] where each says itself what it is.
+/// Compares two values of a type; [`Type::Dynamic`] if each has a type of its own.
 pub fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
     guarded(pair, false, reasons, &|pair, reasons| shaped(pair, ty, reasons))
 }
 
-/// Two values that say themselves what they are, as outputs and arguments of any type are.
+/// Compares two values that have types of their own, like outputs and arguments of any type.
 pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
     typed(pair, &Type::Dynamic, reasons)
 }
@@ -166,7 +166,7 @@ pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
 pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
     let fits = |value: Option<&Value>| value.and_then(content).is_none_or(|content| content.fits(ty));
     if !fits(pair.before) || !fits(pair.after) {
-        // Nobody checked the values of a file against its schemas.
+        // The values of a file were not checked against schemas.
         return by_content(pair);
     }
     match ty {
@@ -184,7 +184,7 @@ pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
     }
 }
 
-/// What a value is, as far as JSON tells things apart.
+/// The JSON type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Bool,
@@ -200,7 +200,7 @@ impl Content {
             Type::Dynamic => true,
             Type::Bool => self == Content::Bool,
             Type::Number => self == Content::Number,
-            // No file and no object holds any.
+            // Files and objects never hold one.
             Type::Provider(_) => false,
             Type::String => self == Content::Text,
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == Content::Items,
@@ -220,7 +220,7 @@ fn content(value: &Value) -> Option<Content> {
     })
 }
 
-/// Values that say themselves what they are never say that they force a replacement (as recorded).
+/// Values with types of their own never show that they force a replacement (as recorded).
 fn by_content(pair: Pair<'_>) -> Part {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
@@ -243,7 +243,7 @@ fn by_content(pair: Pair<'_>) -> Part {
     }
 }
 
-/// The effect on something that has no parts.
+/// The effect on a part without parts of its own.
 fn whole_effect(pair: Pair<'_>) -> Effect {
     match (pair.before, pair.after) {
         (None, None) => Effect::Same,
@@ -286,7 +286,7 @@ fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<Part>, reasons: &Reasons<'_>
     Part { effect, forces, shape: Shape::Items { form, parts }, notice: None }
 }
 
-/// Nothing on both sides, where a container would be.
+/// A container that is absent on both sides.
 fn nothing(pair: Pair<'_>, reasons: &Reasons<'_>) -> Option<Part> {
     pair.is_nothing().then(|| plain(pair, reasons))
 }
@@ -336,7 +336,7 @@ pub(super) fn set_parts(before: &[Value], after: &[Value], part: &dyn Fn(Pair<'_
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
 }
 
-/// Attributes of a declared object that are null are not there; what has no declared type says its nulls.
+/// Null attributes of a declared object are absent. A value without a declared type shows its nulls.
 fn fields(
     pair: Pair<'_>,
     (form, skip_null): (FieldForm, bool),

@@ -1,4 +1,4 @@
-//! Writing a difference.
+//! Prints a difference.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
 use super::{Blocks, Effect, FieldForm, ItemForm, Notice, Part, Shape, text};
 
-/// Attributes that are shown though they did not change: by them people know objects.
+/// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
 
-/// How a difference is written.
+/// How a difference is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Printing {
-    /// Colours.
+    /// Colors.
     pub style: Style,
-    /// Without signs: an object as it is.
+    /// Without signs, for an unchanged object.
     pub bare: bool,
-    /// With what did not change.
+    /// With unchanged parts.
     pub all: bool,
-    /// `-> null` behind what is removed is left out.
+    /// Without `-> null` after removed parts.
     pub(super) no_null: bool,
 }
 
 impl Printing {
-    /// A change.
+    /// For a change.
     pub fn change(style: &Style) -> Printing {
         Printing { style: *style, bare: false, all: false, no_null: false }
     }
 
-    /// An object as it is.
+    /// For an unchanged object.
     pub fn still(style: &Style) -> Printing {
         Printing { style: *style, bare: true, all: true, no_null: false }
     }
@@ -43,12 +43,12 @@ impl Printing {
         Printing { no_null: false, ..self }
     }
 
-    /// With what did not change.
+    /// Adds unchanged parts.
     pub fn showing_all(self) -> Printing {
         Printing { all: true, ..self }
     }
 
-    /// The sign of an effect, four columns; nothing where there are no signs.
+    /// The sign of an effect, four columns wide; empty without signs.
     pub fn sign(&self, effect: Effect) -> String {
         if self.bare {
             return String::new();
@@ -61,7 +61,7 @@ impl Printing {
         }
     }
 
-    /// What stands before a line at a level.
+    /// The indentation of a line at a level.
     pub(super) fn lead(&self, level: usize, effect: Effect) -> String {
         format!("{}{}", " ".repeat(4 * level), self.sign(effect))
     }
@@ -84,7 +84,7 @@ impl Printing {
         format!("{}{words}\n", self.lead(level, Effect::Same))
     }
 
-    /// The part, without what stands before its first line and without a line end.
+    /// The part, without the prefix of its first line and without a final newline.
     pub fn part(&self, part: &Part, level: usize) -> String {
         match &part.shape {
             Shape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
@@ -95,7 +95,7 @@ impl Printing {
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
             Shape::Hidden(within) if self.style.reveal => {
-                // Where nothing but the hiding changes there is no arrow to draw.
+                // A change of sensitivity alone has no arrow.
                 let printing = if within.effect == part.effect { *self } else { self.showing_all() };
                 printing.part(within, level)
             }
@@ -122,7 +122,7 @@ impl Printing {
         }
     }
 
-    /// A number, truth value or text; null stands back, as in OpenTofu, which ends its colour twice.
+    /// A number, boolean or text. Null is dimmed and, as in OpenTofu, ends its color twice.
     fn simple(&self, text: Option<&str>) -> String {
         match text {
             None | Some("null") if self.style.colour => format!("{}\u{1b}[0m", self.style.paint("90", "null")),
@@ -144,13 +144,13 @@ impl Printing {
             Shape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
             _ => "",
         };
-        // The note begins where signs of change stand.
+        // The notice begins at the column of the signs.
         let lead = " ".repeat(4 * level + 2);
         let warning = self.style.paint("33", "Warning:");
         format!("{lead}# {warning} this {what} {words}\n{lead}# {end}{unchanged}\n")
     }
 
-    /// One `name = value` line; empty, and false, for what is left out.
+    /// One `name = value` line; empty, and false, if it is omitted.
     fn argument(&self, name: &str, shown: &str, width: usize, part: &Part, level: usize) -> Option<String> {
         let telling = TELLING.contains(&name);
         if part.effect == Effect::Same && !self.all && !telling {
@@ -184,7 +184,7 @@ impl Printing {
                 (field.effect != Effect::Same || self.all).then(|| {
                     let notice = inner.notice(field, "attribute value", level + 1);
                     let lead = inner.lead(level + 1, field.effect);
-                    // Elements that are objects end with a comma, others do not.
+                    // A comma follows elements that are objects, and no others.
                     let objects = [FieldForm::Object, FieldForm::NestedObject];
                     let comma = match field.shape {
                         Shape::Fields { form, .. } if objects.contains(&form) => ",",
@@ -231,7 +231,7 @@ impl Printing {
                 continue;
             }
             if form == ItemForm::List {
-                // The element before and the one after a change show where in the list it is.
+                // The elements before and after a change show its position in the list.
                 if let Some(last) = left_out.pop() {
                     if !left_out.is_empty() {
                         out.push_str(&self.hidden_line(level + 1, "element", left_out.len()));
@@ -285,7 +285,7 @@ impl Printing {
         out
     }
 
-    /// The blocks of one type; gives how many are left out.
+    /// The blocks of one type. Returns how many are omitted.
     fn blocks(&self, name: &str, group: &Blocks, apart: bool, level: usize, out: &mut String) -> usize {
         let mut unchanged = 0;
         let mut shown = false;

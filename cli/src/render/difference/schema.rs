@@ -1,4 +1,4 @@
-//! Two objects become a tree by the schema that describes them.
+//! Compares two objects by their schema.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use weft_graph_format::value::Value;
 use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
 use super::{Blocks, Effect, FieldForm, ItemForm, Part, Shape, sequence};
 
-/// The object of a resource, as its block.
+/// The object of a resource, as a block.
 pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
     let pair = pair.present();
     let outer = pair.outer_effect();
@@ -33,7 +33,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
     }
     let all = blocks.values().flat_map(|blocks: &Blocks| blocks.parts.iter().map(|(_, part)| part));
     let (effect, forces) = container(pair, reasons, attributes.values().chain(all));
-    // Never stored: nobody can tell whether it changed, so it goes with the block that it stands in.
+    // It is never stored, so changes cannot be detected. It shares the effect of its block.
     for name in write_only {
         let part = Part {
             effect: if outer == Effect::Same { effect } else { outer },
@@ -46,7 +46,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
     Part { effect, forces, shape: Shape::Block { attributes, blocks }, notice: None }
 }
 
-/// An object whose schema is not at hand: all parts as arguments of any type.
+/// An object without a schema: all parts are arguments of any type.
 pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
     let pair = pair.present();
     let attributes: BTreeMap<SmolStr, Part> = pair
@@ -111,7 +111,7 @@ fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_
     Part { effect, forces, shape: Shape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
-/// The blocks of one type; none where there are none on both sides.
+/// The blocks of one type; empty if both sides have none.
 fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) -> Option<Blocks> {
     let pair = pair.present();
     let secret = |value: Option<&Value>| value.is_some_and(|v| v.marks().is_sensitive() || v.marks().is_ephemeral());
@@ -120,7 +120,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         guarded(pair, false, reasons, &|pair, reasons| object(pair, &nested.block, reasons))
     };
     if pair.after.is_some_and(|after| !after.is_known()) {
-        // How many there will be, only apply tells: one stands for them.
+        // Only apply knows their number. One block stands for them.
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
         return Some(Blocks { parts: vec![(None, part)], hidden });
     }

@@ -1,27 +1,29 @@
-//! Which elements of two sequences belong together.
+//! Pairs the elements of two sequences.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use weft_graph_format::value::{Kind, Value};
 
-/// Most comparisons spent on finding what two lists have in common; the table takes four bytes for each. Longer lists
-/// (beyond some thousand changed elements) are compared place by place.
+/// The maximum number of comparisons for the longest common subsequence. The table takes four bytes for each. Longer
+/// lists
+/// (beyond some thousand changed elements) are compared by position.
 const MOST_COMPARISONS: usize = 4_000_000;
 
-/// An element before, after, or both, by place.
+/// An element before, after, or both, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
     /// Only before.
     Gone(usize),
     /// Only after.
     New(usize),
-    /// The same in both, or one in place of the other.
+    /// The same element in both, or one that replaces the other.
     Both(usize, usize),
 }
 
-/// Walks two lists by what they have in common. `pairs` says whether an element may be shown as the other changed,
-/// rather than as one gone and one new.
+/// Pairs two lists by their longest common subsequence. `pairs` decides whether an element is shown as a change of the
+/// other, rather
+/// than as one removed and one added.
 pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usize) -> bool) -> Vec<Match> {
     let head = before.iter().zip(after).take_while(|(b, a)| b == a).count();
     let (rest_before, rest_after) = (&before[head..], &after[head..]);
@@ -68,12 +70,12 @@ fn places(from: usize, ends_before: usize, ends_after: usize) -> impl Iterator<I
     })
 }
 
-/// Walks two lists place by place.
+/// Pairs two lists by position.
 pub fn by_place(before: usize, after: usize) -> Vec<Match> {
     places(0, before, after).collect()
 }
 
-/// Walks two sets: what was there, in its order, then what is new.
+/// Pairs two sets: old elements in their order, then new ones.
 pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
     let mut waiting: BTreeMap<&T, VecDeque<usize>> = BTreeMap::new();
     for (place, element) in after.iter().enumerate() {
@@ -90,10 +92,10 @@ pub fn sets<T: Ord>(before: &[T], after: &[T]) -> Vec<Match> {
     found
 }
 
-/// The longest common subsequence, as pairs of places.
+/// The longest common subsequence, as pairs of positions.
 fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // The length of what the rests behind each pair of places have in common.
+    // The length of the common subsequence of the rests after each pair of positions.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for b in (0..before.len()).rev() {
         for a in (0..after.len()).rev() {
@@ -120,8 +122,9 @@ fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Text that is equal for equal values, so that elements are compared and ordered cheaply. Unknown ones are equal to
-/// unknown ones of their type only. Never shown.
+/// Text that is equal for equal values, so that elements are compared and sorted cheaply. An unknown value is equal
+/// only to
+/// unknown values of its type. Never shown.
 pub fn fingerprint(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -129,7 +132,7 @@ pub fn fingerprint(value: &Value) -> String {
 }
 
 fn write(value: &Value, out: &mut String) {
-    // What became sensitive is the same element still.
+    // A change of sensitivity does not make it another element.
     let (_, kind) = value.open();
     // Writing to a string cannot fail.
     let _ = match kind {
@@ -165,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_by_what_they_have_in_common() {
+    fn lists_by_common_elements() {
         let walk = |b: &str, a: &str| {
             let (b, a): (Vec<char>, Vec<char>) = (b.chars().collect(), a.chars().collect());
             lists(&b, &a, |_, _| false)
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_by_place() {
+    fn long_lists_by_position() {
         let before: Vec<u32> = (0..3_000).collect();
         let after: Vec<u32> = (5_000..7_000).collect();
         let walk = lists(&before, &after, |_, _| false);

@@ -1,4 +1,4 @@
-//! Text in a difference: on one line between quotes, several lines as a heredoc, JSON documents as what they say.
+//! Text in a difference: one line in quotes, several lines as a heredoc, JSON documents as values.
 
 use smol_str::SmolStr;
 use weft_graph_format::codec;
@@ -58,7 +58,7 @@ pub fn text(printing: &Printing, part: &Part, before: Side<'_>, after: Side<'_>,
                     Match::Gone(b) => line(Effect::Removed, &was_lines[b]),
                     Match::New(a) => line(Effect::Added, &will_lines[a]),
                     Match::Both(b, a) if was_lines[b] == will_lines[a] => line(Effect::Same, &will_lines[a]),
-                    // Texts too long to be aligned are compared line by line.
+                    // Texts that are too long to align are compared line by line.
                     Match::Both(b, a) => {
                         line(Effect::Removed, &was_lines[b]);
                         line(Effect::Added, &will_lines[a]);

@@ -1,4 +1,4 @@
-//! Which of the changes that were found a plan rests on.
+//! The detected changes that a plan depends on.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use weft_graph_format::changes::{Changes, ResourceChange};
 use weft_graph_format::path::Step;
 use weft_graph_format::value::{Kind, Value};
 
-/// The changes that were found, with nothing but the attributes that the plan rests on. An object that is gone is shown
-/// whole.
+/// The detected changes, reduced to the attributes that the plan depends on. An object that no longer exists is shown
+/// as a whole.
 pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
     let mut paths: BTreeMap<&ResourceInstance, Vec<&[Step]>> = BTreeMap::new();
     for attribute in &changes.relevant {
@@ -24,8 +24,9 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
         .collect()
 }
 
-/// What is at the paths as it is after, everything else as it was before. Paths lead through objects; what holds a part of
-/// anything else counts as a whole.
+/// The new values at the paths, and the old values elsewhere. Paths lead through objects. Any other container with a
+/// selected part
+/// is taken as a whole.
 fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return after.clone();
@@ -48,12 +49,13 @@ fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
         };
         (name.clone(), value)
     });
-    // What is sensitive as a whole stays so, whichever side says it.
+    // If either side is sensitive as a whole, so is the result.
     Value::object(fields.collect::<Vec<_>>()).mark(before.marks()).mark(after.marks())
 }
 
-/// Whether two values say the same when null, an empty text and an empty collection are one: providers of the first SDK
-/// write any of them for what is not set, one when they create an object and another when they read it.
+/// Whether two values are equal when null, an empty text and an empty collection count as the same. Providers of the
+/// first SDK
+/// write any of them for unset arguments, one when they create an object and another when they read it.
 fn same_but_for_unset(before: &Value, after: &Value) -> bool {
     let unset = |value: &Value| {
         value.is_null()

@@ -1,4 +1,4 @@
-//! Single lines about plans and applies, most of which scripts match.
+//! Single lines about plans and applies. Scripts match most of them.
 
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
@@ -29,7 +29,7 @@ pub fn destroyed_line(counts: &Counts) -> String {
     format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
 }
 
-/// The note below a plan: where it was saved and how to apply it, or that it was not saved.
+/// The note below a plan: where it was saved and how to apply it, or a note that it was not saved.
 pub fn next_steps(out: Option<&str>, automation: bool, style: &Style) -> String {
     let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
     match out {
@@ -39,7 +39,7 @@ pub fn next_steps(out: Option<&str>, automation: bool, style: &Style) -> String 
              apply:\n    weft apply \"{path}\""
         ),
         None if automation => String::new(),
-        // The recorded case `workflow/json-into` has these words, the command's other name included.
+        // The recorded case `workflow/json-into` has this text, including the other name of the command.
         None => format!(
             "\n{rule}\n\n{}",
             style.wrapped(
@@ -54,7 +54,7 @@ fn with_id(hook: &Hook) -> String {
     hook.id.as_ref().map(|(key, value)| format!(" [{key}={value}]")).unwrap_or_default()
 }
 
-/// Seconds as people read them: `7s`, `3m7s`, `1h0m7s`.
+/// A duration for people: `7s`, `3m7s`, `1h0m7s`.
 pub fn duration(seconds: u64) -> String {
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s}s"),
@@ -77,7 +77,7 @@ pub fn started_line(hook: &Hook) -> String {
     format!("{}: {verb}{}", hook.address, with_id(hook))
 }
 
-/// What happens to an ephemeral object, in words that scripts know.
+/// A step of an ephemeral object, with text that scripts know.
 pub fn ephemeral_words(step: EphemeralStep) -> &'static str {
     match step {
         EphemeralStep::OpenStarted => "Opening...",
@@ -94,7 +94,7 @@ pub fn provisioning_line(address: &ResourceInstance, provisioner: &str) -> Strin
     format!("{address}: Provisioning with '{provisioner}'...")
 }
 
-/// An operation takes long.
+/// An operation is still running.
 pub fn progress_line(hook: &Hook) -> String {
     let verb = match hook.action.as_str() {
         "create" => "Still creating...",

@@ -1,4 +1,4 @@
-//! What a plan does to the outputs of the root module.
+//! The changes of a plan to the outputs of the root module.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use weft_graph_format::value::Value;
 use super::super::difference::{Effect, Pair, Part, Printing, Reasons, dynamic};
 use super::super::style::Style;
 
-/// The lines below `Changes to Outputs:`; empty where there are none.
+/// The lines below `Changes to Outputs:`; empty if there are none.
 pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> String {
     let changed: Vec<(&SmolStr, &OutputChange)> =
         outputs.iter().filter(|(_, output)| output.action != Action::NoOp).collect();
-    // Those that stay as they are count too, as in OpenTofu.
+    // As in OpenTofu, unchanged outputs count for the alignment.
     let width = outputs.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     let printing = Printing::change(style);
     let mut text = String::new();
     for (name, output) in changed {
         let part = part(output);
-        // Only whether it is sensitive differs, or its type: that is not shown.
+        // Only the sensitivity or the type differs, which is not shown.
         if part.effect == Effect::Same {
             continue;
         }

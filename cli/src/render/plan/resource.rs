@@ -1,4 +1,4 @@
-//! What happens to one object: why, and the difference it makes.
+//! The change of one object: its reasons and its difference.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use super::super::schemas::schema_of;
 use super::super::show_json;
 use super::super::style::Style;
 
-/// As what a change is told.
+/// How a change is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Something that will be done.
+    /// A planned change.
     Plan,
-    /// The same, with configuration that Weft writes for it.
+    /// The same, with generated configuration.
     Generated,
-    /// Something that was found.
+    /// A detected change.
     Drift,
 }
 
-/// The three columns that stand for an action.
+/// The three columns of an action's sign.
 pub fn sign(action: ChangeAction, style: &Style) -> String {
     let (lead, parts): (&str, &[(&str, &str)]) = match action {
         ChangeAction::Only(Action::NoOp) => ("   ", &[]),
@@ -42,7 +42,7 @@ pub fn sign(action: ChangeAction, style: &Style) -> String {
     lead.chars().map(String::from).chain(painted).collect()
 }
 
-/// The comment, the reasons and the block of one change, without a line end.
+/// The comment, the reasons and the block of one change, without a final newline.
 pub fn change(
     change: &ResourceChange,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
@@ -51,7 +51,7 @@ pub fn change(
 ) -> String {
     let resource = &change.address.resource;
     let reasons = Reasons::new(&change.replace_paths);
-    // What is forgotten stays as it is.
+    // A forgotten object does not change.
     let forgotten = change.action == ChangeAction::Only(Action::Forget);
     let after = if forgotten { &change.before } else { &change.after };
     let pair = Pair { before: Some(&change.before), after: Some(after) };
@@ -64,7 +64,7 @@ pub fn change(
     for line in comment(change, told, style) {
         text.push_str(&format!("  # {line}\n"));
     }
-    // Nothing of an object that is taken over was seen before, so all of it is shown.
+    // An imported object was never shown before, so all of it is shown.
     let printing = match change.importing {
         _ if forgotten => Printing::still(style),
         Some(_) => Printing::change(style).showing_all(),
@@ -85,7 +85,7 @@ fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
     change.previous_address.as_ref().filter(|previous| **previous != change.address)
 }
 
-/// The first line says what happens, each other one why or what else.
+/// The first line names the action. Each other line gives a reason or a detail.
 fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
     let name = match &change.deposed {
         Some(key) => format!("{} (deposed object {})", change.address, key.0),
@@ -112,7 +112,7 @@ fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
     lines
 }
 
-/// By what name an object is taken over, and whether it is lost that way.
+/// The id or identity of an imported object, and a warning if it will be destroyed.
 fn origin(change: &ResourceChange, style: &Style) -> Vec<String> {
     let Some(importing) = &change.importing else { return Vec::new() };
     let mut lines: Vec<String> = match importing {
@@ -164,7 +164,7 @@ fn why(change: &ResourceChange) -> Option<String> {
     let address = &change.address;
     let forgotten = change.action == ChangeAction::Only(Action::Forget);
     Some(match change.reason {
-        // A removed block says so: nothing is destroyed.
+        // The line of a removed block already says so: nothing is destroyed.
         Reason::DeleteBecauseNoResourceConfig | Reason::DeleteBecauseNoModule if forgotten => return None,
         Reason::DeleteBecauseNoResourceConfig => format!("because {} is not in configuration", address.resource),
         Reason::DeleteBecauseNoMoveTarget => match &change.previous_address {
@@ -184,10 +184,10 @@ fn why(change: &ResourceChange) -> Option<String> {
         Reason::ReadBecauseDependencyPending => "depends on a resource or a module with changes pending".to_owned(),
         Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
         Reason::ForgotBecauseLifecycleDestroyInState => {
-            "because the state says lifecycle.destroy = false: the object is left alone".to_owned()
+            "because lifecycle.destroy = false in the state: the object is not destroyed".to_owned()
         }
         Reason::ForgotBecauseLifecycleDestroyInConfig => {
-            "because the configuration says lifecycle.destroy = false: the object is left alone".to_owned()
+            "because lifecycle.destroy = false in the configuration: the object is not destroyed".to_owned()
         }
         Reason::None
         | Reason::ReplaceBecauseCannotUpdate

@@ -1,5 +1,6 @@
-//! What plans look like, over hand-made changes. The words and the layout are those of the recorded case
-//! `workflow/show-text`, whose own texts are compared by the conformance suite.
+//! The text of plans with hand-made changes. Text and layout follow the recorded case `workflow/show-text`. The
+//! conformance
+//! suite compares that case itself.
 
 use std::collections::BTreeMap;
 
@@ -295,7 +296,7 @@ fn destroyed() {
 }
 
 #[test]
-fn what_is_sensitive_stays_hidden() {
+fn sensitive_values_are_hidden() {
     let before = [("name", text("open")), ("notes", strings(&["x"]))];
     let after = [("name", text("closed").mark(&Marks::SENSITIVE)), ("notes", strings(&["y"]).mark(&Marks::SENSITIVE))];
     let text = shown(update(&before, &after));
@@ -313,7 +314,7 @@ fn what_is_sensitive_stays_hidden() {
 }
 
 #[test]
-fn text_and_documents_by_what_changed_in_them() {
+fn text_and_documents_show_their_changes() {
     let before = [("text", text("a\nb\nc")), ("policy", text("{\"a\":1,\"b\":[1,2]}")), ("name", text("{\"k\":1}"))];
     let after = [("text", text("a\nB\nc")), ("policy", text("{\"a\":1,\"b\":[1,3]}")), ("name", text("{ \"k\": 1 }"))];
     let expected = r#"  # lab_thing.a will be updated in-place
@@ -394,14 +395,14 @@ fn nothing_to_do() {
     assert!(text.starts_with("\nNo changes. No objects need to be destroyed.\n"), "{text}");
 }
 
-/// The changes, which rest on an attribute of the first object that was found changed.
+/// The text of changes that depend on an attribute of the first object, which was found changed.
 fn resting(changes: Changes, attribute: &str) -> Changes {
     let resource = changes.drift[0].address.clone();
     Changes { relevant: vec![RelevantAttribute { resource, path: Path::ROOT.attribute(attribute) }], ..changes }
 }
 
 #[test]
-fn drift_is_told_where_the_plan_rests_on_it() {
+fn drift_is_shown_where_the_plan_depends_on_it() {
     let drift = update(&[("size", Value::int(1))], &[("size", Value::int(9))]);
     let back = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
     let alone = Changes { resources: vec![back], drift: vec![drift.clone()], ..Changes::default() };
@@ -416,7 +417,7 @@ fn drift_is_told_where_the_plan_rests_on_it() {
     assert!(quiet.contains("found no differences"), "{quiet}");
 }
 
-/// Of an object that is sensitive as a whole, the part that the plan rests on is as secret as the rest.
+/// In an object that is sensitive as a whole, the part that the plan depends on is as secret as the rest.
 #[test]
 fn drift_of_a_part_keeps_the_secret_of_the_whole() {
     let limits = |cpu| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
@@ -434,9 +435,9 @@ fn drift_of_a_part_keeps_the_secret_of_the_whole() {
     }
 }
 
-/// Providers of the first SDK write null, "", [] or {} for what is not set.
+/// Providers of the first SDK write null, "", [] or {} for unset arguments.
 #[test]
-fn what_is_not_set_is_no_drift() {
+fn unset_arguments_are_not_drift() {
     let drift = update(&[("id", Value::null(Type::String))], &[("id", Value::string(""))]);
     let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
     let changes = Changes { resources: vec![change], drift: vec![drift], ..Changes::default() };
@@ -444,7 +445,7 @@ fn what_is_not_set_is_no_drift() {
     assert!(!text.contains("Note:"), "{text}");
 }
 
-/// An empty text of a block's argument counts as not set.
+/// An empty text of a block's argument counts as unset.
 #[test]
 fn empty_texts_are_not_shown() {
     let change = update(

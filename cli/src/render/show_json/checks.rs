@@ -1,4 +1,4 @@
-//! What came of checks, in the form of `checks`.
+//! The results of checks, in the form of `checks`.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json, json};
@@ -17,12 +17,12 @@ pub fn by_config(results: &[CheckResult]) -> IndexMap<(CheckedKind, String), Vec
     found
 }
 
-/// What is said of several instances together.
+/// The combined status of several instances.
 pub fn worst(instances: &[&CheckResult]) -> CheckStatus {
     instances.iter().map(|result| result.status).max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
 }
 
-/// Whether instances are known, and there are any.
+/// Whether the instances are known, and there are any.
 pub fn has_instances(instances: &[&CheckResult]) -> bool {
     !instances.iter().all(|result| matches!(result.status, CheckStatus::Unreached | CheckStatus::Absent))
 }
@@ -72,7 +72,7 @@ pub fn stored(records: &[CheckRecord]) -> Json {
         .collect()
 }
 
-/// An error hides a failure, a failure what is not known, and that what holds.
+/// An error outranks a failure, a failure an unknown result, and that a pass.
 fn rank(status: CheckStatus) -> u8 {
     match status {
         CheckStatus::Pass | CheckStatus::Absent => 0,
@@ -156,7 +156,7 @@ fn split(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
-/// The address of what an instance is one of.
+/// The address of the object that an instance belongs to.
 fn without_keys(address: &str) -> String {
     if let Ok(found) = address.parse::<ResourceInstance>() {
         return found.config().to_string();

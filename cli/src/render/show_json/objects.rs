@@ -1,11 +1,11 @@
-//! Objects in the tree of modules, as `planned_values` and states have them.
+//! Objects in the tree of modules, as in `planned_values` and states.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance, ResourceMode};
 
-/// The members that every mention of a resource instance has: address, module, mode, type, name, index.
+/// The common members of a resource instance: address, module, mode, type, name, index.
 pub fn named(address: &ResourceInstance, with_module: bool) -> Map<String, Json> {
     let mut object = Map::new();
     object.insert("address".into(), address.to_string().into());
@@ -22,7 +22,7 @@ pub fn named(address: &ResourceInstance, with_module: bool) -> Map<String, Json>
     object
 }
 
-/// The key of an instance; none where it has none.
+/// The key of an instance; `None` without a key.
 pub fn key(key: &InstanceKey) -> Option<Json> {
     match key {
         InstanceKey::None => None,
@@ -36,9 +36,9 @@ pub fn key(key: &InstanceKey) -> Option<Json> {
 pub struct Modules(BTreeMap<ModuleInstance, Vec<(String, Json)>>);
 
 impl Modules {
-    /// Adds an object; those of one module are listed by their addresses, in order of adding where these are equal.
+    /// Adds an object. Those of one module are listed by address, and in insertion order where addresses are equal.
     pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
-        // Every module on the way is there, also one that only holds others.
+        // All ancestors are added too, even those that contain only modules.
         let mut module = Some(address.module.clone());
         while let Some(here) = module {
             module = here.parent();
@@ -50,7 +50,7 @@ impl Modules {
 
     /// The tree, as `root_module`.
     pub fn root(self) -> Json {
-        // A module comes after all that it is inside of: from the end, children are complete before their parents.
+        // A module sorts after its ancestors, so in reverse order all children come before their parents.
         let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
         for (module, mut objects) in self.0.into_iter().rev() {
             objects.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -16,7 +16,7 @@ use super::objects::{self, Modules};
 use super::trees::{known, sensitive, type_form, unknown};
 use super::{TOFU_VERSION, checks, stored};
 
-/// Version of the format.
+/// The version of the format.
 const FORMAT: &str = "1.2";
 
 /// The document of a plan.
@@ -26,7 +26,7 @@ pub fn plan(plan: &PlanFile) -> Json {
     document.insert("format_version".into(), FORMAT.into());
     document.insert("terraform_version".into(), TOFU_VERSION.into());
     let stored = manifest.variables.iter();
-    // Of what is not stored the default is known.
+    // For a value that is not stored, the default is known.
     let defaults = manifest.ephemeral_variables.iter().filter_map(|(name, v)| Some((name, v.default.as_ref()?)));
     let variables: Map<String, Json> = stored
         .chain(defaults)
@@ -36,7 +36,7 @@ pub fn plan(plan: &PlanFile) -> Json {
         document.insert("variables".into(), Json::Object(variables));
     }
     document.insert("planned_values".into(), planned_values(plan));
-    // What only moved is among the changes already, unless the plan is about nothing else.
+    // Objects that only moved are among the changes already, except in a refresh-only plan.
     let drift = plan.changes.drift.iter();
     let drift = drift.filter(|change| manifest.ui_mode == UiMode::RefreshOnly || !change.action.is_no_op());
     let drift: Vec<Json> = drift.map(|change| resource_change(plan, change)).collect();
@@ -71,8 +71,9 @@ pub fn plan(plan: &PlanFile) -> Json {
     Json::Object(document)
 }
 
-/// The state that the plan was made from. Outputs whose new values are known are in it as if they were stored already:
-/// they say what the configuration makes of that state.
+/// The state that the plan was made from. Outputs with known new values already have them, because they show what the
+/// configuration
+/// computes from that state.
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
     let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();
@@ -96,7 +97,7 @@ fn prior_state(plan: &PlanFile) -> StateFile {
     state
 }
 
-/// The value with everything marked that its type's schema calls sensitive.
+/// Marks all that the type's schema calls sensitive.
 fn marked(plan: &PlanFile, change: &ResourceChange, value: &Value) -> Value {
     let ResourceInstance { resource, .. } = &change.address;
     match schema_of(&plan.schemas, &change.provider.source, resource.mode, &resource.type_name) {
@@ -145,7 +146,7 @@ fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     Json::Object(object)
 }
 
-/// What names an object that is taken over.
+/// The id or identity of an imported object.
 pub fn importing(importing: &Importing) -> Json {
     match importing {
         Importing::Id(id) => json!({"id": id.as_str()}),
@@ -153,7 +154,7 @@ pub fn importing(importing: &Importing) -> Json {
     }
 }
 
-/// An object that is not there has no sensitive part.
+/// An absent object has no sensitive parts.
 fn sensitive_object(value: &Value) -> Json {
     if value.is_null() { false.into() } else { sensitive(value) }
 }
@@ -176,7 +177,7 @@ fn relevant(changes: &Changes) -> Vec<Json> {
     found.into_iter().map(|(resource, of)| json!({"resource": resource, "attribute": path(of)})).collect()
 }
 
-/// An output is sensitive on both sides when it was declared so on one.
+/// An output is sensitive on both sides if either side declares it so.
 fn is_sensitive(output: &OutputChange) -> bool {
     output.sensitive_before || output.sensitive_after
 }
@@ -196,7 +197,7 @@ fn output_change(output: &OutputChange) -> Json {
     object
 }
 
-/// What will be there when the plan has been applied, as far as that is known.
+/// The planned values, as far as they are known.
 fn planned_values(plan: &PlanFile) -> Json {
     let mut values = Map::new();
     let outputs: Map<String, Json> = plan
@@ -208,7 +209,7 @@ fn planned_values(plan: &PlanFile) -> Json {
             let mut object = Map::new();
             object.insert("sensitive".into(), is_sensitive(output).into());
             if output.after.is_wholly_known() {
-                // A null is not stored, so it has no type, unless it takes the place of a value.
+                // A null is not stored, so it has no type, unless it replaces a value.
                 let nothing = output.after.is_null() && output.action == Action::NoOp;
                 let ty = if nothing { Type::Dynamic } else { output.after.ty() };
                 object.insert("type".into(), type_form(&ty));
@@ -226,8 +227,9 @@ fn planned_values(plan: &PlanFile) -> Json {
         if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {
             continue;
         }
-        // A replacement's second plan is handed on without what the schema calls sensitive. One that a tainted object
-        // makes necessary is planned as a create from the start.
+        // The second plan of a replacement has no marks of the schema. A replacement of a tainted object is planned as
+        // a create from the
+        // start.
         let after = match change.action.is_replace() && change.reason != Reason::ReplaceBecauseTainted {
             true => change.after.clone(),
             false => marked(plan, change, &change.after),

@@ -14,11 +14,12 @@ use super::objects::{self, Modules};
 use super::trees::{known, parsed, sensitive};
 use super::{TOFU_VERSION, checks};
 
-/// Version of the format.
+/// The version of the format.
 const FORMAT: &str = "1.0";
 
-/// The document of a state; only the format's version where there is no state. Schemas say what is sensitive and how
-/// values of any type are to be read; without one, an object is shown as it is stored.
+/// The document of a state; only the format's version without a state. The schemas decide what is sensitive, and how
+/// values of any
+/// type are decoded. Without one, an object is shown as stored.
 pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTreeMap<ProviderSource, S>) -> Json {
     let Some(state) = state.filter(|state| !state.is_empty()) else {
         return json!({"format_version": FORMAT});
@@ -73,7 +74,7 @@ fn instance(
     let provider = provider_of(record).map_or_else(|| record.provider.clone(), |source| source.to_string());
     object.insert("provider_name".into(), provider.into());
     object.insert("provider_instance".into(), record.provider.clone().into());
-    // OpenTofu leaves the version of objects set aside out.
+    // OpenTofu omits the version of deposed objects.
     let version = if deposed.is_some() { 0 } else { stored.schema_version };
     object.insert("schema_version".into(), version.into());
     match stored_value(stored, schema) {

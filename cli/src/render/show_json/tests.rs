@@ -1,4 +1,4 @@
-//! The documents over hand-made plans and states.
+//! The documents of hand-made plans and states.
 
 use std::collections::BTreeMap;
 

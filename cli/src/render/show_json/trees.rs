@@ -1,4 +1,4 @@
-//! Values as JSON: what they hold, which parts are unknown, which sensitive.
+//! Values as JSON: their contents, their unknown parts, their sensitive parts.
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::number::Number;
@@ -6,7 +6,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_state::RawJson;
 
-/// JSON text as a document; numbers keep their digits.
+/// JSON text as a document. Numbers keep their digits.
 pub fn parsed(raw: &RawJson) -> Json {
     serde_json::from_str(raw.as_str()).unwrap_or(Json::Null)
 }
@@ -16,8 +16,9 @@ pub fn type_form(ty: &Type) -> Json {
     serde_json::from_str(&weft_graph_format::codec::type_json::encode(ty)).unwrap_or(Json::Null)
 }
 
-/// What a value holds. Attributes and entries that are unknown are left out, elements are null in their place.
-/// Sensitive parts are there: [`sensitive`] says where.
+/// The contents of a value. Unknown attributes and entries are omitted, and unknown elements are null. Sensitive parts
+/// are
+/// included: [`sensitive`] shows where they are.
 pub fn known(value: &Value) -> Json {
     match value.open().1 {
         Kind::Unknown(_) | Kind::Null(_) => Json::Null,
@@ -32,22 +33,22 @@ pub fn known(value: &Value) -> Json {
     }
 }
 
-/// All digits; JSON has no infinity.
+/// All digits. JSON has no infinity.
 fn number(number: &Number) -> Json {
     number.to_json().ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Json::Null)
 }
 
-/// `true` where a value is unknown, in the shape of the value.
+/// `true` for unknown parts, in the shape of the value.
 pub fn unknown(value: &Value) -> Json {
     tree(value, &|part| !part.is_known())
 }
 
-/// `true` where a value is sensitive, in the shape of the value.
+/// `true` for sensitive parts, in the shape of the value.
 pub fn sensitive(value: &Value) -> Json {
     tree(value, &|part| part.marks().is_sensitive())
 }
 
-/// How two values differ, as tests tell it of an assertion that does not hold.
+/// The difference between two values, as tests report it for a failed assertion.
 pub fn compared(before: &Value, after: &Value) -> Json {
     let after_unknown = if after.is_wholly_known() { false.into() } else { unknown(after) };
     json!({
@@ -64,7 +65,7 @@ fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
         return true.into();
     }
     match value.open().1 {
-        // Of what is not known the shape is known at least.
+        // At least the shape of an unknown value is known.
         Kind::Unknown(_) => match value.ty() {
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => Json::Array(Vec::new()),
             Type::Map(_) | Type::Object(_) => Json::Object(Map::new()),
