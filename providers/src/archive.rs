@@ -1,8 +1,10 @@
-//! Packed packages: zip files that somebody else made.
+//! Packed packages: zip files from untrusted sources.
 //!
-//! Nothing in an archive is believed: names that lead out of the target, links, files that are none, and sizes beyond
-//! the limits are refused before or while unpacking, and what was unpacked of a refused archive does not stay. Archives
-//! of modules, of which less is asked, are unpacked in `registry`.
+//! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
+//! limits are refused
+//! before or during unpacking, and nothing stays of a refused archive. Archives of modules, which have looser rules,
+//! are unpacked
+//! in `registry`.
 
 mod unpacking;
 mod zip;
@@ -14,39 +16,40 @@ use std::path::{Path, PathBuf};
 use crate::checksum::Checksum;
 use unpacking::Unpacking;
 
-/// Most entries of an archive. Real packages have fewer than ten.
+/// The maximum number of entries. Real packages have fewer than ten.
 pub const MAX_ENTRIES: usize = 10_000;
 
-/// Most bytes that an archive may unpack to. The largest provider has less than 1 GiB.
+/// The maximum number of unpacked bytes. The largest provider has less than 1 GiB.
 pub const MAX_UNPACKED: u64 = 8 << 30;
 
-/// How many times its own length an archive may unpack to, beyond [`RATIO_FREE`]. Programs shrink to a quarter, text to
-/// a tenth; bombs reach a thousand.
+/// The maximum ratio of unpacked to packed size, beyond [`RATIO_FREE`]. Programs shrink to a quarter, text to a tenth.
+/// Bombs reach
+/// a thousand.
 pub const MAX_RATIO: u64 = 200;
 
-/// Bytes that are never too many: small texts may shrink to next to nothing.
+/// An unpacked size that is always allowed, because small texts may shrink to almost nothing.
 pub const RATIO_FREE: u64 = 16 << 20;
 
 /// Why an archive is not unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It cannot be opened, or what it holds cannot be written.
+    /// It cannot be opened, or its contents cannot be written.
     #[error("{path}: {error}")]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It is no zip file, or a damaged one.
-    #[error("{path} is not a sound zip archive: {problem}")]
+    /// It is not a zip file, or it is damaged.
+    #[error("{path} is not a valid zip archive: {problem}")]
     Damaged {
         /// The archive.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// An entry whose name leads elsewhere.
+    /// An entry whose name leads out of the package.
     #[error("{path} has an entry named {name:?}, which leads out of the package")]
     Escapes {
         /// The archive.
@@ -55,14 +58,14 @@ pub enum ArchiveError {
         name: String,
     },
     /// An entry that is a link.
-    #[error("{path} has a link, {name:?}, which packages must not have")]
+    #[error("{path} has a link, {name:?}, which is not allowed in packages")]
     Link {
         /// The archive.
         path: PathBuf,
         /// The entry.
         name: String,
     },
-    /// An entry that is no file, folder or link.
+    /// An entry that is not a file, a folder or a link.
     #[error("{path} has an entry, {name:?}, that is neither a file nor a folder")]
     Special {
         /// The archive.
@@ -70,19 +73,19 @@ pub enum ArchiveError {
         /// The entry.
         name: String,
     },
-    /// More than [`MAX_ENTRIES`], [`MAX_UNPACKED`] or [`MAX_RATIO`].
-    #[error("{path} unpacks to more than {entries} files or {bytes} bytes, the most for an archive of its length")]
+    /// More than [`MAX_ENTRIES`], [`MAX_UNPACKED`] or [`MAX_RATIO`] allow.
+    #[error("{path} unpacks to more than {entries} files or {bytes} bytes, the limit for an archive of its size")]
     TooLarge {
         /// The archive.
         path: PathBuf,
-        /// Most entries.
+        /// The maximum number of entries.
         entries: usize,
-        /// Most bytes.
+        /// The maximum number of bytes.
         bytes: u64,
     },
 }
 
-/// What an archive may unpack to.
+/// The limits of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Limits {
     entries: usize,
@@ -90,7 +93,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// For an archive of so many bytes.
+    /// The limits of an archive of this size.
     fn of(length: u64) -> Limits {
         let bytes = length.saturating_mul(MAX_RATIO).clamp(RATIO_FREE, MAX_UNPACKED);
         Limits { entries: MAX_ENTRIES, bytes }
@@ -112,28 +115,28 @@ fn damaged(path: &Path, problem: impl std::fmt::Display) -> ArchiveError {
     ArchiveError::Damaged { path: path.to_owned(), problem: problem.to_string() }
 }
 
-/// The `h1` checksum of what a package unpacks to.
+/// The `h1` checksum of the unpacked package.
 ///
 /// # Errors
-/// When it is no sound package or too large.
+/// When it is damaged or too large.
 pub fn checksum(path: &Path) -> Result<Checksum, ArchiveError> {
     zip::checksum(path)
 }
 
-/// Unpacks a package into a directory that exists and is empty.
+/// Unpacks a package into an existing, empty directory.
 ///
 /// # Errors
-/// When it is no sound package or too large; what was unpacked by then is to be removed.
+/// When it is damaged or too large. The caller removes what was unpacked before the error.
 pub fn unpack(path: &Path, target: &Path) -> Result<(), ArchiveError> {
     let (file, limits) = open(path)?;
     let mut unpacking = Unpacking::new(path, target, limits);
     zip::unpack(file, &mut unpacking)
 }
 
-/// Packs the files of a directory, folders below it included.
+/// Packs the files of a directory and its subdirectories.
 ///
 /// # Errors
-/// When they cannot be read, or the archive not written.
+/// When a file cannot be read, or the archive cannot be written.
 pub fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
     zip::pack(directory, target)
 }

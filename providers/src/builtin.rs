@@ -1,7 +1,7 @@
-//! The provider that is part of the product: `terraform.io/builtin/terraform` with `terraform_data` and
+//! The built-in provider: `terraform.io/builtin/terraform` with `terraform_data` and
 //! `terraform_remote_state`.
 //!
-//! An object of the former is what state keeps and nothing else, so that is plain computing; the latter reads state.
+//! The former exists only in the state, so its calls are pure computation. The latter reads other states.
 
 mod remote_state;
 
@@ -21,10 +21,10 @@ use crate::call::{
 };
 use crate::diagnostic::ProviderDiagnostic;
 
-/// The one managed type.
+/// The only managed type.
 const DATA: &str = "terraform_data";
 
-/// The built-in provider, with what opens the states that it reads.
+/// The built-in provider, with the settings that open other states.
 #[derive(Clone, Debug, Default)]
 pub struct Builtin {
     sealing: Arc<Sealing>,
@@ -57,7 +57,7 @@ static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
     })
 });
 
-/// A part of an object; null when the object is null.
+/// A part of an object; null if the object is null.
 fn part(object: &Value, name: &str) -> Value {
     object.as_fields().and_then(|f| f.get(name)).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
 }
@@ -81,17 +81,17 @@ fn known_data(type_name: &str) -> Result<(), CallError> {
 }
 
 impl Builtin {
-    /// The provider that opens states by these settings.
+    /// A provider that opens states by these settings.
     pub fn new(sealing: Arc<Sealing>) -> Builtin {
         Builtin { sealing }
     }
 
-    /// What it has.
+    /// Its schema.
     pub fn schema() -> Arc<ProviderSchema> {
         SCHEMA.clone()
     }
 
-    /// Any input is sound; what is computed cannot be set.
+    /// Any input is valid. Computed attributes cannot be set.
     pub fn validate_resource_config(
         &self,
         type_name: &str,
@@ -105,13 +105,13 @@ impl Builtin {
             .collect())
     }
 
-    /// Whether the configuration of a data source is sound, as far as it is known.
+    /// Whether the configuration of a data source is valid, as far as it is known.
     pub fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
         known_data(type_name)?;
         Ok(remote_state::validate(config))
     }
 
-    /// Reads the data source of this address. Its files are those of the machine and directory that this runs in.
+    /// Reads the data source of this address. Paths are relative to the current directory of this process.
     pub async fn read_data_source(
         &self,
         address: &ResourceInstance,
@@ -120,7 +120,7 @@ impl Builtin {
         known_data(&address.resource.type_name)?;
         let (address, config, sealing) = (address.to_string(), config.clone(), self.sealing.clone());
         let reading = tokio::task::spawn_blocking(move || remote_state::read(&address, &config, &sealing));
-        // It ends early only when the process does.
+        // It ends early only with the process.
         reading.await.map_err(|_| CallError::Closed)
     }
 
@@ -130,7 +130,7 @@ impl Builtin {
         let RawState::Json(bytes) = state else {
             let problem = ProviderDiagnostic::error(
                 "Unsupported state format",
-                "terraform_data was never stored as a flat map, so this state cannot be its own.",
+                "terraform_data was never stored as a flat map, so this object is not one of terraform_data.",
             );
             return Ok(Reply { value: Value::null(Type::Dynamic), diagnostics: vec![problem] });
         };
@@ -144,7 +144,7 @@ impl Builtin {
         }
     }
 
-    /// An object of `null_resource` becomes one of `terraform_data`: its triggers are what replaces it.
+    /// Moves an object of `null_resource` to `terraform_data`. Its triggers become the replacement trigger.
     pub fn move_resource_state(&self, request: &MoveRequest) -> Result<Reply<ObjectState>, CallError> {
         known_type(&request.target_type_name)?;
         let ty = SCHEMA.resources[DATA].block.implied_type();
@@ -157,7 +157,7 @@ impl Builtin {
             return failed("Unsupported state format", String::from("A flat map cannot be moved to terraform_data."));
         };
         if source != ("null_resource", Some("null")) {
-            let detail = format!("Objects of {} cannot become objects of terraform_data.", request.source_type_name);
+            let detail = format!("Objects of {} cannot be moved to terraform_data.", request.source_type_name);
             return failed("Unable to Move Resource State", detail);
         }
         let stored = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
@@ -177,14 +177,14 @@ impl Builtin {
         }
     }
 
-    /// There is nothing outside of state to look at.
+    /// Nothing exists outside of the state.
     pub fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         known_type(&request.type_name)?;
         let object = ObjectState { state: request.current_state, private: request.private, identity: None };
         Ok(Reply { value: object, diagnostics: Vec::new() })
     }
 
-    /// The output follows the input; another trigger makes another object.
+    /// The output equals the input. A change of the trigger replaces the object.
     pub fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
         known_type(&request.type_name)?;
         let (prior, proposed) = (&request.prior_state, &request.proposed_new_state);
@@ -218,7 +218,7 @@ impl Builtin {
         Ok(Reply { value: change, diagnostics: Vec::new() })
     }
 
-    /// The planned object, with an id if it has none yet.
+    /// The planned object, with a new id if it has none.
     pub fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         known_type(&request.type_name)?;
         let planned = &request.planned_state;
@@ -241,7 +241,7 @@ impl Builtin {
         Ok(Reply { value: AppliedChange { object, legacy_type_system: false }, diagnostics: Vec::new() })
     }
 
-    /// Any id names an object that holds nothing.
+    /// Any id is an empty object.
     pub fn import_resource_state(
         &self,
         type_name: &str,

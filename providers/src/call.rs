@@ -1,8 +1,9 @@
-//! Requests to a provider, its replies, and how a call can go wrong. Plain data.
+//! Requests to a provider, its replies, and the errors of a call. Plain data.
 //!
-//! A reply always means that the provider answered: what it reports is in `diagnostics`, and an error there is its own
-//! word. A [`CallError`] always means that it did not answer properly, so that what it did is not known, unless
-//! [`CallError::was_not_sent`]. Nobody may confuse the two (RUNS.md, step 6).
+//! A reply means that the provider answered: its reports are in `diagnostics`, including errors. A [`CallError`] means
+//! that it did
+//! not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]. The two must never be
+//! confused (RUNS.md, step 6).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -26,7 +27,7 @@ pub enum CallKind {
     Configure,
     /// Upgrade or move of a stored object: computation only.
     Upgrade,
-    /// Read of a managed object, also in the course of an import.
+    /// Read of a managed object, also during an import.
     Read,
     /// Plan of a change.
     Plan,
@@ -38,12 +39,13 @@ pub enum CallKind {
     Ephemeral,
     /// Call of a function.
     Function,
-    /// The request to end early.
+    /// Request to end early.
     Stop,
 }
 
-/// How long to wait for a reply, per kind of call. A deadline that passes leaves the outcome unknown, so these are
-/// bounds against hanging for ever and no means of keeping a provider brisk: providers have timeouts of their own.
+/// The deadline for a reply, per kind of call. After a deadline the outcome is unknown, so these only guard against
+/// hanging forever.
+/// They do not keep a provider fast: providers have timeouts of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     limits: BTreeMap<CallKind, Duration>,
@@ -51,7 +53,7 @@ pub struct Deadlines {
 
 /// The largest providers take some ten seconds to assemble their schema on a busy machine.
 pub const SCHEMA_DEADLINE: Duration = Duration::from_secs(180);
-/// Validation is computation, though some providers look things up in it.
+/// Validation is computation, but some providers look things up.
 pub const VALIDATE_DEADLINE: Duration = Duration::from_secs(300);
 /// Configuring logs in somewhere, with retries.
 pub const CONFIGURE_DEADLINE: Duration = Duration::from_secs(900);
@@ -59,7 +61,7 @@ pub const CONFIGURE_DEADLINE: Duration = Duration::from_secs(900);
 pub const UPGRADE_DEADLINE: Duration = Duration::from_secs(300);
 /// A read polls and retries throttled requests; twenty minutes is the default timeout of the SDKs.
 pub const READ_DEADLINE: Duration = Duration::from_secs(3_600);
-/// Plans may look at the remote object too.
+/// Plans may read the remote object too.
 pub const PLAN_DEADLINE: Duration = Duration::from_secs(3_600);
 /// The slowest creates known (databases, network appliances) take hours, as configured in their `timeouts` blocks.
 pub const APPLY_DEADLINE: Duration = Duration::from_secs(24 * 3_600);
@@ -69,18 +71,18 @@ pub const DATA_DEADLINE: Duration = Duration::from_secs(3_600);
 pub const EPHEMERAL_DEADLINE: Duration = Duration::from_secs(900);
 /// Functions are pure computation.
 pub const FUNCTION_DEADLINE: Duration = Duration::from_secs(300);
-/// A plugin that does not even take note of Stop is not worth waiting for.
+/// A plugin that does not handle Stop is not worth waiting for.
 pub const STOP_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Deadlines {
-    /// The same with another limit for one kind.
+    /// The same deadlines, with another one for one kind.
     #[must_use]
     pub fn with(mut self, kind: CallKind, limit: Duration) -> Deadlines {
         self.limits.insert(kind, limit);
         self
     }
 
-    /// The limit of a kind.
+    /// The deadline of a kind.
     pub fn of(&self, kind: CallKind) -> Duration {
         self.limits.get(&kind).copied().unwrap_or(match kind {
             CallKind::Schema => SCHEMA_DEADLINE,
@@ -98,40 +100,40 @@ impl Deadlines {
     }
 }
 
-/// Why there is no reply. All but the first five leave open what the provider did.
+/// Why there is no reply. All but the first five leave the effect of the call unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The session was closed before; nothing was sent.
+    /// The session was already closed. Nothing was sent.
     #[error("the provider session was closed")]
     Closed,
-    /// The provider has no such resource type, data source, ephemeral resource or function; nothing was sent.
+    /// The provider has no such resource type, data source, ephemeral resource or function. Nothing was sent.
     #[error("the provider has no {what} named \"{name}\"")]
     UnknownType {
         /// "resource type", "data source", ...
         what: &'static str,
-        /// What was asked for.
+        /// The missing name.
         name: SmolStr,
     },
-    /// The provider reported errors in place of its schema, without which nothing can be sent.
+    /// The provider reported errors instead of its schema, without which no call is possible.
     #[error("the provider has no schema: {}", summaries(.diagnostics))]
     NoSchema {
-        /// What it said.
+        /// The errors.
         diagnostics: Vec<ProviderDiagnostic>,
     },
-    /// A value of ours does not fit the provider's schema; nothing was sent.
+    /// A value does not match the provider's schema. Nothing was sent.
     #[error("the value for {argument} cannot be sent: {reason}")]
     Unencodable {
-        /// Which value.
+        /// The argument.
         argument: &'static str,
-        /// What does not fit.
+        /// The mismatch.
         reason: String,
     },
-    /// The plugin's process had ended before the call; nothing was sent.
+    /// The plugin's process had ended before the call. Nothing was sent.
     #[error("the plugin process is not running: {status}{}", tail(.stderr))]
     NotRunning {
         /// How it ended.
         status: String,
-        /// Its last words.
+        /// Its last output.
         stderr: String,
     },
     /// The plugin's process ended during the call.
@@ -141,15 +143,15 @@ pub enum CallError {
         method: &'static str,
         /// How it ended.
         status: String,
-        /// Its last words.
+        /// Its last output.
         stderr: String,
     },
-    /// The connection broke though the process lives.
+    /// The connection broke, but the process is alive.
     #[error("the connection to the plugin broke during {method}: {reason}")]
     Transport {
         /// The call.
         method: &'static str,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
     /// No reply in time.
@@ -157,10 +159,10 @@ pub enum CallError {
     Deadline {
         /// The call.
         method: &'static str,
-        /// How long it was waited for.
+        /// The deadline.
         limit: Duration,
     },
-    /// The plugin answered with a gRPC status other than OK.
+    /// The plugin replied with a gRPC status other than OK.
     #[error("{method} ended with status {code:?}: {message}")]
     Status {
         /// The call.
@@ -170,18 +172,18 @@ pub enum CallError {
         /// The plugin's text.
         message: String,
     },
-    /// A reply came, but it is no valid message, or its values do not fit the provider's own schema.
+    /// The reply is not a valid message, or its values do not match the provider's own schema.
     #[error("the reply to {method} cannot be decoded: {reason}")]
     Undecodable {
         /// The call.
         method: &'static str,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }
 
 impl CallError {
-    /// Whether it is certain that the plugin never saw the call.
+    /// Whether it is certain that the plugin never received the call.
     pub fn was_not_sent(&self) -> bool {
         matches!(
             self,
@@ -193,7 +195,7 @@ impl CallError {
         )
     }
 
-    /// Whether the plugin does not know this call at all.
+    /// Whether the plugin does not implement this call.
     pub fn is_unimplemented(&self) -> bool {
         matches!(self, CallError::Status { code: StatusCode::Unimplemented, .. })
     }
@@ -207,7 +209,7 @@ fn tail(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("\n\nThe plugin's last output:\n{stderr}") }
 }
 
-/// The gRPC statuses that are not OK, under their official names.
+/// The official names of the gRPC statuses other than OK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum StatusCode {
@@ -229,10 +231,10 @@ pub enum StatusCode {
     Unauthenticated,
 }
 
-/// A reply and what the provider said with it.
+/// A reply with the provider's diagnostics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {
-    /// The reply. After an error it is what the provider nevertheless gave.
+    /// The reply. After an error, whatever the provider returned.
     pub value: T,
     /// In the provider's order.
     pub diagnostics: Vec<ProviderDiagnostic>,
@@ -245,10 +247,10 @@ impl<T> Reply<T> {
     }
 }
 
-/// `ReadResource`: the object as it is now.
+/// `ReadResource`: the current object.
 #[derive(Clone, Debug)]
 pub struct ReadRequest {
-    /// Whose object it is. Providers are not told.
+    /// The object's address. Providers do not receive it.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
@@ -262,27 +264,27 @@ pub struct ReadRequest {
     pub identity: Option<Value>,
 }
 
-/// An object with what is stored beside it.
+/// An object and its additional data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectState {
-    /// The object; null when it is gone.
+    /// The object; null if it no longer exists.
     pub state: Value,
     /// The provider's own bytes.
     pub private: Vec<u8>,
-    /// Its identity, when the type has one and the provider gave it.
+    /// Its identity, if the type has one and the provider returned it.
     pub identity: Option<Value>,
 }
 
 /// `PlanResourceChange`.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
-    /// Whose object it is. Providers are not told.
+    /// The object's address. Providers do not receive it.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
-    /// The object as it is; null for a create.
+    /// The current object; null for a create.
     pub prior_state: Value,
-    /// What the engine proposes; null for a destroy.
+    /// The proposed object; null for a destroy.
     pub proposed_new_state: Value,
     /// The configuration; null for a destroy.
     pub config: Value,
@@ -294,31 +296,31 @@ pub struct PlanRequest {
     pub prior_identity: Option<Value>,
 }
 
-/// What the provider plans.
+/// The provider's plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedChange {
-    /// The object to come, with unknown parts.
+    /// The planned object, with unknown parts.
     pub planned_state: Value,
-    /// Changes of these places need a new object.
+    /// Changes of these paths need a new object.
     pub requires_replace: Vec<Path>,
-    /// Bytes to hand over at apply.
+    /// Bytes to pass to the apply.
     pub planned_private: Vec<u8>,
-    /// The provider's SDK cannot keep the rules on planned values, and must be forgiven.
+    /// The provider uses an SDK that cannot follow the rules for planned values, so they are not enforced.
     pub legacy_type_system: bool,
-    /// The identity to come, with unknown parts.
+    /// The planned identity, with unknown parts.
     pub planned_identity: Option<Value>,
 }
 
 /// `ApplyResourceChange`.
 #[derive(Clone, Debug)]
 pub struct ApplyRequest {
-    /// Whose object it is. Providers are not told.
+    /// The object's address. Providers do not receive it.
     pub address: ResourceInstance,
     /// Resource type.
     pub type_name: SmolStr,
-    /// The object as it is; null for a create.
+    /// The current object; null for a create.
     pub prior_state: Value,
-    /// What was planned; null for a destroy.
+    /// The planned object; null for a destroy.
     pub planned_state: Value,
     /// The configuration; null for a destroy.
     pub config: Value,
@@ -326,11 +328,11 @@ pub struct ApplyRequest {
     pub planned_private: Vec<u8>,
     /// The module's `provider_meta`.
     pub provider_meta: Option<Value>,
-    /// The identity that was planned.
+    /// The planned identity.
     pub planned_identity: Option<Value>,
 }
 
-/// What an apply left behind; after an error the object may be partial, null, or still the prior one.
+/// The result of an apply. After an error the object may be partial, null, or still the prior one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedChange {
     /// The object, private bytes and identity.
@@ -342,18 +344,18 @@ pub struct AppliedChange {
 /// What to import.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
-    /// By the provider's id.
+    /// The provider's id.
     Id(String),
-    /// By identity, of the type's identity schema.
+    /// An identity, of the type's identity schema.
     Identity(Value),
 }
 
-/// One object that an import yielded.
+/// An imported object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedObject {
     /// Its resource type.
     pub type_name: SmolStr,
-    /// The object (to be read next), private bytes and identity.
+    /// The object (which must be read next), private bytes and identity.
     pub object: ObjectState,
 }
 
@@ -366,12 +368,12 @@ pub enum RawState {
     Flatmap(BTreeMap<String, String>),
 }
 
-/// `MoveResourceState`: an object of one type becomes one of another.
+/// `MoveResourceState`: converts an object of one type to another.
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
     /// Provider of the source type: `registry.opentofu.org/hashicorp/null`.
     pub source_provider: String,
-    /// The type it had.
+    /// The source type.
     pub source_type_name: SmolStr,
     /// Schema version of the stored object.
     pub source_schema_version: u64,
@@ -381,7 +383,7 @@ pub struct MoveRequest {
     pub source_private: Vec<u8>,
     /// Its stored identity as JSON text, with its schema version.
     pub source_identity: Option<(Vec<u8>, u64)>,
-    /// The type it shall have.
+    /// The target type.
     pub target_type_name: SmolStr,
 }
 
@@ -390,16 +392,16 @@ pub struct MoveRequest {
 pub struct OpenedEphemeral {
     /// Its value.
     pub result: Value,
-    /// Bytes to hand over at renewal and closing.
+    /// Bytes to pass to renewals and closing.
     pub private: Option<Vec<u8>>,
     /// When it must be renewed.
     pub renew_at: Option<SystemTime>,
 }
 
-/// After a renewal.
+/// The result of a renewal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenewedEphemeral {
-    /// Bytes that take the place of the ones before.
+    /// Bytes that replace the previous ones.
     pub private: Option<Vec<u8>>,
     /// When it must be renewed again.
     pub renew_at: Option<SystemTime>,
@@ -408,11 +410,11 @@ pub struct RenewedEphemeral {
 /// Functions by name.
 pub type Functions = BTreeMap<SmolStr, FunctionSignature>;
 
-/// A function that did not return a value. This is the function's own word, like an error diagnostic.
+/// The error of a function. It comes from the function itself, like an error diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionFailure {
-    /// What is wrong.
+    /// The problem.
     pub text: String,
-    /// Which argument (from 0) is to blame, if one is.
+    /// The index of the faulty argument (from 0), if one is at fault.
     pub argument: Option<u64>,
 }

@@ -1,7 +1,7 @@
-//! Checksums of packages: `h1:` over the unpacked files, `zh:` over the archive as it is distributed.
+//! Checksums of packages: `h1:` of the unpacked files, `zh:` of the distributed archive.
 //!
 //! `h1` is Go's directory hash: SHA-256 in base64 over one line `HEX  NAME\n` for each file, in the order of the names.
-//! It is the same for an archive and for the directory it unpacks to.
+//! It is the same for an archive and for the directory that it unpacks to.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +16,7 @@ use data_encoding::HEXLOWER;
 
 use crate::archive::ArchiveError;
 
-/// A checksum as lock files have it: `h1:...`, `zh:...`, or of a scheme that is not known here.
+/// A checksum in a lock file: `h1:...`, `zh:...`, or of an unknown scheme.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Checksum(String);
 
@@ -28,18 +28,18 @@ pub struct ChecksumFormatError(pub String);
 /// Why a checksum cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChecksumError {
-    /// Something cannot be read.
+    /// A file or directory cannot be read.
     #[error("cannot read {path}: {error}")]
     Read {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// A name that cannot stand in the list that is hashed.
+    /// A file name that cannot be part of the hashed list.
     #[error("the file name {0:?} has a line break or is not UTF-8")]
     Name(PathBuf),
-    /// An archive that is none.
+    /// A damaged archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }
@@ -50,23 +50,23 @@ impl Checksum {
         self.0.split_once(':').map_or("", |(scheme, _)| scheme)
     }
 
-    /// Whether packages can be compared with it here.
+    /// Whether the scheme is known, so that packages can be compared with it.
     pub fn is_known(&self) -> bool {
         matches!(self.scheme(), "h1" | "zh")
     }
 
-    /// With its scheme.
+    /// The checksum with its scheme.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// `zh` of an archive with this SHA-256 in hexadecimal digits; none if it is not 64 such digits.
+    /// The `zh` checksum of an archive with this SHA-256 in hexadecimal digits; `None` unless it has 64 such digits.
     pub fn of_archive_digest(hex: &str) -> Option<Checksum> {
         let sound = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
         sound.then(|| Checksum(format!("zh:{}", hex.to_ascii_lowercase())))
     }
 
-    /// `h1` of a list of files given with the digests of their contents.
+    /// The `h1` checksum of files, given with the digests of their contents.
     pub(crate) fn of_files(mut files: Vec<(String, Digest)>) -> Checksum {
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut lines = Context::new(&SHA256);
@@ -77,7 +77,7 @@ impl Checksum {
     }
 }
 
-/// `h1` of an unpacked package.
+/// The `h1` checksum of an unpacked package.
 pub fn of_directory(directory: &Path) -> Result<Checksum, ChecksumError> {
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -104,7 +104,7 @@ pub fn of_directory(directory: &Path) -> Result<Checksum, ChecksumError> {
     Ok(Checksum::of_files(files))
 }
 
-/// `zh` of an archive.
+/// The `zh` checksum of an archive.
 pub fn of_archive_file(archive: &Path) -> Result<Checksum, ChecksumError> {
     let digest = File::open(archive)
         .and_then(digest)
@@ -112,7 +112,7 @@ pub fn of_archive_file(archive: &Path) -> Result<Checksum, ChecksumError> {
     Ok(Checksum(format!("zh:{}", HEXLOWER.encode(digest.as_ref()))))
 }
 
-/// SHA-256 of everything that can be read.
+/// The SHA-256 of a reader's contents.
 pub(crate) fn digest(mut from: impl Read) -> io::Result<Digest> {
     let mut context = Context::new(&SHA256);
     let mut buffer = vec![0; 64 * 1024];

@@ -1,7 +1,8 @@
 //! Version constraints: `~> 1.2, != 1.2.5`.
 //!
-//! They differ from those of other package systems. A version may be abbreviated, what is missing counts as 0. `~> 1.2`
-//! holds the first number, `~> 1.2.3` the first two. A prerelease meets nothing but an exact `= VERSION`.
+//! They differ from those of other package systems. Versions may be abbreviated: missing numbers count as 0. `~> 1.2`
+//! fixes the first
+//! number, `~> 1.2.3` the first two. A prerelease matches only an exact `= VERSION`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 
 use weft_graph_format::version::{self, Version};
 
-/// How a version is compared, in the order in which constraints on one version are printed.
+/// How versions are compared, in the order in which constraints with equal versions are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// `>`
@@ -33,26 +34,26 @@ pub enum Operator {
 /// One comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Constraint {
-    /// What it is compared with. Comes first here since constraints are ordered by it.
+    /// The other version. It comes first because constraints are sorted by it.
     pub version: Version,
-    /// How.
+    /// The operator.
     pub operator: Operator,
 }
 
-/// Comparisons that must all hold; none means any release. Kept without duplicates in the order of printing.
+/// Comparisons that must all hold. Empty means any release. Without duplicates, in the order of printing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constraints(Vec<Constraint>);
 
-/// A text that is no list of constraints.
+/// A text that is not a list of constraints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
-    /// Nothing between commas.
+    /// An empty constraint between commas.
     #[error("a version constraint is empty")]
     Empty,
-    /// An operator that there is not.
+    /// An unknown operator.
     #[error("\"{0}\" does not begin with one of = != > >= < <= ~> or a version")]
     Operator(String),
-    /// No version after the operator.
+    /// A missing version after the operator.
     #[error("\"{0}\" is not a version number")]
     Version(String),
 }
@@ -63,7 +64,7 @@ impl Constraints {
         Constraints::default()
     }
 
-    /// Whether any release will do.
+    /// Whether any release matches.
     pub fn is_any(&self) -> bool {
         self.0.is_empty()
     }
@@ -73,19 +74,19 @@ impl Constraints {
         self.0.iter()
     }
 
-    /// What satisfies both.
+    /// The constraints of both.
     #[must_use]
     pub fn and(&self, other: &Constraints) -> Constraints {
         self.0.iter().chain(&other.0).cloned().collect()
     }
 
-    /// Whether a version satisfies them.
+    /// Whether a version matches.
     pub fn allow(&self, version: &Version) -> bool {
         let named = |c: &Constraint| c.operator == Operator::Equal && c.version.precedence(version) == Ordering::Equal;
         (!version.is_prerelease() || self.0.iter().any(named)) && self.0.iter().all(|c| c.holds(version))
     }
 
-    /// The newest of those that satisfy them.
+    /// The newest matching version.
     pub fn newest<'a>(&self, versions: impl IntoIterator<Item = &'a Version>) -> Option<&'a Version> {
         versions.into_iter().filter(|version| self.allow(version)).max()
     }
@@ -132,7 +133,7 @@ impl Constraint {
     }
 }
 
-/// A version of one to three numbers, and how many it has. Only a full one may be a prerelease.
+/// A version of one to three numbers, and their count. Only a full one may be a prerelease.
 fn abbreviated(text: &str) -> Option<(Version, usize)> {
     let (numbers, prerelease, metadata) = version::split_extra(text)?;
     let numbers = numbers.split('.').map(version::number).collect::<Option<Vec<u64>>>()?;
@@ -169,7 +170,7 @@ impl FromStr for Constraints {
     }
 }
 
-/// The form of lock files: by version, `=` left out, versions in full but for `~> 1.2`.
+/// The form of lock files: sorted by version, `=` omitted, versions in full except for `~> 1.2`.
 impl fmt::Display for Constraints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, Constraint { operator, version }) in self.0.iter().enumerate() {

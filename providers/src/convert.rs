@@ -1,4 +1,4 @@
-//! Generated protocol types to ours. Everything that comes from a plugin is checked here, and nothing here panics.
+//! Converts generated protocol types to ours. All data from a plugin is checked here, and nothing here panics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use weft_proto::tfplugin6 as messages;
 use crate::diagnostic::ProviderDiagnostic;
 use weft_graph_format::codec::{DecodeError, type_json};
 
-/// Something in a reply that its protocol does not allow.
+/// A part of a reply that its protocol does not allow.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConvertError {
     #[error("the type of {place} is not a valid type: {error}")]
     Type { place: String, error: DecodeError },
-    #[error("{place} has no nesting mode that is known")]
+    #[error("{place} has an unknown nesting mode")]
     Nesting { place: String },
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn diagnostics(from: Vec<messages::Diagnostic>) -> Vec<ProviderDiagno
         .collect()
 }
 
-/// A path as far as it can be followed: it ends before a step that names nothing.
+/// A path as far as it is valid: it ends before a step that names nothing.
 pub(crate) fn path(from: messages::AttributePath) -> Path {
     use messages::attribute_path::step::Selector;
     let step = |step: messages::attribute_path::Step| match step.selector? {
@@ -112,7 +112,7 @@ pub(crate) fn identities(
         .collect()
 }
 
-/// The schemas of both protocols have the same shape in different Rust types; only protocol 6 has nested attributes.
+/// The schemas of both protocols have the same shape in different Rust types. Only protocol 6 has nested attributes.
 macro_rules! schema_conversion {
     ($proto:ident, $nested:path) => {
         pub(crate) mod $proto {

@@ -1,4 +1,4 @@
-//! What a provider says about its work, with the place in the value that it speaks of.
+//! A provider's message about its work, with a path into the value that it is about.
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::explain::{SAID_BY_A_PROVIDER, code_of};
@@ -7,15 +7,15 @@ use weft_graph_format::path::Path;
 /// A message from a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderDiagnostic {
-    /// How bad it is. A severity that the protocol does not know counts as an error.
+    /// The severity. An unknown one counts as an error.
     pub severity: Severity,
     /// One line.
     pub summary: String,
-    /// Everything else; may be empty.
+    /// The rest of the message; may be empty.
     pub detail: String,
-    /// Where in the configuration or object; the root when the provider did not say.
+    /// The path in the configuration or object; the root if the provider gave none.
     pub path: Path,
-    /// It says by itself what it is about: neither an address nor a place is to be shown with it.
+    /// The message names its subject, so it is shown without an address and a source range.
     pub bare: bool,
 }
 
@@ -31,7 +31,7 @@ impl ProviderDiagnostic {
         }
     }
 
-    /// An error that says by itself what it is about.
+    /// An error that names its own subject.
     pub fn bare(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiagnostic {
         ProviderDiagnostic { bare: true, ..ProviderDiagnostic::error(summary, detail) }
     }
@@ -46,7 +46,7 @@ impl ProviderDiagnostic {
         self.severity == Severity::Error
     }
 
-    /// The message for the user, still without a place in a file: the caller knows which block the path leads into.
+    /// The message for the user, without a position in a file: the caller knows which block the path is in.
     pub fn to_diagnostic(&self) -> Diagnostic {
         let problem = match self.severity {
             Severity::Error => Diagnostic::error(self.summary.clone(), self.detail.clone()),

@@ -1,8 +1,9 @@
-//! Ephemeral objects that are open: renewed when their provider says so, until they are closed.
+//! Open ephemeral objects: renewed when their provider asks for it, until they are closed.
 //!
-//! The provider's process is taken from its pool for each call and given back, so that an open object keeps nobody from
-//! starting another provider. What the provider must remember meanwhile it gave as private data (protocol: open, renew
-//! and close of ephemeral resources).
+//! Each call takes the provider's process from its pool and returns it, so an open object never prevents another
+//! provider from being
+//! started. The provider keeps its own data for later calls as private data (protocol: open, renew and close of
+//! ephemeral resources).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,40 +17,42 @@ use crate::call::OpenedEphemeral;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::provider::Provider;
 
-/// Shortest time between two renewals: a provider that asks for less would keep us calling without end. Ten a second burden
-/// nobody.
+/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten
+/// in a second do no
+/// harm.
 pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
 
-/// Gets hold of the configured provider, or says why it is not to be had.
+/// Gets the configured provider, or the reason why it is not available.
 pub type ProviderAgain = Arc<dyn Fn() -> BoxFuture<'static, Result<Arc<Provider>, String>> + Send + Sync>;
 
-/// Hears of renewals.
+/// Receives events of renewals.
 pub type RenewalHeard = Arc<dyn Fn(Renewal) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What becomes of a renewal.
+/// An event of a renewal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Renewal {
     /// It begins.
     Started,
     /// It is done.
     Done(Vec<ProviderDiagnostic>),
-    /// The provider refuses it: there will be no other.
+    /// The provider refuses it. No other follows.
     Refused(Vec<ProviderDiagnostic>),
-    /// The provider could not be asked: why. There will be no other.
+    /// The provider could not be called. No other follows.
     Failed(String),
 }
 
-/// An open ephemeral object. Dropping it ends the renewals and leaves the object open: call [`OpenObject::close`].
+/// An open ephemeral object. Dropping it ends the renewals but does not close the object. Call [`OpenObject::close`]
+/// for that.
 pub struct OpenObject {
     type_name: SmolStr,
-    /// Locked during a call about the object, so that there is one at a time.
+    /// Locked during a call about the object, so that calls do not overlap.
     private: Arc<Mutex<Option<Vec<u8>>>>,
     provider: ProviderAgain,
     renewing: Option<JoinHandle<()>>,
 }
 
 impl OpenObject {
-    /// Keeps an object open that was just opened. Must be called within a tokio runtime.
+    /// Keeps an object open that has just been opened. Must be called within a tokio runtime.
     pub fn new(
         type_name: SmolStr,
         opened: &OpenedEphemeral,
@@ -63,13 +66,13 @@ impl OpenObject {
         OpenObject { type_name, private, provider, renewing }
     }
 
-    /// Closes it. Gives what the provider says.
+    /// Closes it. Returns the provider's diagnostics.
     ///
     /// # Errors
-    /// Why the provider could not be asked.
+    /// The reason why the provider could not be called.
     pub async fn close(mut self) -> Result<Vec<ProviderDiagnostic>, String> {
         let private = self.private.clone();
-        // A renewal that is under way comes to its end first.
+        // A running renewal finishes first.
         let mut private = private.lock().await;
         if let Some(renewing) = self.renewing.take() {
             renewing.abort();
@@ -87,7 +90,7 @@ impl Drop for OpenObject {
     }
 }
 
-/// Renews an object until it needs no renewal, or gets none.
+/// Renews an object until it needs no renewal, or a renewal fails.
 async fn keep_open(
     type_name: SmolStr,
     private: Arc<Mutex<Option<Vec<u8>>>>,

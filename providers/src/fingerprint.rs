@@ -1,11 +1,12 @@
-//! What tells, without reading them again, whether the files of a package are still those that were hashed.
+//! Detects, without reading them again, whether the files of a package have changed since they were hashed.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Identity, size and times of each file below a directory. Who writes to a file or puts another in its place changes one
-/// of them: the time of the last change of an inode is the kernel's and cannot be set back by an ordinary program.
+/// Identity, size and times of each file below a directory. Writing to a file or replacing it changes one of them: the
+/// kernel sets the
+/// time of the last change of an inode, and an ordinary program cannot set it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     directory: PathBuf,
@@ -13,10 +14,10 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The files below a directory as they are now. Taken before they are hashed, it vouches for what was hashed.
+    /// The fingerprint of the current files below a directory. Taken before they are hashed, it covers what was hashed.
     ///
     /// # Errors
-    /// When one of them cannot be looked at.
+    /// When a file's metadata cannot be read.
     pub fn of(directory: &Path) -> io::Result<Fingerprint> {
         let mut files = BTreeMap::new();
         let mut pending = vec![directory.canonicalize()?];
@@ -72,7 +73,7 @@ mod tests {
         };
         let seen = reset();
         assert!(seen.holds());
-        // The same size, and the old time of modification.
+        // The same size, and the old modification time.
         let old = std::fs::metadata(&program).unwrap().modified().unwrap();
         std::fs::write(&program, "six").unwrap();
         std::fs::File::options().write(true).open(&program).unwrap().set_modified(old).unwrap();

@@ -1,9 +1,12 @@
-//! A plugin must not outlive the process that started it: what a leftover plugin still does, nobody sees.
+//! A plugin must not outlive the process that started it, because nothing would see what it still does.
 //!
-//! Linux can send a signal when a parent dies, but a process can only ask for that itself, after the fork. So a plugin
-//! is started through a guard, which is our own program once more with [`COMMAND`] as its first argument: it asks for
-//! the signal, makes sure that the parent has not died before, and then becomes the plugin. Elsewhere, and where no
-//! guard program is known, plugins are started directly and end when their session is closed or dropped.
+//! Linux can send a signal when a parent dies, but a process can only ask for it itself, after the fork. So a plugin
+//! is started
+//! through a guard: our own program again, with [`COMMAND`] as its first argument. It asks for the signal, checks that
+//! the parent is
+//! still alive, and then becomes the plugin. On other systems, and without a known guard program, plugins are started
+//! directly and end
+//! when their session is closed or dropped.
 //!
 //! The signal comes when the *thread* that forked dies, not the process: `process` keeps one thread for this.
 
@@ -12,37 +15,38 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-/// First argument that turns the program into a guard: `weft __plugin-guard PARENT_PID -- PROGRAM [ARGUMENT...]`.
+/// The first argument that turns the program into a guard: `weft __plugin-guard PARENT_PID -- PROGRAM [ARGUMENT...]`.
 pub const COMMAND: &str = "__plugin-guard";
 
-/// Exit status of a guard that could not start its plugin.
+/// The exit code of a guard that could not start its plugin.
 const FAILED: u8 = 127;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says which program understands [`COMMAND`]: called once at the start of `main`, usually with [`own_program`].
-/// Later calls change nothing.
+/// Sets the program that understands [`COMMAND`]. Called once at the start of `main`, usually with [`own_program`].
+/// Later calls have
+/// no effect.
 pub fn set_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// The program to start plugins through, if one was set and this system can make use of it.
+/// The program to start plugins through, if one was set and this system supports it.
 pub fn program() -> Option<&'static Path> {
     if cfg!(target_os = "linux") { PROGRAM.get().map(PathBuf::as_path) } else { None }
 }
 
-/// The running program, also after its file was replaced or removed.
+/// The running program, even if its file was replaced or removed.
 pub fn own_program() -> std::io::Result<PathBuf> {
     let link = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && link.exists() { Ok(link) } else { std::env::current_exe() }
 }
 
-/// What follows [`COMMAND`] on the command line of a guard.
+/// The arguments of a guard after [`COMMAND`].
 pub fn arguments(parent: u32, program: &Path) -> Vec<OsString> {
     vec![COMMAND.into(), parent.to_string().into(), "--".into(), program.as_os_str().to_owned()]
 }
 
-/// The guard itself, given the arguments after [`COMMAND`]. Comes back only when the plugin could not be started.
+/// The guard itself, with the arguments after [`COMMAND`]. Returns only if the plugin could not be started.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|a| a.to_str().and_then(|a| a.parse::<i32>().ok()));

@@ -1,7 +1,8 @@
-//! The line that a plugin prints when it is ready, and the environment that makes it print one.
+//! The line that a plugin prints when it is ready, and the environment that makes it print the line.
 //!
-//! The format is go-plugin's: fields between `|`: version of the scheme, version of the application protocol, network,
-//! address, wire protocol, certificate, and, from newer plugins, whether connections can be multiplexed.
+//! The format is go-plugin's, with fields between `|`: version of the scheme, version of the application protocol,
+//! network,
+//! address, wire protocol, certificate and, from newer plugins, whether connections can be multiplexed.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,23 +11,23 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// What a program must see to believe that it was started as a provider plugin, and not by a user's curiosity.
+/// The variable that tells a program that it was started as a provider plugin, and not directly by a user.
 pub const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
-/// Ports that a plugin without unix sockets may take; go-plugin's own range.
+/// The range of ports for plugins without unix sockets; go-plugin's own range.
 pub const PORTS: (&str, &str) = ("10000", "25000");
 
-/// Longest handshake line accepted. A certificate of a P-521 key takes about 900 bytes.
+/// The maximum length of a handshake line. A certificate of a P-521 key takes about 900 bytes.
 pub const MAX_LINE: usize = 64 * 1024;
 
-/// Plugins encode the certificate without padding; tolerate it with.
+/// Plugins encode the certificate without padding. Padding is accepted too.
 const CERTIFICATE_ENCODING: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Major version of the provider protocol.
+/// The major version of the provider protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// tfplugin5.
@@ -45,56 +46,56 @@ impl Protocol {
     }
 }
 
-/// Where a plugin listens.
+/// The address of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginAddress {
     /// A unix socket.
     Unix(PathBuf),
-    /// A port, on loopback unless the plugin is strange.
+    /// A port, normally on the loopback interface.
     Tcp(SocketAddr),
 }
 
-/// A plugin's offer.
+/// A parsed handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// Which protocol it will speak.
+    /// The protocol that it speaks.
     pub protocol: Protocol,
-    /// Where.
+    /// Its address.
     pub address: PluginAddress,
-    /// The certificate that it will present, as DER; none when it does without TLS.
+    /// The certificate that it will present, as DER; `None` without TLS.
     pub certificate: Option<Vec<u8>>,
 }
 
-/// Why a line is no usable handshake.
+/// Why a line is not a usable handshake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// Something else was printed.
-    #[error("the program printed \"{0}\" where a plugin announces itself: it may be no provider plugin")]
+    /// The program printed something else.
+    #[error("the program printed \"{0}\" instead of a plugin handshake, so it may not be a provider plugin")]
     NotAHandshake(String),
-    /// A scheme other than 1.
-    #[error("the plugin uses version {0} of the handshake scheme; only version 1 is known")]
+    /// A scheme version other than 1.
+    #[error("the plugin uses version {0} of the handshake scheme; only version 1 is supported")]
     Scheme(String),
-    /// A protocol other than 5 and 6.
+    /// A protocol version other than 5 and 6.
     #[error("the plugin speaks provider protocol {0}; only 5 and 6 are supported")]
     Protocol(String),
     /// A network other than unix and tcp, or an address that does not parse.
-    #[error("the plugin listens at {network} address \"{address}\", which cannot be used")]
+    #[error("the plugin listens at the {network} address \"{address}\", which is not supported")]
     Address {
-        /// The field as it came.
+        /// The field as received.
         network: String,
-        /// The field as it came.
+        /// The field as received.
         address: String,
     },
-    /// The old net/rpc.
+    /// The old net/rpc transport.
     #[error("the plugin uses the transport \"{0}\"; only grpc is supported")]
     Transport(String),
-    /// The certificate field is no base64.
+    /// The certificate field is not base64.
     #[error("the plugin's certificate cannot be decoded")]
     Certificate,
 }
 
 impl Handshake {
-    /// Reads the first line that a plugin prints, without its line end.
+    /// Parses the first line that a plugin prints, without its newline.
     pub fn parse(line: &str) -> Result<Handshake, HandshakeError> {
         let fields: Vec<&str> = line.trim().split('|').collect();
         let [scheme, protocol, network, address, rest @ ..] = fields.as_slice() else {
@@ -130,7 +131,7 @@ impl Handshake {
     }
 }
 
-/// Foreign text as it may stand in a message: short and without control characters.
+/// Foreign text for a message: shortened, and without control characters.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 120;
     let mut out: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -22,17 +22,18 @@ use crate::plugin_log;
 use crate::process::{self, PluginProcess};
 use crate::tls::{self, ClientIdentity, TlsError};
 
-/// How long a plugin may take to announce itself. Big ones on a busy machine take many seconds; go-plugin waits a
+/// The time for a plugin to print its handshake. Large ones on a busy machine take many seconds; go-plugin waits a
 /// minute.
 pub const START_DEADLINE: Duration = Duration::from_secs(60);
 
-/// How long the connection may take once the plugin has said where it listens.
+/// The time to connect once the plugin has given its address.
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Flow control of the connection: HTTP/2's 64 KiB would make a schema of 40 MiB wait for hundreds of round trips.
+/// The flow control window of the connection. HTTP/2's 64 KiB would make a schema of 40 MiB wait for hundreds of round
+/// trips.
 const WINDOW: u32 = 8 * 1024 * 1024;
 
-/// Setting this variable to anything does without TLS, for use with debuggers and for plugins that cannot do it.
+/// The variable that disables TLS, for debuggers and for plugins without TLS.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
 /// How to start a plugin.
@@ -42,20 +43,20 @@ pub struct LaunchSpec {
     pub name: String,
     /// The plugin's program.
     pub program: PathBuf,
-    /// Its working directory, which is the root module's directory; ours when none.
+    /// Its working directory, the root module's directory; this process's directory if `None`.
     pub working_directory: Option<PathBuf>,
-    /// Variables added to our own environment.
+    /// Variables added to this process's environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The program to start it through; the one of [`guard::set_program`] when none.
+    /// The program to start it through; that of [`guard::set_program`] if `None`.
     pub guard: Option<PathBuf>,
-    /// How long it may take to announce itself.
+    /// The time for its handshake.
     pub start_deadline: Duration,
-    /// The files of its package, which must still be the same when it starts; none where they may change.
+    /// The files of its package, which must be unchanged when it starts; `None` if they may change.
     pub files: Option<Arc<Fingerprint>>,
 }
 
 impl LaunchSpec {
-    /// The usual way to start a program.
+    /// The default way to start a program.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> LaunchSpec {
         LaunchSpec {
             name: name.into(),
@@ -69,30 +70,30 @@ impl LaunchSpec {
     }
 }
 
-/// Why a plugin could not be started. Nothing was asked of it yet in any of these cases.
+/// Why a plugin could not be started. No call has been made in any of these cases.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The operating system refused.
+    /// The operating system refused to start it.
     #[error("cannot start {program}: {error}")]
     Spawn {
         /// The plugin's program.
         program: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// Its files are not those whose checksum was computed.
+    /// The files have changed since their checksum was computed.
     #[error(
-        "the files of the package of {program} have changed since its checksum was computed; nothing was started. Put \
-         the package back that was planned with"
+        "the files of the package of {program} have changed since its checksum was computed; nothing was started. \
+        Restore the package that the plan was made with"
     )]
     Changed {
         /// The plugin's program.
         program: PathBuf,
     },
-    /// A directory for its socket could not be made.
-    #[error("cannot make a directory for the plugin's socket: {0}")]
+    /// A directory for its socket cannot be created.
+    #[error("cannot create a directory for the plugin's socket: {0}")]
     SocketDirectory(io::Error),
-    /// It ended before it announced itself.
+    /// It ended before its handshake.
     #[error("the plugin ended before it was ready: {status}{}", hint(.stderr))]
     Ended {
         /// How it ended.
@@ -100,24 +101,24 @@ pub enum LaunchError {
         /// Its last output.
         stderr: String,
     },
-    /// It took too long.
-    #[error("the plugin did not announce itself within {} s{}", .limit.as_secs(), hint(.stderr))]
+    /// Its handshake did not come in time.
+    #[error("the plugin was not ready within {} s{}", .limit.as_secs(), hint(.stderr))]
     Silent {
-        /// How long it was waited for.
+        /// The time it had.
         limit: Duration,
         /// Its last output.
         stderr: String,
     },
-    /// What it announced is not usable.
+    /// Its handshake is not usable.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
-    /// No TLS with it.
+    /// TLS with it is not possible.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// It would talk without TLS though it was told to use it.
-    #[error("the plugin offers no TLS; set {NO_TLS_VARIABLE}=1 to talk to it without")]
+    /// It offers no TLS although it was asked to use it.
+    #[error("the plugin does not support TLS; set {NO_TLS_VARIABLE}=1 to connect without TLS")]
     TlsRefused,
-    /// It does not take connections.
+    /// It does not accept connections.
     #[error("cannot connect to the plugin: {0}{tail}", tail = hint(.1))]
     Connect(String, String),
 }
@@ -126,7 +127,7 @@ fn hint(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("\n\nThe plugin's last output:\n{stderr}") }
 }
 
-/// A plugin that is ready to be called.
+/// A plugin that is ready for calls.
 pub(crate) struct Launched {
     pub(crate) process: PluginProcess,
     pub(crate) channel: Channel,
@@ -156,7 +157,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     };
     let mut stdout = BufReader::new(stdout);
     let line = tokio::select! {
-        // A line that was printed counts also when the process has ended since.
+        // A line that was printed counts even if the process has ended since.
         biased;
         line = first_line(&mut stdout) => line,
         () = tokio::time::sleep(spec.start_deadline) => {
@@ -164,7 +165,7 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         }
     };
     let Some(line) = line else {
-        // End of output without a line: it has ended or is about to.
+        // The output ended without a line: the process has ended or is about to.
         let status = tokio::time::timeout(CONNECT_DEADLINE, process.wait()).await;
         let status = status.unwrap_or_else(|_| "it closed its standard output".into());
         return Err(LaunchError::Ended { status, stderr: process.last_lines() });
@@ -180,9 +181,9 @@ pub(crate) async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let channel = match connecting {
         Ok(Ok(channel)) => channel,
         Ok(Err(error)) => return Err(LaunchError::Connect(causes(&error), process.last_lines())),
-        Err(_) => return Err(LaunchError::Connect("it does not answer".into(), process.last_lines())),
+        Err(_) => return Err(LaunchError::Connect("it does not respond".into(), process.last_lines())),
     };
-    // One connection is all that is ever made. So nothing stays behind, however this process ends.
+    // Only one connection is ever made, so the socket can be removed now, and nothing stays behind.
     drop(socket_directory);
     Ok(Launched { process, channel, protocol: handshake.protocol })
 }
@@ -221,7 +222,7 @@ fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_director
     command
 }
 
-/// The first line of output; none at its end.
+/// The first line of output; `None` at its end.
 async fn first_line(stdout: &mut BufReader<ChildStdout>) -> Option<String> {
     let mut line = Vec::new();
     match stdout.take(handshake::MAX_LINE as u64).read_until(b'\n', &mut line).await {
@@ -239,7 +240,7 @@ async fn connect(address: PluginAddress, tls: Option<TlsConnector>) -> Result<Ch
         let tls = tls.clone();
         async move { open(address, tls).await.map(TokioIo::new) }
     });
-    // The name is never resolved: the connector above knows where to go.
+    // The name is never resolved: the connector above knows the address.
     Endpoint::from_static("http://plugin.invalid")
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
@@ -268,7 +269,7 @@ async fn open(address: PluginAddress, tls: Option<TlsConnector>) -> io::Result<B
     }
 }
 
-/// An error with everything that led to it: the outermost one alone says "transport error".
+/// An error with all its causes. The outermost one alone is just "transport error".
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,15 +1,22 @@
-//! Provider plugins: sessions with running ones, and the packages that they come in.
+//! Provider plugins: sessions with running plugins, and their packages.
 //!
-//! Sessions, from the outside in: [`provider`] is a plugin or what is [`builtin`]; [`pool`] keeps as many plugins
-//! running as it may; a [`stand_in`] answers in its place while a configuration is tested; [`session`] is one of them, with every call that the protocols have ([`call`] has requests,
-//! replies and errors), [`ephemeral`] an object that is kept open; [`launch`] starts it ([`handshake`], [`tls`], [`guard`]); [`schema_cache`] saves asking for
-//! what is known. Protocols 5 and 6 look the same from outside of this crate, and none of their generated types is
-//! seen there.
+//! Sessions, from the outside in: [`provider`] is a plugin or the [`builtin`] provider. [`pool`] limits the number of
+//! running plugins.
+//! A [`stand_in`] answers instead of a plugin while a configuration is tested. [`session`] is one plugin with every
+//! call of the
+//! protocols ([`call`] has requests, replies and errors), and [`ephemeral`] an object that is kept open. [`launch`]
+//! starts a plugin
+//! ([`handshake`], [`tls`], [`guard`]). [`schema_cache`] stores schemas. Protocols 5 and 6 look the same outside of
+//! this crate, and
+//! their generated types are never in its public interface.
 //!
-//! Packages: [`source`] addresses, [`version`] and [`constraint`], and the [`platform`] name them; a [`mirror`] is a
-//! directory that has some, the [`lock_file`] says which are selected, [`packages`] finds them. [`checksum`] proves that
-//! a package is the one meant and its [`fingerprint`] that it still is when its program starts, [`archive`] unpacks it, [`settings`] reads files without expressions. Where packages come
-//! from, over a network or not, is the matter of `registry`.
+//! Packages: [`source`] addresses, [`version`], [`constraint`] and [`platform`] identify them. A [`mirror`] is a
+//! directory with packages,
+//! the [`lock_file`] has the selected ones, and [`packages`] finds them. [`checksum`] verifies a package, and its
+//! [`fingerprint`]
+//! that it is unchanged when its program starts. [`archive`] unpacks it. [`settings`] parses files without
+//! expressions. The crate
+//! `registry` fetches packages.
 
 mod convert;
 mod plugin_log;

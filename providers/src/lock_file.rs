@@ -1,5 +1,6 @@
-//! The dependency lock file, `.terraform.lock.hcl`: read tolerantly, written byte for byte as OpenTofu writes it, so
-//! that either can go on with the other's.
+//! The dependency lock file, `.terraform.lock.hcl`: read leniently, and written byte for byte as OpenTofu does, so
+//! that both tools can
+//! use the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,36 +16,37 @@ use crate::settings::{self, Item, Setting};
 use crate::source::{self, TERRAFORM_HOST};
 use weft_graph_format::version::Version;
 
-/// Name of the file, in the root module's directory.
+/// The name of the file, in the root module's directory.
 pub const FILE_NAME: &str = ".terraform.lock.hcl";
 
-/// What both programs put at the top. It names the other one: the bytes are part of the format.
+/// The header that both tools write. It names OpenTofu, because the bytes are part of the format.
 const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n\
                       # Manual edits may be lost in future updates.\n";
 
-/// Longest lock file that is read; a thousand providers with all platforms' checksums take less.
+/// The maximum size of a lock file. A thousand providers with checksums for all platforms take less.
 const MAX_LENGTH: u64 = 16 * 1024 * 1024;
 
 /// The selections of earlier runs of `init`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockFile {
-    /// What is selected, by provider.
+    /// The selections, by provider.
     pub providers: BTreeMap<ProviderSource, Lock>,
 }
 
 /// The selection for one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// The version.
+    /// The selected version.
     pub version: Version,
-    /// The constraints that it was selected for; informational.
+    /// The constraints that it was selected for. Informational.
     pub constraints: Constraints,
-    /// Checksums of acceptable packages, of any platform and scheme.
+    /// Checksums of accepted packages, of any platform and scheme.
     pub checksums: BTreeSet<Checksum>,
 }
 
 impl LockFile {
-    /// Reads the file; an absent one is an empty one. With an error among the diagnostics, what could be understood.
+    /// Reads the file. A missing one is empty. If the diagnostics contain an error, the result has what could be
+    /// parsed.
     pub fn load(path: &Path) -> (LockFile, Vec<Diagnostic>) {
         let failed = |error: String| {
             let detail = format!("The dependency lock file {} cannot be read: {error}.", path.display());
@@ -61,7 +63,7 @@ impl LockFile {
         }
     }
 
-    /// Reads the text of a lock file.
+    /// Parses a lock file.
     pub fn parse(text: &str) -> (LockFile, Vec<Diagnostic>) {
         let mut lock = LockFile::default();
         let mut diagnostics = Vec::new();
@@ -106,7 +108,7 @@ impl LockFile {
                 diagnostics.push(warning("Dependency locks for modules are not yet supported", line, detail));
             }
             (words, _) => {
-                let detail = format!("\"{}\" is not known here, and ignored.", words.join(" "));
+                let detail = format!("\"{}\" is unknown, and ignored.", words.join(" "));
                 diagnostics.push(warning("Unknown setting in dependency lock file", line, &detail));
             }
         }
@@ -137,7 +139,7 @@ impl LockFile {
         text
     }
 
-    /// Writes the file, all or nothing.
+    /// Writes the file atomically.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -158,7 +160,8 @@ impl LockFile {
         self.providers.keys().eq(other.providers.keys())
     }
 
-    /// Whether both select the same versions and packages. Constraints are for people, and nothing rests on them.
+    /// Whether both select the same versions and packages. Constraints do not matter, since they are only
+    /// informational.
     pub fn selects_the_same(&self, other: &LockFile) -> bool {
         let same = |(source, lock): (&ProviderSource, &Lock)| {
             let found = other.providers.get(source);
@@ -167,8 +170,9 @@ impl LockFile {
         self.same_providers(other) && self.providers.iter().all(same)
     }
 
-    /// The lock of a provider. One of the default registry that is not locked takes over the version that Terraform
-    /// selected for its namesake; checksums do not carry over, since packages are signed and packed anew.
+    /// The lock of a provider. An unlocked one of the default registry takes over the version that Terraform selected
+    /// for the provider of
+    /// the same name. Its checksums do not carry over, because the packages are signed and packed separately.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {
         if let Some(lock) = self.providers.get(source) {
             return Some(lock.clone());
@@ -223,7 +227,7 @@ impl Lock {
                     }
                 }
                 other => {
-                    let detail = format!("\"{}\" is not known here, and ignored.", other.join(" "));
+                    let detail = format!("\"{}\" is unknown, and ignored.", other.join(" "));
                     diagnostics.push(warning("Unknown setting in dependency lock file", line, &detail));
                 }
             }
@@ -235,7 +239,7 @@ impl Lock {
         version.map(|version| Lock { version, constraints, checksums })
     }
 
-    /// The checksums of schemes that can be compared here.
+    /// The checksums of schemes that are supported here.
     pub fn known_checksums(&self) -> impl Iterator<Item = &Checksum> {
         self.checksums.iter().filter(|c| c.is_known())
     }
@@ -249,7 +253,7 @@ fn warning(summary: &str, line: usize, detail: &str) -> Diagnostic {
     Diagnostic::warning(summary, format!("On line {line} of the dependency lock file: {detail}"))
 }
 
-/// A string of the language. Checksums of unknown schemes may hold anything.
+/// A quoted string. Checksums of unknown schemes may contain anything.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace("${", "$${").replace("%{", "%%{");
     format!("\"{escaped}\"")

@@ -13,10 +13,10 @@ use weft_graph_format::address::ProviderSource;
 use crate::platform::Platform;
 use weft_graph_format::version::Version;
 
-/// What the name of every provider program begins with.
+/// The prefix of every provider program's name.
 pub const PROGRAM_PREFIX: &str = "terraform-provider-";
 
-/// Where a package is.
+/// The place of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// A directory with its files.
@@ -48,8 +48,9 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
     provider_folder(root, source).join(version.to_string()).join(platform.to_string())
 }
 
-/// Everything that a mirror has of a provider. Names that mean nothing are passed over. Of a packed and an unpacked
-/// package of the same version the unpacked one counts.
+/// Everything that a mirror has of a provider. Other names are ignored. If a package is both packed and unpacked, the
+/// unpacked one
+/// is used.
 pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -85,7 +86,7 @@ pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError
     Ok(found)
 }
 
-/// The providers that a mirror has something of. What cannot be read is passed over.
+/// The providers with packages in a mirror. Unreadable folders are ignored.
 pub fn providers(root: &Path) -> Vec<ProviderSource> {
     let folders = |path: &Path| -> Vec<(String, PathBuf)> {
         let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
@@ -104,7 +105,7 @@ pub fn providers(root: &Path) -> Vec<ProviderSource> {
     found
 }
 
-/// Version and platform in the name of a packed package. Case does not matter, as on some file systems.
+/// The version and platform in the name of a packed package. Case does not matter, as on some file systems.
 fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform)> {
     let name = name.to_lowercase();
     let prefix = format!("{PROGRAM_PREFIX}{}_", source.type_name);
@@ -112,8 +113,9 @@ fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform
     Some((version.parse().ok()?, platform.parse().ok()?))
 }
 
-/// The program in an unpacked package: `terraform-provider-TYPE`, `terraform-provider-TYPE_v1.0.0`, with or without an
-/// ending. Of several, the first by name.
+/// The program in an unpacked package: `terraform-provider-TYPE` or `terraform-provider-TYPE_v1.0.0`, with or without
+/// an
+/// extension. If there are several, the first by name.
 pub fn program(folder: &Path, source: &ProviderSource) -> io::Result<Option<PathBuf>> {
     let prefix = format!("{PROGRAM_PREFIX}{}", source.type_name);
     let mut found: Option<PathBuf> = None;

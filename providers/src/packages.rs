@@ -1,5 +1,6 @@
-//! Packages that are there already: what a plan checks before it starts a plugin, and how a worker finds the very
-//! package that a plan names.
+//! Installed packages: how planning checks them before it starts a plugin, and how a worker finds the exact package
+//! that a
+//! plan names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,13 +21,13 @@ use crate::platform::Platform;
 use crate::pool::Plugin;
 use weft_graph_format::version::Version;
 
-/// Folder of packages inside the data directory.
+/// The folder of packages in the data directory.
 pub const FOLDER: &str = "providers";
 
-/// Providers and what versions of them will do.
+/// Required providers, with the versions that are allowed.
 pub type Requirements = BTreeMap<ProviderSource, Constraints>;
 
-/// Adds a requirement of one module to those of others: all must be met.
+/// Adds a requirement of one module. All requirements must be met.
 pub fn require(requirements: &mut Requirements, source: ProviderSource, constraints: &Constraints) {
     let sum = requirements.entry(source).or_default();
     *sum = sum.and(constraints);
@@ -35,22 +36,22 @@ pub fn require(requirements: &mut Requirements, source: ProviderSource, constrai
 /// A package whose program can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Which provider.
+    /// The provider.
     pub source: ProviderSource,
-    /// Its version; none for a development override.
+    /// Its version; `None` for a development override.
     pub version: Option<Version>,
-    /// The `h1` checksum of its files; none for a development override, which may change at any time.
+    /// The `h1` checksum of its files; `None` for a development override, which may change at any time.
     pub checksum: Option<Checksum>,
-    /// Its files.
+    /// The directory of its files.
     pub directory: PathBuf,
     /// Its program.
     pub program: PathBuf,
-    /// Its files as they were when the checksum was computed; none where no checksum was.
+    /// A fingerprint of the files from before the checksum was computed; `None` without a checksum.
     pub files: Option<Arc<Fingerprint>>,
 }
 
 impl Package {
-    /// How to start it. Relative paths of the provider are relative to `working_directory`, the root module's.
+    /// How to start it. The provider's relative paths are relative to `working_directory`, the root module's directory.
     pub fn plugin(&self, working_directory: Option<PathBuf>) -> Plugin {
         let mut spec = LaunchSpec::new(self.source.to_string(), self.program.clone());
         spec.working_directory = working_directory;
@@ -62,15 +63,15 @@ impl Package {
 /// Why there is no package to start.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageProblem {
-    /// `init` was not run since the requirement came.
+    /// `init` has not run since the requirement was added.
     #[error("required by this configuration but no version is selected")]
     NotLocked,
     /// Constraints have changed since `init`.
     #[error("locked version selection {locked} doesn't match the updated version constraints \"{constraints}\"")]
     LockedVersion {
-        /// What is selected.
+        /// The selected version.
         locked: Version,
-        /// What is wanted.
+        /// The required versions.
         constraints: Constraints,
     },
     /// The package is not in the data directory.
@@ -80,7 +81,7 @@ pub enum PackageProblem {
         name: String,
         /// The version selected.
         version: Version,
-        /// Where it should be.
+        /// The expected folder.
         folder: PathBuf,
     },
     /// The package has changed.
@@ -93,10 +94,10 @@ pub enum PackageProblem {
         name: String,
         /// The version selected.
         version: Version,
-        /// Where it is.
+        /// Its folder.
         folder: PathBuf,
     },
-    /// No package with the checksum that a plan names.
+    /// There is no package with the checksum that a plan names.
     #[error(transparent)]
     NotFound(Box<NotFound>),
     /// The package has no program.
@@ -111,24 +112,24 @@ pub enum PackageProblem {
     /// A directory cannot be read or written.
     #[error("{path}: {error}")]
     Io {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: std::io::Error,
     },
 }
 
-/// No package is the one that a plan names.
+/// The package that a plan names was not found.
 #[derive(Debug, thiserror::Error)]
 #[error("no package for {name} {version} with the checksum {checksum} was found in {}", places(.searched))]
 pub struct NotFound {
     /// The provider.
     pub name: String,
-    /// The version wanted.
+    /// The required version.
     pub version: Version,
-    /// The checksum wanted.
+    /// The required checksum.
     pub checksum: Checksum,
-    /// Where it was looked for.
+    /// The directories that were searched.
     pub searched: Vec<PathBuf>,
 }
 
@@ -136,9 +137,9 @@ fn places(paths: &[PathBuf]) -> String {
     paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The packages for all requirements but built-in ones, or what stands in the way, provider by provider.
+/// The packages for all requirements except built-in providers, or the problem of each provider.
 ///
-/// `data_directory` is usually `.terraform`; `overrides` are the development overrides, which need no lock.
+/// `data_directory` is usually `.terraform`. `overrides` are the development overrides, which need no lock.
 pub fn check(
     requirements: &Requirements,
     lock: &LockFile,
@@ -150,7 +151,7 @@ pub fn check(
     for (source, constraints) in requirements.iter().filter(|(source, _)| !source.is_builtin()) {
         let result = match overrides.get(source) {
             Some(directory) => overridden(source, directory),
-            // Validating takes what is locked, whatever the constraints are by now.
+            // Validation uses the locked version, whatever the current constraints are.
             None if validating => locked(source, &Constraints::any(), lock, data_directory),
             None => locked(source, constraints, lock, data_directory),
         };
@@ -197,15 +198,15 @@ fn locked(
     Ok(Package { source: source.clone(), version, checksum, directory: folder, program, files })
 }
 
-/// The files of a package, to be taken before they are hashed.
+/// The fingerprint of a package, to be taken before its files are hashed.
 fn fingerprint(folder: &Path) -> Result<Arc<Fingerprint>, PackageProblem> {
     Fingerprint::of(folder).map(Arc::new).map_err(|error| PackageProblem::Io { path: folder.to_owned(), error })
 }
 
-/// The program of an unpacked package, as an absolute path: plugins run in the root module's directory.
+/// The program of an unpacked package. An absolute path, because plugins run in the root module's directory.
 ///
 /// # Errors
-/// When it has none.
+/// When the package has no program.
 pub fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, PackageProblem> {
     let io = |error| PackageProblem::Io { path: folder.to_owned(), error };
     let program = mirror::program(folder, source).map_err(io)?;
@@ -213,7 +214,7 @@ pub fn program(source: &ProviderSource, folder: &Path) -> Result<PathBuf, Packag
     std::path::absolute(program).map_err(io)
 }
 
-/// What a plan or apply says of problems. `nothing_locked`: the lock file is absent or empty.
+/// The diagnostics of plan and apply for these problems. `nothing_locked`: the lock file is missing or empty.
 pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, nothing_locked: bool) -> Vec<Diagnostic> {
     let is_lock = |p: &PackageProblem| matches!(p, PackageProblem::NotLocked | PackageProblem::LockedVersion { .. });
     let lines = |prefix: &str, of_lock: bool| -> String {
@@ -245,7 +246,7 @@ pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, not
     vec![Diagnostic::error("Required plugins are not installed", detail)]
 }
 
-/// What `validate` says of problems: it does not look at constraints, and puts the reason into the summary.
+/// The diagnostics of `validate`. It ignores constraints, and puts the reason into the summary.
 pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>) -> Vec<Diagnostic> {
     problems
         .iter()
@@ -263,8 +264,9 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .collect()
 }
 
-/// The package that a plan names, from any of these mirrors, unpacked under `unpack_into` when it is packed. Mirrors
-/// that are not there are passed over.
+/// Finds the package that a plan names in any of these mirrors. A packed one is unpacked below `unpack_into`. Missing
+/// mirrors are
+/// ignored.
 pub fn find(
     source: &ProviderSource,
     version: &Version,
@@ -305,10 +307,10 @@ pub fn find(
     })))
 }
 
-/// Unpacks an archive to where a package belongs, in place of what is there, all or nothing.
+/// Unpacks an archive to the folder of a package, replacing its contents atomically.
 ///
 /// # Errors
-/// When the archive is not sound, or the place cannot be written.
+/// When the archive is damaged, or the folder cannot be written.
 pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     let parent = target.parent().unwrap_or(Path::new("."));
     let io = |path: &Path| {
@@ -316,7 +318,7 @@ pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
         move |error| PackageProblem::Io { path, error }
     };
     fs::create_dir_all(parent).map_err(io(parent))?;
-    // The name is no platform, so that nobody takes it for a package.
+    // The name is not a platform, so that it is never taken for a package.
     let fresh = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent).map_err(io(parent))?;
     archive::unpack(file, fresh.path())?;
     #[cfg(unix)]
@@ -328,10 +330,10 @@ pub fn unpack(file: &Path, target: &Path) -> Result<(), PackageProblem> {
     fs::rename(fresh.path(), target).map_err(io(target))
 }
 
-/// Removes a package's folder, or the link that stands for it.
+/// Removes a package's folder, or the link in its place.
 ///
 /// # Errors
-/// When it is there and cannot be removed.
+/// When it exists and cannot be removed.
 pub fn remove(target: &Path) -> std::io::Result<()> {
     match fs::symlink_metadata(target) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(target),

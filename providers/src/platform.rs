@@ -1,9 +1,9 @@
-//! Operating system and processor as package names have them: `linux_amd64`.
+//! Operating system and processor, as in the names of packages: `linux_amd64`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a package runs on.
+/// The platform of a package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Platform {
     /// `linux`, `darwin`, `windows`, ...
@@ -12,13 +12,13 @@ pub struct Platform {
     pub arch: String,
 }
 
-/// A text that is no platform.
+/// A text that is not a platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a platform: must be two words separated by an underscore")]
 pub struct PlatformError(pub String);
 
 impl Platform {
-    /// The machine that this runs on. Go's names differ from Rust's.
+    /// This machine's platform. Go's names differ from Rust's.
     pub fn current() -> Platform {
         let os = match std::env::consts::OS {
             "macos" => "darwin",

@@ -1,12 +1,13 @@
-//! A plugin's output as lines of our log.
+//! A plugin's output as entries of our log.
 
 use serde_json::Value as Json;
 
-/// Variables that tell the SDKs that plugins are built with what to log. Without them they log everything, at a cost of
-/// a third of a cheap call, and leave it to the reader to drop it.
+/// The variables that set the log level of plugin SDKs. By default they log everything, which costs a third of a cheap
+/// call, and
+/// leave it to the reader to discard entries.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
-/// The value of [`LEVEL_VARIABLES`] that makes plugins log what our log shows of it, and no more.
+/// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly what our log shows.
 pub(crate) fn wanted_level() -> &'static str {
     macro_rules! shown {
         ($level:ident) => {
@@ -23,7 +24,7 @@ pub(crate) fn wanted_level() -> &'static str {
     }
 }
 
-/// Logs one line of a plugin's standard error. Returns whether it was plain text, as crashes are, and not a log entry.
+/// Logs one line of a plugin's standard error. Returns whether it was plain text, like a crash, and not a log entry.
 pub(crate) fn relay(plugin: &str, line: &str) -> bool {
     let Some(entry) = Entry::parse(line) else {
         if !line.is_empty() {
@@ -64,7 +65,7 @@ struct Entry {
     level: Level,
     module: String,
     message: String,
-    /// All other fields as JSON text; empty when there are none.
+    /// All other fields as JSON; empty if there are none.
     rest: String,
 }
 

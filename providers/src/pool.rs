@@ -1,10 +1,13 @@
-//! Configured plugins, as many at a time as the machine may bear.
+//! Configured plugins, with a limit on the number of processes.
 //!
-//! One process serves one configured provider instance. It is started and configured when somebody first asks for the
-//! instance, kept while there is room, and started anew when it died. When there is no room, an idle instance makes
-//! place, the one longest idle first; when all are in use, the one who asks waits.
+//! One process serves one configured provider instance. It is started and configured at its first use, kept while
+//! there is room,
+//! and restarted when it has died. When there is no room, the instance that has been idle longest is closed. When all
+//! are in use, the
+//! caller waits.
 //!
-//! Whoever holds a [`Lease`] and asks for another instance may wait for one that waits for it: take one at a time.
+//! A caller that holds a [`Lease`] and asks for another instance may deadlock with another such caller: take one at a
+//! time.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -25,58 +28,58 @@ use crate::schema_cache::SchemaCache;
 use crate::session::{ProviderSession, SessionOptions};
 use crate::stand_in::{StandInExtent, StandIns};
 
-/// Open instances unless configured otherwise. A large provider takes 100 MB and more for each.
+/// The default number of open instances. A large provider takes 100 MB and more.
 pub const DEFAULT_MAX_OPEN: usize = 32;
 
-/// Which plugin, and how to start it.
+/// A plugin, and how to start it.
 #[derive(Clone, Debug)]
 pub struct Plugin {
     /// How to start it.
     pub spec: LaunchSpec,
-    /// The package's checksum, under which its schema is kept; none for packages that may change (overrides).
+    /// The package's checksum, the key of its schema in the cache; `None` for packages that may change (overrides).
     pub checksum: Option<String>,
 }
 
-/// A provider instance that somebody wants to call.
+/// A provider instance that a caller needs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Its address; two wishes with the same key share a process and must have the same plugin and configuration.
+    /// Its address. Two requests with the same key share a process, and must have the same plugin and configuration.
     pub key: String,
     /// Its plugin.
     pub plugin: Plugin,
-    /// Its configuration; none for a process that is only asked for schemas, validation and functions.
+    /// Its configuration; `None` for a process that only serves schemas, validation and functions.
     pub config: Option<Value>,
 }
 
-/// Why an instance is not to be had.
+/// Why an instance is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its plugin does not start.
+    /// Its plugin could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It could not be asked to configure itself.
+    /// The call to configure it failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The provider refuses its configuration. Warnings are among these too.
+    /// The provider refuses its configuration. The list includes warnings.
     #[error("the provider cannot be configured: {}", summaries(.0))]
     Configure(Vec<ProviderDiagnostic>),
     /// The pool was closed.
-    #[error("no provider is opened any more")]
+    #[error("the provider pool is closed")]
     Closed,
 }
 
 /// Settings of a pool.
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
-    /// How many processes may run at a time; at least 1.
+    /// The maximum number of processes; at least 1.
     pub max_open: usize,
-    /// How long to wait for replies.
+    /// The deadlines for replies.
     pub deadlines: Deadlines,
-    /// Where schemas are kept.
+    /// The schema cache.
     pub schema_cache: Arc<SchemaCache>,
-    /// What opens the states that the built-in provider reads.
+    /// The settings that open the states that the built-in provider reads.
     pub sealing: Arc<Sealing>,
-    /// What answers in place of providers, where a configuration is tested.
+    /// The stand-ins for providers, if a configuration is tested.
     pub stand_ins: Option<Arc<dyn StandIns>>,
 }
 
@@ -107,19 +110,19 @@ struct Shared {
 #[derive(Default)]
 struct Slots {
     by_key: BTreeMap<String, Slot>,
-    /// Counts the events that `idle_since` speaks of.
+    /// The number of events so far, for `idle_since`.
     clock: u64,
-    /// How many wait for room.
+    /// The number of callers that wait for room.
     waiting: usize,
     closed: bool,
 }
 
 #[derive(Default)]
 struct Slot {
-    /// Holds the process. Locked while one is started, so that it is started once.
+    /// The process. Locked while it is started, so that it is started once.
     running: RunningSlot,
     leases: usize,
-    /// When the last lease ended, in the order of such events.
+    /// When the last lease ended, in the order of events.
     idle_since: u64,
 }
 
@@ -127,14 +130,14 @@ type RunningSlot = Arc<AsyncMutex<Option<Running>>>;
 
 struct Running {
     session: ProviderSession,
-    /// Room for one process.
+    /// The room for one process.
     _room: OwnedSemaphorePermit,
 }
 
-/// A provider instance in use: it is not closed as long as this is held.
+/// A provider instance in use. It is not closed while this exists.
 pub struct Lease {
     session: ProviderSession,
-    /// What the provider said when it was configured, once: empty for those who find it running.
+    /// The diagnostics of configuring it; empty if it was already running.
     pub warnings: Vec<ProviderDiagnostic>,
     _use: InUse,
 }
@@ -147,7 +150,7 @@ impl Deref for Lease {
     }
 }
 
-/// Counts one lease of a slot.
+/// Counts a lease of a slot.
 struct InUse {
     shared: Arc<Shared>,
     key: String,
@@ -179,18 +182,18 @@ impl ProviderPool {
         Builtin::new(self.shared.options.sealing.clone())
     }
 
-    /// What answers in place of providers.
+    /// The stand-ins.
     pub fn stand_ins(&self) -> Option<Arc<dyn StandIns>> {
         self.shared.options.stand_ins.clone()
     }
 
-    /// Whether something stands in for the whole of a provider instance, so that it is not configured.
+    /// Whether a stand-in replaces a whole provider instance, so that it is not configured.
     pub fn is_stood_in_for(&self, instance: &ProviderInstance) -> bool {
         let stand_ins = self.shared.options.stand_ins.as_ref();
         stand_ins.is_some_and(|answers| answers.extent(&instance.config()) == StandInExtent::Whole)
     }
 
-    /// The instance, started and configured if it does not run.
+    /// The instance. It is started and configured if it is not running.
     pub async fn open(&self, wanted: Wanted) -> Result<Lease, OpenError> {
         let (running, in_use) = self.reserve(&wanted.key)?;
         let mut running = running.lock().await;
@@ -198,17 +201,17 @@ impl ProviderPool {
             if found.session.is_alive() {
                 return Ok(Lease { session: found.session.clone(), warnings: Vec::new(), _use: in_use });
             }
-            tracing::warn!(instance = %wanted.key, "the plugin has ended; it is started anew");
+            tracing::warn!(instance = %wanted.key, "the plugin has ended; restarting it");
             *running = None;
         }
         let room = self.room().await?;
-        // On the heap: whoever waits for an instance mostly finds it started.
+        // On the heap, because most callers find the instance already started.
         let (session, warnings) = Box::pin(self.start(&wanted)).await?;
         *running = Some(Running { session: session.clone(), _room: room });
         Ok(Lease { session, warnings, _use: in_use })
     }
 
-    /// What a plugin has: from the cache, or from a process started for this question.
+    /// The schema of a plugin, from the cache, or from a process started for this purpose.
     pub async fn schema(&self, plugin: &Plugin) -> Result<Arc<ProviderSchema>, OpenError> {
         if let Some(checksum) = &plugin.checksum
             && let Some(schema) = self.shared.options.schema_cache.load(checksum).await
@@ -220,7 +223,7 @@ impl ProviderPool {
         Ok(lease.schema().await?)
     }
 
-    /// Ends the process of an instance that nobody uses, after its last operation. Does nothing otherwise.
+    /// Ends the process of an unused instance after its last operation. Otherwise does nothing.
     pub async fn close(&self, key: &str) {
         let slot = {
             let mut slots = self.shared.slots.lock();
@@ -251,7 +254,7 @@ impl ProviderPool {
         .await;
     }
 
-    /// Ends all processes, used or not. Nothing can be opened any more.
+    /// Ends all processes, in use or not. No instance can be opened afterwards.
     pub async fn close_all(&self) {
         self.shared.slots.lock().closed = true;
         self.shared.room.close();
@@ -260,7 +263,7 @@ impl ProviderPool {
         self.shared.slots.lock().by_key.clear();
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn open_count(&self) -> usize {
         self.shared.options.max_open.max(1).saturating_sub(self.shared.room.available_permits())
     }
@@ -271,7 +274,7 @@ impl ProviderPool {
         for slot in slots {
             sessions.extend(slot.lock().await.as_ref().map(|running| running.session.clone()));
         }
-        // Whoever looked for an idle process meanwhile may have found its slot locked.
+        // Another caller that looked for an idle process may have found the slot locked.
         self.shared.make_room();
         sessions
     }
@@ -312,7 +315,7 @@ impl ProviderPool {
 }
 
 impl Shared {
-    /// If somebody waits for room, ends the process that was idle longest.
+    /// If a caller waits for room, ends the process that has been idle longest.
     fn make_room(&self) {
         let taken = {
             let mut slots = self.slots.lock();
@@ -334,13 +337,13 @@ impl Shared {
                     drop(running);
                 });
             }
-            // The last lease ended outside of the runtime: the process is killed.
+            // The last lease ended outside of the runtime, so the process is killed.
             Err(_) => drop(running),
         }
     }
 }
 
-/// Counts one who waits for room.
+/// Counts a caller that waits for room.
 struct Waiting<'a>(&'a Shared);
 
 impl<'a> Waiting<'a> {

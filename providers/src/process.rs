@@ -1,7 +1,8 @@
-//! Plugin processes: started from one thread that lives as long as we do, watched until they end.
+//! Plugin processes: started from one thread that lives as long as this process, and watched until they end.
 //!
-//! On Linux the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of the
-//! async runtime come and go, so a thread of its own does all the forking.
+//! On Linux, the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of
+//! the async runtime
+//! come and go, so a dedicated thread does all the forking.
 
 use std::collections::VecDeque;
 use std::process::{ExitStatus, Stdio};
@@ -16,21 +17,21 @@ use tokio::sync::{oneshot, watch};
 
 use crate::plugin_log;
 
-/// Longest line read from a plugin's output; the rest of a longer one is logged as a line of its own.
+/// The maximum length of a line of a plugin's output. The rest of a longer one is logged as a separate line.
 const MAX_LOG_LINE: u64 = 64 * 1024;
 
-/// Lines of standard error kept for the message about a crash; the trace of a Go panic is about that long.
+/// The number of lines of standard error for the message about a crash, about the length of a Go panic.
 const KEPT_LINES: usize = 60;
 
-/// Longest of those lines.
+/// The maximum length of these lines.
 const KEPT_LINE_BYTES: usize = 2_000;
 
-/// How long to wait for the last lines of a process that has ended: a grandchild may hold the pipe open.
+/// How long to wait for the last lines of a process that has ended. A grandchild may hold the pipe open.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 type SpawnRequest = (Command, Handle, oneshot::Sender<std::io::Result<Child>>);
 
-/// Starts a process from the thread kept for that. To be called inside a tokio runtime.
+/// Starts a process from the dedicated thread. Must be called within a tokio runtime.
 pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
     static SPAWNER: OnceLock<Option<mpsc::Sender<SpawnRequest>>> = OnceLock::new();
     let gone = || std::io::Error::other("the thread that starts plugins is not there");
@@ -39,7 +40,7 @@ pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
         let thread = std::thread::Builder::new().name("plugin-spawner".into()).spawn(move || {
             while let Ok((mut command, runtime, reply)) = receiver.recv() {
                 let _inside = runtime.enter();
-                // Whoever asked may have given up: the child is then killed as it is dropped.
+                // The caller may have given up. Then the child is killed when it is dropped.
                 let _ = reply.send(command.spawn());
             }
         });
@@ -50,7 +51,7 @@ pub(crate) async fn spawn(command: Command) -> std::io::Result<Child> {
     answer.await.map_err(|_| gone())?
 }
 
-/// A running plugin as the session sees it: its life and its last words. The process is killed when this is dropped.
+/// A running plugin as the session sees it: its status and its last output. Dropping it kills the process.
 pub(crate) struct PluginProcess {
     pid: u32,
     ended: watch::Receiver<Option<String>>,
@@ -59,7 +60,7 @@ pub(crate) struct PluginProcess {
 }
 
 impl PluginProcess {
-    /// Takes charge of a child started with all streams piped or null; hands back its standard output.
+    /// Takes over a child whose streams are all piped or null. Returns its standard output.
     pub(crate) fn watch(mut child: Child, name: &str) -> (PluginProcess, Option<ChildStdout>) {
         let pid = child.id().unwrap_or_default();
         let stdout = child.stdout.take();
@@ -70,7 +71,7 @@ impl PluginProcess {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => status,
-                // Told to kill, or the session was dropped.
+                // Asked to kill it, or the session was dropped.
                 _ = killed => {
                     let _ = child.start_kill();
                     child.wait().await
@@ -88,12 +89,12 @@ impl PluginProcess {
         self.pid
     }
 
-    /// How it ended; none while it runs.
+    /// How it ended; `None` while it is running.
     pub(crate) fn ended(&self) -> Option<String> {
         self.ended.borrow().clone()
     }
 
-    /// Waits for its end, and says how.
+    /// Waits for its end, and returns how it ended.
     pub(crate) fn wait(&self) -> impl Future<Output = String> + Send + 'static {
         let mut ended = self.ended.clone();
         async move {
@@ -135,7 +136,7 @@ async fn read_stderr(stream: ChildStderr, name: String, kept: Arc<Mutex<VecDeque
     .await;
 }
 
-/// Logs what a plugin still prints to its standard output after the handshake: nothing should.
+/// Logs what a plugin prints to its standard output after the handshake, which should be nothing.
 pub(crate) fn relay_stdout(stream: BufReader<ChildStdout>, name: String) {
     tokio::spawn(for_each_line(stream, move |line| plugin_log::relay_stdout(&name, line)));
 }
@@ -152,12 +153,12 @@ async fn for_each_line(stream: impl AsyncRead + Unpin, mut each: impl FnMut(&str
     }
 }
 
-/// The longest beginning of at most `limit` bytes.
+/// The longest prefix of at most `limit` bytes.
 fn shortened(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// The streams of a plugin: nothing in, both outputs to us.
+/// The streams of a plugin: no input, both outputs piped.
 pub(crate) fn piped(command: &mut Command) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
 }

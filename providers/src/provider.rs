@@ -1,7 +1,8 @@
-//! A configured provider, be it a plugin or built in: one face for planner and executor.
+//! A configured provider, either a plugin or built in, with one interface for planner and executor.
 //!
-//! What a call of a plugin needs while it is under way is some nine kilobytes. Planning has a task for each resource
-//! instance, and nearly all of them wait for something else: so calls live on the heap, and only while they are made.
+//! A running call of a plugin needs about nine kilobytes. Planning has a task for each resource instance, and most of
+//! them wait for
+//! something else. So calls are on the heap, and only while they are running.
 
 use std::sync::Arc;
 
@@ -18,18 +19,18 @@ use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
 use crate::stand_in::StoodInFor;
 
-/// A provider that is ready for work.
+/// A provider that is ready for calls.
 pub enum Provider {
-    /// Part of the product.
+    /// The built-in provider.
     Builtin(Builtin),
     /// A running plugin.
     Plugin(Lease),
-    /// One that something stands in for, while a configuration is tested.
+    /// A provider with a stand-in, while a configuration is tested.
     StoodInFor(Box<StoodInFor>),
 }
 
 impl Provider {
-    /// The plugin behind it; none where it is built in.
+    /// The plugin behind it; `None` for the built-in provider.
     pub fn plugin(&self) -> Option<&Lease> {
         match self {
             Provider::Builtin(_) => None,
@@ -38,7 +39,7 @@ impl Provider {
         }
     }
 
-    /// What the provider has.
+    /// Its schema.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
         match self {
             Provider::Builtin(_) => Ok(Builtin::schema()),
@@ -47,7 +48,7 @@ impl Provider {
         }
     }
 
-    /// What is wrong with the configuration of a resource of a mode. See
+    /// Problems of the configuration of a resource of a mode. See
     /// [`crate::ProviderSession::validate_resource_config`] and its like.
     pub async fn validate_config(
         &self,
@@ -58,7 +59,7 @@ impl Provider {
         match (self, mode) {
             (Provider::Builtin(builtin), ResourceMode::Managed) => builtin.validate_resource_config(type_name, config),
             (Provider::Builtin(builtin), ResourceMode::Data) => builtin.validate_data_config(type_name, config),
-            // It has no ephemeral resources, so no configuration of one passes decoding.
+            // It has no ephemeral resources, so their configuration never passes decoding.
             (Provider::Builtin(_), ResourceMode::Ephemeral) => Ok(Vec::new()),
             (Provider::Plugin(lease), ResourceMode::Managed) => {
                 Box::pin(lease.validate_resource_config(type_name, config)).await

@@ -1,7 +1,8 @@
-//! Schemas of packages seen before, in memory and on disk, by the checksum of the package.
+//! A cache of schemas in memory and on disk, by the checksum of the package.
 //!
-//! A file holds the plugin's replies as they came, so that its format does not change when ours does. It is a cache and
-//! nothing else: a file that is damaged or unreadable counts as absent, and failing to write one is only logged.
+//! A file holds the plugin's replies as received, so its format does not change when our types do. A damaged or
+//! unreadable file
+//! counts as missing, and a failure to write one is only logged.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -19,10 +20,10 @@ use weft_proto::tfplugin6::get_resource_identity_schemas;
 use crate::handshake::Protocol;
 use crate::wire::SchemaReply;
 
-/// First bytes of a cache file; the digit is the version of its layout.
+/// The first bytes of a cache file. The digit is the version of the layout.
 const MAGIC: &[u8; 8] = b"weftsch1";
 
-/// Folder of the cache inside the data directory.
+/// The folder of the cache in the data directory.
 pub const FOLDER: &str = "weft/schemas";
 
 /// Schemas by package checksum. Shared by all sessions of a process.
@@ -30,7 +31,7 @@ pub const FOLDER: &str = "weft/schemas";
 pub struct SchemaCache {
     folder: Option<PathBuf>,
     known: Mutex<BTreeMap<String, Arc<ProviderSchema>>>,
-    /// Held while a file is read: whoever asks for the same meanwhile finds it known afterwards.
+    /// Held while a file is read, so that other callers find the result afterwards.
     reading: AsyncMutex<()>,
 }
 
@@ -40,13 +41,14 @@ impl SchemaCache {
         SchemaCache::default()
     }
 
-    /// A cache that also keeps files, in [`FOLDER`] of the data directory (usually `.terraform`).
+    /// A cache that also stores files, in [`FOLDER`] of the data directory (usually `.terraform`).
     pub fn on_disk(data_directory: &Path) -> SchemaCache {
         SchemaCache { folder: Some(data_directory.join(FOLDER)), ..SchemaCache::default() }
     }
 
-    /// The schema of the package with this checksum, if it is known. A file is read once for all who ask, and not on a
-    /// thread that others wait for: that of a large provider takes a good part of a second.
+    /// The schema of the package with this checksum, if it is cached. A file is read once for all callers, on a thread
+    /// that blocks no one
+    /// else: the schema of a large provider takes a good part of a second.
     pub async fn load(self: &Arc<Self>, checksum: &str) -> Option<Arc<ProviderSchema>> {
         let known = || self.known.lock().get(checksum).cloned();
         if let Some(schema) = known() {
@@ -60,7 +62,7 @@ impl SchemaCache {
         tokio::task::spawn_blocking(move || cache.get(&checksum)).await.ok().flatten()
     }
 
-    /// As [`SchemaCache::load`], here and now.
+    /// As [`SchemaCache::load`], on the current thread.
     pub fn get(&self, checksum: &str) -> Option<Arc<ProviderSchema>> {
         if let Some(schema) = self.known.lock().get(checksum) {
             return Some(schema.clone());
@@ -78,7 +80,7 @@ impl SchemaCache {
         self.known.lock().entry(checksum.to_owned()).or_insert(schema).clone()
     }
 
-    /// Writes the file for a package, all or nothing.
+    /// Writes the file for a package atomically.
     pub(crate) fn save(
         &self,
         checksum: &str,

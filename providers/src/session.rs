@@ -1,4 +1,4 @@
-//! One running plugin, and every call that can be made of it: here those that concern the provider as a whole.
+//! One running plugin and its calls. This file has those about the provider as a whole.
 
 mod data;
 mod exchange;
@@ -31,25 +31,26 @@ use crate::schema_cache::SchemaCache;
 use crate::wire::Wire;
 use exchange::capabilities;
 
-/// The engine version that providers are told when they are configured. Some compare it, so it is that of the OpenTofu
-/// whose behaviour we follow.
+/// The engine version that providers receive when they are configured. Some compare it, so it is that of the OpenTofu
+/// release whose
+/// behavior we follow.
 pub const REPORTED_VERSION: &str = "1.12.6";
 
-/// How long a plugin may take to end in good order before it is killed.
+/// How long a plugin may take to end gracefully before it is killed.
 pub const CLOSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// What a session needs besides its program.
+/// What a session needs beside its program.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
-    /// How long to wait for replies.
+    /// The deadlines for replies.
     pub deadlines: Deadlines,
-    /// Where schemas are kept, and the checksum of this plugin's package.
+    /// The schema cache, and the checksum of this plugin's package.
     pub schema_cache: Option<(Arc<SchemaCache>, String)>,
 }
 
 /// A running plugin. Cheap to clone; the process ends when the last clone is dropped, or at [`ProviderSession::close`].
 ///
-/// All values are of the types that the schema implies. Marks on values are not sent; unknown values are.
+/// All values have the types that the schema implies. Marks are not sent; unknown values are.
 #[derive(Clone)]
 pub struct ProviderSession {
     inner: Arc<Inner>,
@@ -78,7 +79,7 @@ enum TypeOf {
 }
 
 impl ProviderSession {
-    /// Starts a plugin and connects to it. Nothing is asked of it yet.
+    /// Starts a plugin and connects to it. Makes no call yet.
     pub async fn launch(spec: &LaunchSpec, options: SessionOptions) -> Result<ProviderSession, LaunchError> {
         let launched = launch::launch(spec).await?;
         tracing::debug!(plugin = %spec.name, pid = launched.process.pid(), "plugin started");
@@ -98,12 +99,12 @@ impl ProviderSession {
         })
     }
 
-    /// The provider's name as given at launch.
+    /// The provider's name, as given at launch.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// Which protocol it speaks.
+    /// The protocol that it speaks.
     pub fn protocol(&self) -> Protocol {
         self.inner.protocol
     }
@@ -118,9 +119,9 @@ impl ProviderSession {
         !self.inner.closed.load(Ordering::Acquire) && self.inner.process.ended().is_none()
     }
 
-    /// What the provider has: from this process, or from the cache where the provider allows that.
+    /// The schema: from this process, or from the cache if the provider allows that.
     pub async fn schema(&self) -> Result<Arc<ProviderSchema>, CallError> {
-        // On the heap: every encoding asks for it, and only the first has to load it.
+        // On the heap: every encoding needs it, but only the first caller loads it.
         self.inner.schema.get_or_try_init(|| Box::pin(self.load_schema())).await.cloned()
     }
 
@@ -134,7 +135,8 @@ impl ProviderSession {
         if let Some(schema) = cached.as_ref().filter(|schema| schema.schema_optional) {
             return Ok(schema.clone());
         }
-        // Other providers build their tables in this call, so a new process must see it even when the answer is known.
+        // Other providers build their tables in this call, so a new process must receive it even if the answer is
+        // cached.
         let mut reply = self.call(CallKind::Schema, METHOD, self.inner.wire.schema()).await?;
         let diagnostics = convert::diagnostics(reply.take_diagnostics());
         if has_errors(&diagnostics) {
@@ -149,7 +151,7 @@ impl ProviderSession {
         let Some((cache, checksum)) = cache.cloned() else {
             return Ok(Arc::new(reply.convert(identities).map_err(|e| undecodable(e.to_string()))?));
         };
-        // Tens of megabytes for the largest: not on a thread that others wait for.
+        // The largest have tens of megabytes, so this runs on a blocking thread.
         let converted = tokio::task::spawn_blocking(move || {
             let copy = (reply.clone(), identities.clone());
             let schema = Arc::new(reply.convert(identities)?);
@@ -173,20 +175,20 @@ impl ProviderSession {
                 }
                 Ok(reply)
             }
-            // Older than identities.
+            // The protocol version is older than identities.
             Err(error) if error.is_unimplemented() => Ok(Default::default()),
             Err(error) => Err(error),
         }
     }
 
-    /// Is this a sound provider configuration? Unknown values are allowed.
+    /// Validates a provider configuration. Unknown values are allowed.
     pub async fn validate_provider_config(&self, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
         let config = self.encode("config", config, TypeOf::Provider, "").await?;
         let call = self.inner.wire.validate_provider_config(config);
         Ok(convert::diagnostics(self.call(CallKind::Validate, "ValidateProviderConfig", call).await?))
     }
 
-    /// Makes the provider ready for work. Once a process.
+    /// Configures the provider. Called once for each process.
     pub async fn configure(&self, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
         let request = messages::configure_provider::Request {
             terraform_version: REPORTED_VERSION.to_owned(),
@@ -197,7 +199,7 @@ impl ProviderSession {
         Ok(convert::diagnostics(self.call(CallKind::Configure, "ConfigureProvider", call).await?.diagnostics))
     }
 
-    /// Asks running calls to end early. The reply is the provider's objection, if it has one.
+    /// Asks running calls to end early. The reply is the provider's error, if it has one.
     pub async fn stop(&self) -> Result<Option<String>, CallError> {
         let reply =
             self.call(CallKind::Stop, "StopProvider", self.inner.wire.stop(messages::stop_provider::Request {}));
@@ -205,14 +207,15 @@ impl ProviderSession {
         Ok((!error.is_empty()).then_some(error))
     }
 
-    /// Ends the process: in good order if it answers within [`CLOSE_DEADLINE`], by force otherwise. No call can be made
-    /// any more, on any clone. Returns once the process is gone.
+    /// Ends the process: gracefully if it responds within [`CLOSE_DEADLINE`], otherwise by force. No clone can make
+    /// calls afterwards.
+    /// Returns once the process is gone.
     pub async fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         let ended = self.inner.process.wait();
         let orderly = async {
             let mut controller = GrpcControllerClient::new(self.inner.channel.clone());
-            // The process may be gone before it answers.
+            // The process may be gone before it responds.
             let _ = controller.shutdown(plugin::Empty {}).await;
             ended.await
         };
@@ -225,11 +228,12 @@ impl ProviderSession {
     }
 }
 
-/// Logs what the plugin writes to its standard streams through go-plugin's own channel. It must be read: a plugin waits
-/// for its reader.
+/// Logs what the plugin writes to its standard streams through go-plugin's own channel. It must be read, because a
+/// plugin blocks
+/// until it is.
 fn relay_output(channel: Channel, name: String) {
     tokio::spawn(async move {
-        // Plugins that are not written in Go may not have this service.
+        // Plugins that are not written in Go may lack this service.
         let Ok(stream) = GrpcStdioClient::new(channel).stream_stdio(()).await else { return };
         let mut stream = stream.into_inner();
         while let Ok(Some(data)) = stream.message().await {

@@ -1,24 +1,25 @@
-//! Settings without expressions, in the subset of HCL that lock files and CLI configuration files are written in.
+//! Settings without expressions, in the subset of HCL that lock files and CLI configuration files use.
 //!
-//! The language's own parser does not fit, nor does hcl-edit: CLI configuration files follow the first version of HCL,
-//! where a key may be a quoted string (as in `dev_overrides`) and an object may follow with or without `=`; a JSON
-//! object is allowed as well.
+//! Neither the language's own parser nor hcl-edit fits: CLI configuration files use the first version of HCL, where a
+//! key may be a
+//! quoted string (as in `dev_overrides`) and an object may follow with or without `=`. A JSON object is allowed
+//! as well.
 
-/// How deep lists and objects may nest. Real files need three levels.
+/// The maximum nesting of lists and objects. Real files need three levels.
 const MAX_DEPTH: usize = 32;
 
-/// A setting: one or more words and what follows them. `provider "x" {}` has two words.
+/// A setting: one or more words and a value. `provider "x" {}` has two words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// At least one.
+    /// The words; at least one.
     pub words: Vec<String>,
-    /// What follows them.
+    /// The value.
     pub value: Item,
-    /// Line of the first word, from 1.
+    /// The line of the first word, from 1.
     pub line: usize,
 }
 
-/// What a setting is set to.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A string.
@@ -37,7 +38,7 @@ impl Item {
         if let Item::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The texts of a list, if it is one of texts.
+    /// The texts of a list, if all its elements are texts.
     pub fn as_texts(&self) -> Option<Vec<&str>> {
         match self {
             Item::List(items) => items.iter().map(Item::as_text).collect(),
@@ -46,20 +47,20 @@ impl Item {
     }
 }
 
-/// Where a file is not what it should be.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct SettingsError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: String,
 }
 
-/// Reads a whole file.
+/// Parses a whole file.
 ///
 /// # Errors
-/// Where it is not what it should be.
+/// The first syntax error.
 pub fn parse(text: &str) -> Result<Vec<Setting>, SettingsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { rest: text, line: 1 };
@@ -101,7 +102,7 @@ impl Reader<'_> {
         self.rest.chars().next()
     }
 
-    /// White space, line ends, comments.
+    /// Skips white space, newlines and comments.
     fn skip_space(&mut self) -> Result<(), SettingsError> {
         loop {
             let space = self.rest.len() - self.rest.trim_start().len();
@@ -117,7 +118,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Settings until a closing brace or the end.
+    /// Parses settings until a closing brace or the end.
     fn settings(&mut self, depth: usize) -> Result<Vec<Setting>, SettingsError> {
         let mut settings = Vec::new();
         loop {
@@ -217,7 +218,7 @@ impl Reader<'_> {
                         let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
                         text.push(code.ok_or_else(|| self.error("\\u needs four hexadecimal digits"))?);
                     }
-                    _ => return Err(self.error("an escape sequence that is not known")),
+                    _ => return Err(self.error("an unknown escape sequence")),
                 },
                 c => text.push(c),
             }

@@ -1,23 +1,23 @@
-//! Provider source addresses as people write them: `lab`, `acme/lab`, `registry.example.com/acme/lab`.
+//! Provider source addresses as users write them: `lab`, `acme/lab`, `registry.example.com/acme/lab`.
 
 use weft_graph_format::address::{DEFAULT_REGISTRY, ProviderSource};
 
-/// Namespace of sources that name none.
+/// The default namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
 
-/// Host from whose entries in lock files versions are carried over to the default registry.
+/// The host whose versions in lock files carry over to the default registry.
 pub const TERRAFORM_HOST: &str = "registry.terraform.io";
 
-/// Longest part of an address; that of a DNS name.
+/// The maximum length of a part of an address, as for a DNS name.
 const MAX_PART: usize = 253;
 
-/// Why a text is no provider source.
+/// Why a text is not a provider source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// No part or more than three.
+    /// No parts, or more than three.
     #[error("\"{0}\" is not in the format \"[hostname/][namespace/]name\"")]
     Format(String),
-    /// A part with characters that it may not have.
+    /// A part with characters that are not allowed.
     #[error(
         "invalid provider {part} \"{text}\": must contain only letters, digits, and dashes, and may not use leading \
          or trailing dashes"
@@ -33,7 +33,7 @@ pub enum SourceError {
     ProgramPrefix(String),
 }
 
-/// Reads a source address; what it leaves out is the default.
+/// Parses a source address. Missing parts have their defaults.
 pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
     let parts: Vec<&str> = text.split('/').collect();
     let (host, namespace, type_name) = match parts.as_slice() {
@@ -53,10 +53,10 @@ pub fn parse(text: &str) -> Result<ProviderSource, SourceError> {
     Ok(source)
 }
 
-/// One part in its normal form, which is lower case.
+/// Normalizes one part to lower case.
 ///
 /// # Errors
-/// When it has other characters than letters, digits and dashes; `what` names it in the text.
+/// When it has characters other than letters, digits and dashes. `what` names the part in the error.
 pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: what, text: text.to_owned() };
     let normal = text.to_lowercase();
@@ -68,17 +68,17 @@ pub fn part(what: &'static str, text: &str) -> Result<String, SourceError> {
     if sound { Ok(normal) } else { Err(refused()) }
 }
 
-/// A host name in its normal form, with a port if it has one.
+/// Normalizes a host name, with its port if it has one.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a valid host name.
 pub fn host(text: &str) -> Result<String, SourceError> {
     let refused = || SourceError::Part { part: "hostname", text: text.to_owned() };
     let (name, port) = match text.split_once(':') {
         Some((name, port)) => (name, Some(port.parse::<u16>().map_err(|_| refused())?)),
         None => (text, None),
     };
-    // A host without a dot would look like a namespace, except for the one that everybody has.
+    // A host without a dot would look like a namespace. `localhost` is the exception.
     if !name.contains('.') && name != "localhost" && port.is_none() {
         return Err(refused());
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_addresses_are_refused() {
         assert!(matches!(parse("too/many/parts/here"), Err(SourceError::Format(_))));
         assert!(matches!(parse("weft.test/lab/terraform-provider-lab"), Err(SourceError::ProgramPrefix(_))));
         for bad in ["", "not valid", "a//b", "-a/b", "a/b-", "nohost/a/b", "a.b:x/c/d", "../a/b", "weft.test/../b"] {

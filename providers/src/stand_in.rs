@@ -1,8 +1,9 @@
-//! What answers in place of a provider, so that a test of a configuration calls nothing.
+//! Stand-ins for providers, so that a test of a configuration makes no calls.
 //!
-//! A stand-in sits where a real provider sits: [`Provider::standing_in`] puts it in front of one. It may stand for the
-//! whole provider, which is not configured then, or for single resources. Schemas, validation, functions and the
-//! upgrade of stored objects still come from the real one.
+//! A stand-in takes the place of a real provider: [`Provider::standing_in`] wraps one. It may replace the whole
+//! provider, which is not
+//! configured then, or single resources. Schemas, validation, functions and the upgrade of stored objects still come
+//! from the real one.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -19,15 +20,15 @@ use crate::call::{
 use crate::diagnostic::ProviderDiagnostic;
 use crate::provider::Provider;
 
-/// Who answers in place of providers.
+/// Answers in place of providers.
 pub trait StandIns: Debug + Send + Sync {
-    /// For how much of this provider.
+    /// How much of this provider it replaces.
     fn extent(&self, provider: &ProviderConfig) -> StandInExtent;
 
-    /// Whether the objects of a resource are stood in for.
+    /// Whether it replaces the objects of a resource.
     fn covers(&self, provider: &ProviderConfig, resource: &ConfigResource) -> bool;
 
-    /// The whole object that comes of a configuration, unknown only where the configuration is. Neither is null.
+    /// The whole object for a configuration, unknown only where the configuration is. Neither is null.
     fn object(
         &self,
         provider: &ProviderConfig,
@@ -37,27 +38,27 @@ pub trait StandIns: Debug + Send + Sync {
     ) -> Reply<Value>;
 }
 
-/// For how much of a provider something stands in.
+/// How much of a provider is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandInExtent {
     /// Nothing of it.
     Nothing,
-    /// Single resources; the rest is asked of the real provider, which is configured for it.
+    /// Single resources. The real provider is configured, and handles the others.
     Some,
     /// Everything.
     Whole,
 }
 
-/// A stand-in in front of a provider.
+/// A stand-in that wraps a provider.
 pub struct StoodInFor {
     answers: Arc<dyn StandIns>,
     provider: ProviderConfig,
-    /// The real one.
+    /// The real provider.
     pub(crate) real: Provider,
 }
 
 impl Provider {
-    /// The same, with what stands in for it in front of it.
+    /// The provider, wrapped in a stand-in.
     #[must_use]
     pub fn standing_in(self, instance: &ProviderInstance, answers: Option<Arc<dyn StandIns>>) -> Provider {
         match answers {
@@ -95,7 +96,7 @@ impl StoodInFor {
         Ok(self.answers.object(&self.provider, resource, &schema.block, config))
     }
 
-    /// The object stays as it is.
+    /// The object does not change.
     pub(crate) async fn read(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         if !self.covers(&request.address.config()) {
             return Box::pin(self.real.read_resource(request)).await;
@@ -124,7 +125,7 @@ impl StoodInFor {
         Ok(Reply { value: change, diagnostics: planned.diagnostics })
     }
 
-    /// What was planned is there.
+    /// The result is the planned object.
     pub(crate) async fn apply(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         if !self.covers(&request.address.config()) {
             return Box::pin(self.real.apply_resource_change(request)).await;
@@ -137,7 +138,7 @@ impl StoodInFor {
         Ok(Reply { value: AppliedChange { object, legacy_type_system: false }, diagnostics: Vec::new() })
     }
 
-    /// An object that nobody made cannot be looked up.
+    /// An object that was never made cannot be looked up.
     pub(crate) async fn import(
         &self,
         type_name: &str,
@@ -148,13 +149,13 @@ impl StoodInFor {
         }
         let problem = ProviderDiagnostic::error(
             "Import not possible with a mocked provider",
-            "A mocked provider has no objects that could be imported. Use the real provider in this run, or leave the \
-             import block out of the tested module.",
+            "A mocked provider has no objects to import. Use the real provider in this run, or remove the import \
+            block from the tested module.",
         );
         Ok(Reply { value: Vec::new(), diagnostics: vec![problem] })
     }
 
-    /// What comes of the configuration of a data source; none where the real provider is to be asked.
+    /// The object for the configuration of a data source; `None` if the real provider handles it.
     pub(crate) async fn data(
         &self,
         resource: &ConfigResource,
@@ -163,7 +164,7 @@ impl StoodInFor {
         if !self.covers(resource) { None } else { Some(self.made(resource, config).await) }
     }
 
-    /// The same for an ephemeral resource: it need not be renewed or closed.
+    /// The same for an ephemeral resource. It needs no renewal and no closing.
     pub(crate) async fn open_ephemeral(
         &self,
         type_name: &str,
@@ -186,13 +187,13 @@ impl StoodInFor {
         Some(made)
     }
 
-    /// Whether it stands for everything of the provider.
+    /// Whether it replaces the whole provider.
     pub(crate) fn is_whole(&self) -> bool {
         self.answers.extent(&self.provider) == StandInExtent::Whole
     }
 }
 
-/// What stands for an object that could not be made.
+/// The error of an object that could not be made.
 pub fn nothing_made(diagnostics: Vec<ProviderDiagnostic>) -> Reply<Value> {
     Reply { value: Value::null(Type::Dynamic), diagnostics }
 }

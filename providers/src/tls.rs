@@ -1,8 +1,10 @@
-//! Mutual TLS with a plugin: each side makes a certificate for this one process and tells the other by a way that
-//! nobody else can write to (the environment, and standard output).
+//! Mutual TLS with a plugin. Each side makes a certificate for this one process, and passes it to the other over a
+//! channel that
+//! no other process can write to (the environment, and standard output).
 //!
-//! So trust is equality with the certificate announced, plus proof that the other side holds its key. Chains, names and
-//! dates mean nothing here, and a check of the chain would fail: these certificates are their own authorities.
+//! So the certificate must equal the announced one, and the other side must prove that it holds the key. Chains, names
+//! and dates do
+//! not matter, and a check of the chain would fail: these certificates are self-signed.
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 /// The name in the certificates of both sides.
 pub const SERVER_NAME: &str = "localhost";
 
-/// Our side's certificate for one plugin process.
+/// Our certificate for one plugin process.
 pub struct ClientIdentity {
     certificate: CertificateDer<'static>,
     key: KeyPair,
@@ -26,9 +28,9 @@ pub struct ClientIdentity {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A key or certificate could not be made.
-    #[error("cannot make a client certificate: {0}")]
+    #[error("cannot create a client certificate: {0}")]
     Identity(#[from] rcgen::Error),
-    /// The TLS library refuses our settings.
+    /// The TLS library refuses the settings.
     #[error("cannot configure TLS: {0}")]
     Config(#[from] rustls::Error),
 }
@@ -40,7 +42,7 @@ impl ClientIdentity {
         let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
         params.distinguished_name.push(DnType::OrganizationName, "Weft");
-        // The plugin takes our certificate as the only authority that may have signed our certificate.
+        // The plugin accepts our certificate as its only authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
@@ -58,9 +60,9 @@ impl ClientIdentity {
         &self.pem
     }
 
-    /// TLS settings for a plugin that announced `server_certificate` (DER).
+    /// The TLS settings for a plugin that announced `server_certificate` (DER).
     pub fn client_config(&self, server_certificate: &[u8]) -> Result<ClientConfig, TlsError> {
-        // Go offers P-521, which aws-lc-rs knows and ring does not.
+        // Go offers P-521, which aws-lc-rs supports and ring does not.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = AnnouncedCertificate {
             expected: CertificateDer::from(server_certificate.to_vec()),
@@ -96,7 +98,11 @@ impl ServerCertVerifier for AnnouncedCertificate {
         if end_entity.as_ref() == self.expected.as_ref() {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(rustls::Error::General("the plugin presents another certificate than it announced".into()))
+            Err(rustls::Error::General(
+                "the plugin presents a different certificate than the one that it \
+            announced"
+                    .into(),
+            ))
         }
     }
 

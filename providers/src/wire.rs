@@ -1,5 +1,6 @@
-//! Both protocols' clients behind one set of calls. Messages are protocol 6's; where protocol 5 names a call otherwise,
-//! this is the place that knows.
+//! The clients of both protocols with one set of calls. Messages are protocol 6's. Where protocol 5 has other names
+//! for calls, this
+//! module translates.
 
 use prost::Message as _;
 use tonic::transport::Channel;
@@ -12,14 +13,15 @@ use weft_proto::{tfplugin5, tfplugin6};
 use crate::convert::{self, ConvertError};
 use crate::handshake::Protocol;
 
-/// Largest schema accepted. The largest provider's is 40 MiB; OpenTofu stops at 64.
+/// The maximum size of a schema. The largest provider's has 40 MiB; OpenTofu's limit is 64.
 pub const MAX_SCHEMA_REPLY: usize = 128 * 1024 * 1024;
 
-/// Largest other reply accepted: one object with its private data. State files of that size do not work anywhere, so
-/// what is larger is a plugin gone wrong.
+/// The maximum size of any other reply: one object with its private data. State files of that size do not work
+/// anywhere, so a larger
+/// reply is a bug of the plugin.
 pub const MAX_REPLY: usize = 256 * 1024 * 1024;
 
-/// A connection that speaks one of the protocols.
+/// A connection with one of the protocols.
 #[derive(Clone)]
 pub(crate) enum Wire {
     V5(Client5<Channel>),
@@ -111,7 +113,7 @@ impl Wire {
     }
 }
 
-/// A provider's schema as it came, which is also the form in which it is cached on disk.
+/// A provider's schema as received, which is also its form in the cache.
 #[derive(Clone, Debug)]
 pub(crate) enum SchemaReply {
     V5(tfplugin5::get_provider_schema::Response),
@@ -140,7 +142,7 @@ impl SchemaReply {
         })
     }
 
-    /// Takes out what the provider says besides its schema.
+    /// Takes the provider's diagnostics out.
     pub(crate) fn take_diagnostics(&mut self) -> Vec<tfplugin6::Diagnostic> {
         match self {
             SchemaReply::V5(reply) => std::mem::take(&mut reply.diagnostics),
@@ -148,7 +150,7 @@ impl SchemaReply {
         }
     }
 
-    /// Our form of it, identities included.
+    /// Our form of the schema, identities included.
     pub(crate) fn convert(
         self,
         identities: tfplugin6::get_resource_identity_schemas::Response,

@@ -1,7 +1,8 @@
 //! Sessions with the real test plugins `lab` (protocol 6) and `oldlab` (protocol 5).
 //!
-//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without it these tests say loudly
-//! that they were skipped.
+//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without it these tests print
+//! that they were
+//! skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ fn spec(folder: &Path, name: &str, store: &Path) -> LaunchSpec {
     spec
 }
 
-/// What an empty block decodes to, with some attributes set.
+/// The decoded form of an empty block, with some attributes set.
 fn object(block: &Block, set: &[(&str, Value)]) -> Value {
     let mut fields = BTreeMap::new();
     for (name, attribute) in &block.attributes {
@@ -114,7 +115,7 @@ fn plan_request(type_name: &str, prior: Value, proposed: Value, config: Value) -
     }
 }
 
-/// Plans and applies: the object and what the provider says about it.
+/// Plans and applies. Returns the object and the provider's diagnostics.
 async fn attempt(session: &ProviderSession, request: PlanRequest) -> (ObjectState, Vec<ProviderDiagnostic>) {
     let planned = session.plan_resource_change(request.clone()).await.unwrap();
     assert!(planned.diagnostics.is_empty(), "{:?}", planned.diagnostics);
@@ -141,7 +142,7 @@ async fn change(session: &ProviderSession, request: PlanRequest) -> ObjectState 
     object
 }
 
-/// The configuration of a new thing, and what to ask for it.
+/// The configuration of a new thing, and its proposal.
 async fn creation(session: &ProviderSession, set: &[(&str, Value)]) -> (Value, PlanRequest) {
     let schema = session.schema().await.unwrap();
     let block = &schema.resources["lab_thing"].block;
@@ -181,7 +182,7 @@ async fn a_thing_of_protocol_6_lives_and_dies() {
     assert!(session.validate_provider_config(&provider_config).await.unwrap().is_empty());
     configure(session, &[("region", region)]).await;
 
-    // Validation has the path of what it complains about.
+    // The diagnostic of validation has a path.
     let bad = object(&thing.block, &[("name", Value::string("a")), ("fail_on", Value::string("never"))]);
     let complaints = session.validate_resource_config("lab_thing", &bad).await.unwrap();
     assert_eq!(complaints.len(), 1);
@@ -329,7 +330,8 @@ async fn a_box_of_protocol_5_with_the_legacy_type_system() {
     flat.insert("size".to_owned(), "2".to_owned());
     let upgraded = session.upgrade_resource_state("oldlab_box", 0, RawState::Flatmap(flat)).await.unwrap();
     assert_eq!(attribute(&upgraded.value, "name"), Value::string("old"));
-    // The legacy SDK plans no destroys when it is not asked; the planned value is null and the prior private data.
+    // The legacy SDK does not plan destroys unless it is asked. The planned value is null and has the prior private
+    // data.
     let deletion = ApplyRequest {
         address: address("oldlab_box"),
         type_name: "oldlab_box".into(),
@@ -365,7 +367,7 @@ async fn errors_of_the_provider_are_replies_and_everything_else_is_not() {
         provider_meta: None,
         planned_identity: created.identity.clone(),
     };
-    // The provider's own word: a reply with the object that is still there.
+    // The provider's own error: a reply with the object that still exists.
     let refused = session.apply_resource_change(deletion(created.state.clone())).await.unwrap();
     assert!(refused.has_errors());
     assert_eq!(refused.diagnostics[0].summary, "lab_thing delete failed");
@@ -440,7 +442,7 @@ async fn a_pool_keeps_its_bound_and_starts_the_dead_anew() {
     let a = pool.open(wanted("a")).await.unwrap();
     let again = pool.open(wanted("a")).await.unwrap();
     assert_eq!(a.pid(), again.pid());
-    // The process of the schema makes place.
+    // The process of the schema is closed to make room.
     let b = pool.open(wanted("b")).await.unwrap();
     assert_eq!(pool.open_count(), 2);
     let third = tokio::spawn({

@@ -1,7 +1,8 @@
-//! A plugin dies with the process that started it, even when that is killed with SIGKILL.
+//! A plugin dies with the process that started it, even if that process is killed with SIGKILL.
 //!
-//! This program plays all parts: the test, the process that dies, and the guard between it and the plugin. The plugin
-//! is a script that just waits, so that nothing has to be built for it.
+//! This program plays all roles: the test, the process that dies, and the guard between it and the plugin. The plugin
+//! is a script
+//! that only waits, so that it needs no build.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -31,10 +32,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts the plugin, which never becomes ready, and waits for its own death.
+/// Starts the plugin, which never becomes ready, and waits to be killed.
 fn parent(plugin: &Path) -> ExitCode {
     guard::set_program(guard::own_program().unwrap());
-    // Several threads, so that the one that asks is not the one that lives longest.
+    // Several threads, so that the asking thread is not the one that lives longest.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let spec = LaunchSpec::new("waiting", plugin);
     let launched = runtime.block_on(async move {
@@ -49,7 +50,7 @@ fn the_plugin_dies_with_its_parent() {
     let pid_file = folder.path().join("pid");
     let plugin = script(folder.path(), &format!("#!/bin/sh\necho $$ > {}\nexec sleep 60\n", pid_file.display()));
     let mut parent = Command::new(std::env::current_exe().unwrap());
-    // What the killed process leaves behind goes with the folder.
+    // The folder is removed with what the killed process leaves behind.
     let mut parent = parent.arg(PARENT).arg(&plugin).env("TMPDIR", folder.path()).spawn().unwrap();
     let pid = wait_for(|| std::fs::read_to_string(&pid_file).ok()?.trim().parse::<u32>().ok());
     assert!(running(pid));
@@ -81,7 +82,7 @@ fn script(folder: &Path, text: &str) -> std::path::PathBuf {
     path
 }
 
-/// Whether the process is there and not just waiting to be reaped.
+/// Whether the process exists and is not just waiting to be reaped.
 fn running(pid: u32) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => !stat.contains(") Z "),

@@ -1,4 +1,4 @@
-//! Archives that are what they should be, and many that are not.
+//! Valid archives, and many invalid ones.
 
 use std::fs;
 use std::io::Write as _;
@@ -78,7 +78,7 @@ fn repeated_and_overlapping_names_are_refused() {
 fn bombs_stop_at_their_limit() {
     let folder = tempfile::tempdir().unwrap();
     let zeros = vec![0u8; 4 << 20];
-    // Far more than 200 times its length, in many files.
+    // Far more than 200 times its size, in many files.
     let path = folder.path().join("bomb.zip");
     let mut zip = ZipWriter::new(File::create(&path).unwrap());
     for index in 0..12 {

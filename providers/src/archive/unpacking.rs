@@ -1,4 +1,4 @@
-//! Writing what an archive holds, within its limits and inside of the target.
+//! Writes the contents of an archive, within its limits and inside of the target.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ impl<'a> Unpacking<'a> {
         self.archive
     }
 
-    /// Where an entry goes.
+    /// The path of an entry.
     fn place(&mut self, name: &str) -> Result<PathBuf, ArchiveError> {
         self.entries += 1;
         if self.entries > self.limits.entries {
@@ -46,11 +46,11 @@ impl<'a> Unpacking<'a> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        // Never over something that an earlier entry put there.
+        // Never overwrites an earlier entry.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
         let left = self.limits.bytes.saturating_sub(self.written);
         let length = io::copy(&mut content.take(left.saturating_add(1)), &mut file).map_err(|error| {
-            // Of a content that cannot be read the archive is to blame.
+            // A content that cannot be read is the fault of the archive.
             match error.kind() {
                 io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
                     damaged(self.archive, error)
@@ -66,7 +66,7 @@ impl<'a> Unpacking<'a> {
     }
 }
 
-/// A name as a path below the target; none if it could lead elsewhere on any system.
+/// A name as a path below the target; `None` if it could lead out of it on any system.
 fn inside(name: &str) -> Option<PathBuf> {
     if name.contains(['\\', '\0']) {
         return None;
@@ -82,7 +82,7 @@ fn inside(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Others may read what the archive lets them read; the program can be run even if the archive was made on Windows.
+/// The permissions of an entry. The program is always executable, because archives from Windows have no permissions.
 #[cfg(unix)]
 fn set_mode(file: &File, path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

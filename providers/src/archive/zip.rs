@@ -1,4 +1,4 @@
-//! zip files.
+//! Zip files.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read as _};
@@ -10,7 +10,7 @@ use super::unpacking::Unpacking;
 use super::{ArchiveError, damaged, open};
 use crate::checksum::{self, Checksum};
 
-/// Bits of a mode that say which kind of file it is, and the kinds that there are.
+/// The bits of a mode for the kind of file, and the kinds.
 const MODE_KIND: u32 = 0o170_000;
 const MODE_FILE: u32 = 0o100_000;
 const MODE_FOLDER: u32 = 0o040_000;
@@ -56,7 +56,7 @@ pub(super) fn unpack(file: File, unpacking: &mut Unpacking<'_>) -> Result<(), Ar
     Ok(())
 }
 
-/// Packs the files of a directory, folders below it included.
+/// Packs the files of a directory and its subdirectories.
 pub(super) fn pack(directory: &Path, target: &Path) -> Result<(), ArchiveError> {
     use zip::write::{SimpleFileOptions, ZipWriter};
     let io = |path: &Path| {

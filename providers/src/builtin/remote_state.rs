@@ -1,7 +1,8 @@
-//! `data.terraform_remote_state`: the outputs of another configuration's root module, from where its state is kept.
+//! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend of its state.
 //!
-//! Of the backends only `local` can be read so far; settings of the others are let pass, and reading them is an error
-//! that says so. Sensitive outputs are handed out without a mark, as by OpenTofu: whoever uses them marks them.
+//! Only the backend `local` can be read. Settings of the others are accepted, and reading them is an error. Sensitive
+//! outputs are
+//! returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -24,25 +25,25 @@ use crate::diagnostic::{ProviderDiagnostic, has_errors};
 /// The type's name.
 pub(super) const TYPE: &str = "terraform_remote_state";
 
-/// The one backend that can be read.
+/// The only backend that can be read.
 const LOCAL: &str = "local";
 /// Other backends that OpenTofu has.
 const KNOWN_BACKENDS: [&str; 12] =
     ["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
 /// Arguments of the local backend.
 const LOCAL_ARGUMENTS: [&str; 2] = ["path", "workspace_dir"];
-/// Where the local backend keeps state when it is not told.
+/// The local backend's default path.
 const STATE_FILE: &str = "terraform.tfstate";
-/// Where it keeps the state of other workspaces.
+/// The local backend's default folder for other workspaces.
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
-/// The workspace that has no folder.
+/// The workspace without a folder of its own.
 const DEFAULT_WORKSPACE: &str = "default";
-/// The largest state file that is read: ten times the largest ones that are known, and still fits into memory.
+/// The maximum size of a state file: ten times the largest known ones, and small enough for memory.
 const LARGEST_FILE: u64 = 4 << 30;
-/// Formats of state files that can be read: OpenTofu's, and the same while a run of Weft keeps others off it.
+/// The readable format versions: OpenTofu's, and the one by which a run of Weft keeps other tools from the file.
 const FORMATS: [u64; 2] = [4, 9];
 
-/// What of a state file is read; everything else is passed over.
+/// The part of a state file that is read. Everything else is ignored.
 #[derive(Deserialize)]
 struct StateForm {
     version: Option<u64>,
@@ -57,7 +58,7 @@ struct OutputForm {
     value_type: Box<RawValue>,
 }
 
-/// Its schema. The descriptions are what tools that read `providers schema` know.
+/// Its schema. The descriptions are those that tools know from `providers schema`.
 pub(super) fn schema() -> Schema {
     let attribute = |ty: Type, description: &str, change: fn(&mut Attribute)| {
         let mut attribute = Attribute::new(ty);
@@ -91,7 +92,7 @@ pub(super) fn schema() -> Schema {
     Schema { version: 0, block }
 }
 
-/// What is wrong with a configuration, as far as it is known.
+/// Problems of a configuration, as far as it is known.
 pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     let (backend, settings) = (part(config, "backend"), part(config, "config"));
     let mut found = Vec::new();
@@ -111,7 +112,7 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     found
 }
 
-/// Reads; `address` is whose data it is.
+/// Reads the outputs. `address` is the data source.
 pub(super) fn read(address: &str, config: &Value, sealing: &Sealing) -> Reply<Value> {
     let mut diagnostics = validate(config);
     let open = |text: &[u8]| open(address, text, sealing);
@@ -125,7 +126,7 @@ pub(super) fn read(address: &str, config: &Value, sealing: &Sealing) -> Reply<Va
     Reply { value: Value::object(fields), diagnostics }
 }
 
-/// The outputs over their defaults; none with a problem.
+/// The outputs, with defaults for missing ones; `None` if there is a problem.
 fn outputs(config: &Value, open: &dyn Fn(&[u8]) -> Plain, problems: &mut Vec<ProviderDiagnostic>) -> Option<Value> {
     let workspace = part(config, "workspace");
     let source = Source::of(part(config, "backend").as_str().unwrap_or_default(), &part(config, "config"));
@@ -162,24 +163,29 @@ fn outputs(config: &Value, open: &dyn Fn(&[u8]) -> Plain, problems: &mut Vec<Pro
     Some(Value::object(all))
 }
 
-/// The plain text of a state file, or why there is none.
+/// Reads the plain text of a state file.
 type Plain = Result<Zeroizing<Vec<u8>>, OpenError>;
 
-/// The plain text of a state file. Settings name a data source by its address without the words that all have.
+/// Reads the plain text of a state file. Settings name a data source by its address without the common prefix.
 fn open(address: &str, text: &[u8], sealing: &Sealing) -> Plain {
     let name = address.replacen(&format!("data.{TYPE}."), "", 1);
     let name = name.strip_prefix("module.").unwrap_or(&name);
     Ok(sealing.open_remote_state(name, text)?.plain)
 }
 
-/// Outputs of a state file by name; what is wrong otherwise.
+/// The outputs in a state file by name, or the problem.
 fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
     let form: StateForm =
-        serde_json::from_slice(text).map_err(|error| format!("The state file is no proper JSON: {error}."))?;
+        serde_json::from_slice(text).map_err(|error| format!("The state file is not valid JSON: {error}."))?;
     match form.version {
         Some(version) if FORMATS.contains(&version) => {}
-        Some(version) => return Err(format!("The state file has format version {version}; version 4 can be read.")),
-        None => return Err("The state file has no \"version\", which says how to read it.".to_owned()),
+        Some(version) => {
+            return Err(format!(
+                "The state file has format version {version}; only version 4 is \
+        supported."
+            ));
+        }
+        None => return Err("The state file has no \"version\" of its format.".to_owned()),
     }
     let mut found = BTreeMap::new();
     for (name, output) in form.outputs.unwrap_or_default() {
@@ -191,7 +197,7 @@ fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
     Ok(found)
 }
 
-/// Where state is kept.
+/// The place of a state.
 enum Source {
     /// A backend that cannot be read.
     Unsupported(SmolStr),
@@ -200,13 +206,13 @@ enum Source {
 }
 
 impl Source {
-    /// The backend of this name, with its settings: known, or null.
+    /// The backend of this name with its settings, which are known or null.
     fn of(backend: &str, settings: &Value) -> Result<Source, ProviderDiagnostic> {
         if backend != LOCAL {
             if KNOWN_BACKENDS.contains(&backend) {
                 return Ok(Source::Unsupported(backend.into()));
             }
-            let detail = format!("There is no backend type named {backend:?}.");
+            let detail = format!("The backend type {backend:?} does not exist.");
             return Err(ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("backend")));
         }
         if settings.is_null() {
@@ -238,12 +244,12 @@ impl Source {
         Ok(Source::Local { path, workspace_dir })
     }
 
-    /// The state of a workspace as it is stored; none where there is none.
+    /// The stored state of a workspace; `None` if there is none.
     fn text(&self, workspace: &str) -> Result<Option<Vec<u8>>, ProviderDiagnostic> {
         let file = match self {
             Source::Unsupported(backend) => {
                 let detail = format!(
-                    "State in a backend of type {:?} cannot be read by this version of Weft; that of \"local\" can.",
+                    "This version of Weft can read only state in a backend of type \"local\", not {:?}.",
                     backend.as_str()
                 );
                 return Err(ProviderDiagnostic::error("Backend not supported yet", detail).at(attribute("backend")));
@@ -267,7 +273,7 @@ impl Source {
         let mut text = Vec::new();
         match opened.take(LARGEST_FILE + 1).read_to_end(&mut text) {
             Ok(_) if text.len() as u64 > LARGEST_FILE => Err(failed(String::from("it is too large for a state file"))),
-            // A file without content is no state.
+            // An empty file is not a state.
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(text)),
             Err(error) => Err(failed(error.to_string())),
@@ -283,7 +289,7 @@ fn invalid_settings(detail: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("config"))
 }
 
-/// Whether a value is an object or a map, or may turn out to be one.
+/// Whether a value is an object or a map, or is of unknown type.
 fn may_be_object(value: &Value) -> bool {
     value.is_null() || matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
 }

@@ -13,7 +13,7 @@ use crate::diagnostic::ProviderDiagnostic;
 use crate::wire_value;
 
 impl ProviderSession {
-    /// Is this a sound configuration of a data source? Unknown values are allowed.
+    /// Validates a configuration of a data source. Unknown values are allowed.
     pub async fn validate_data_config(
         &self,
         type_name: &str,
@@ -27,7 +27,7 @@ impl ProviderSession {
         Ok(convert::diagnostics(self.call(CallKind::Validate, "ValidateDataResourceConfig", call).await?.diagnostics))
     }
 
-    /// Is this a sound configuration of an ephemeral resource? Unknown values are allowed.
+    /// Validates a configuration of an ephemeral resource. Unknown values are allowed.
     pub async fn validate_ephemeral_config(
         &self,
         type_name: &str,
@@ -111,7 +111,7 @@ impl ProviderSession {
         Ok(convert::diagnostics(reply.diagnostics))
     }
 
-    /// The functions of this process: some providers have more of them once configured.
+    /// The functions of this process. Some providers have more of them once configured.
     pub async fn get_functions(&self) -> Result<Reply<Functions>, CallError> {
         const METHOD: &str = "GetFunctions";
         let call = self.inner.wire.functions(messages::get_functions::Request {});
@@ -122,7 +122,7 @@ impl ProviderSession {
         })
     }
 
-    /// Calls a function of the schema. The inner error is the function's own.
+    /// Calls a function of the schema. The inner error comes from the function itself.
     pub async fn call_function(
         &self,
         name: &str,

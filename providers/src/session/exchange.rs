@@ -1,4 +1,4 @@
-//! One call: encoded, sent, waited for, and what came of it told apart.
+//! One call: encodes and sends the request, waits for the reply, and classifies the outcome.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -17,20 +17,20 @@ use crate::diagnostic::ProviderDiagnostic;
 use crate::launch;
 use crate::wire_value;
 
-/// How long a reply may still arrive after the process that sent it has ended.
+/// How long a reply may still arrive after its process has ended.
 const REPLY_AFTER_END: Duration = Duration::from_millis(200);
 
-/// How long to wait for a process's end after its connection broke, to tell a crash from a broken connection.
+/// How long to wait for a process's end after its connection broke, to distinguish a crash from a broken connection.
 const END_AFTER_BREAK: Duration = Duration::from_secs(1);
 
-/// Beginning of tonic's message for a reply that is no valid protobuf.
+/// The prefix of tonic's message for a reply that is not valid protobuf.
 const BAD_MESSAGE: &str = "failed to decode Protobuf message";
 
-/// Beginning of tonic's message for a reply over the size limit.
+/// The prefix of tonic's message for a reply over the size limit.
 const TOO_LARGE: &str = "Error, decoded message length too large";
 
 impl ProviderSession {
-    /// Makes one call, within its deadline, while the process lives. How long it took is logged.
+    /// Makes one call, within its deadline, while the process is alive. Logs its duration.
     pub(super) async fn call<T>(
         &self,
         kind: CallKind,
@@ -81,7 +81,7 @@ impl ProviderSession {
         if message.starts_with(BAD_MESSAGE) || message.starts_with(TOO_LARGE) {
             return CallError::Undecodable { method, reason: message };
         }
-        // A status that the plugin sent has no source; one made on our side of the connection has.
+        // A status that the plugin sent has no source. One made on our side of the connection has.
         if std::error::Error::source(&status).is_some() {
             return match tokio::time::timeout(END_AFTER_BREAK, self.inner.process.wait()).await {
                 Ok(end) => self.crashed(method, end),
@@ -153,7 +153,7 @@ impl ProviderSession {
         Ok(Some(messages::ResourceIdentityData { identity_data }))
     }
 
-    /// An identity for a type that has no identity schema is of no use to anybody, and dropped.
+    /// An identity for a type without an identity schema is useless, and dropped.
     pub(super) async fn decode_identity(
         &self,
         method: &'static str,
@@ -185,7 +185,7 @@ pub(super) fn decode(
     wire_value::decode(value, ty).map_err(|reason| undecodable(method, reason))
 }
 
-/// We do not allow deferrals, so a provider that defers nevertheless is in error.
+/// We do not allow deferrals, so a provider that defers violates the protocol.
 pub(super) fn with_deferral(
     from: Vec<messages::Diagnostic>,
     deferred: Option<messages::Deferred>,
@@ -193,7 +193,7 @@ pub(super) fn with_deferral(
     let mut diagnostics = convert::diagnostics(from);
     if let Some(deferred) = deferred {
         let detail = format!(
-            "The provider put the work off ({}), though it was told that this is not supported. This is a bug in the \
+            "The provider deferred the change ({}), although the request does not allow that. This is a bug in the \
              provider, which should be reported in the provider's own issue tracker.",
             deferred.reason().as_str_name()
         );
@@ -205,7 +205,7 @@ pub(super) fn with_deferral(
 fn status_code(code: Code) -> StatusCode {
     match code {
         Code::Cancelled => StatusCode::Cancelled,
-        // A status of OK does not come as an error.
+        // A status of OK is never an error.
         Code::Ok | Code::Unknown => StatusCode::Unknown,
         Code::InvalidArgument => StatusCode::InvalidArgument,
         Code::DeadlineExceeded => StatusCode::DeadlineExceeded,

@@ -16,7 +16,7 @@ use crate::convert;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 
 impl ProviderSession {
-    /// Is this a sound configuration of a managed resource? Unknown values are allowed.
+    /// Validates a configuration of a managed resource. Unknown values are allowed.
     pub async fn validate_resource_config(
         &self,
         type_name: &str,
@@ -31,8 +31,9 @@ impl ProviderSession {
         Ok(convert::diagnostics(self.call(CallKind::Validate, "ValidateResourceConfig", call).await?.diagnostics))
     }
 
-    /// Brings a stored object to the current schema version. To be called for every stored object, also of the current
-    /// version: only the provider can decode what it once stored.
+    /// Upgrades a stored object to the current schema version. Must be called for every stored object, even of the
+    /// current version,
+    /// because only the provider can decode what it has stored.
     pub async fn upgrade_resource_state(
         &self,
         type_name: &str,
@@ -53,7 +54,7 @@ impl ProviderSession {
         })
     }
 
-    /// Brings a stored identity (JSON text) to the current version of its schema.
+    /// Upgrades a stored identity (JSON text) to the current version of its schema.
     pub async fn upgrade_resource_identity(
         &self,
         type_name: &str,
@@ -74,7 +75,7 @@ impl ProviderSession {
         })
     }
 
-    /// Looks at the real object. Null when it is gone.
+    /// Reads the real object. Null if it no longer exists.
     pub async fn read_resource(&self, request: ReadRequest) -> Result<Reply<ObjectState>, CallError> {
         const METHOD: &str = "ReadResource";
         let name = &request.type_name;
@@ -98,7 +99,7 @@ impl ProviderSession {
         })
     }
 
-    /// What would become of an object.
+    /// Plans a change of an object.
     pub async fn plan_resource_change(&self, request: PlanRequest) -> Result<Reply<PlannedChange>, CallError> {
         const METHOD: &str = "PlanResourceChange";
         let name = &request.type_name;
@@ -127,8 +128,8 @@ impl ProviderSession {
         })
     }
 
-    /// Changes the world. An error of this function other than one that [`CallError::was_not_sent`] leaves open whether
-    /// it did.
+    /// Applies a change. After an error, unless [`CallError::was_not_sent`], it is unknown whether the change was
+    /// made.
     pub async fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         const METHOD: &str = "ApplyResourceChange";
         let name = &request.type_name;
@@ -144,7 +145,7 @@ impl ProviderSession {
         };
         let reply = self.call(CallKind::Apply, METHOD, self.inner.wire.apply_change(message)).await?;
         let diagnostics = convert::diagnostics(reply.diagnostics);
-        // An object that is gone is a null; without any value and without an error nothing was said.
+        // A deleted object is a null. No value and no error at all is not a valid reply.
         if is_absent(reply.new_state.as_ref()) && !has_errors(&diagnostics) {
             return Err(undecodable(METHOD, "it has neither a new state nor an error"));
         }
@@ -162,7 +163,7 @@ impl ProviderSession {
         })
     }
 
-    /// Finds an existing object, to be managed from now on. What comes back is to be read next.
+    /// Finds an existing object to import. The result must be read next.
     pub async fn import_resource_state(
         &self,
         type_name: &str,
@@ -198,7 +199,7 @@ impl ProviderSession {
         Ok(Reply { value: objects, diagnostics: with_deferral(reply.diagnostics, reply.deferred) })
     }
 
-    /// Turns a stored object of another type into one of this provider's. Providers that cannot answer with
+    /// Converts a stored object of another type to one of this provider's. Providers without support reply with
     /// [`StatusCode::Unimplemented`].
     pub async fn move_resource_state(&self, request: MoveRequest) -> Result<Reply<ObjectState>, CallError> {
         const METHOD: &str = "MoveResourceState";
@@ -238,7 +239,7 @@ fn version_number(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }
 
-/// Whether a reply holds no value at all, which is not the same as a null.
+/// Whether a reply holds no value at all, which is different from null.
 fn is_absent(value: Option<&messages::DynamicValue>) -> bool {
     value.is_none_or(|value| value.msgpack.is_empty() && value.json.is_empty())
 }
