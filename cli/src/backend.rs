@@ -14,6 +14,7 @@ use weft_graph_format::types::Type;
 
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
+use crate::problems;
 use crate::project::{root_alone, sound_root};
 use crate::variables;
 
@@ -163,9 +164,7 @@ impl LocalBackend {
     /// When the file cannot be read or names a backend that Weft does not have.
     pub fn remembered(data_directory: &Path) -> Result<Remembered, Diagnostic> {
         let path = data_directory.join(REMEMBERED);
-        let failed = |why: String| {
-            Diagnostic::error("Failed to read the saved backend settings", format!("{}: {why}.", path.display()))
-        };
+        let failed = |why: String| problems::settings_unreadable(&path, &why);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Remembered::default()),
@@ -195,9 +194,7 @@ impl LocalBackend {
     /// When the file cannot be written.
     pub fn remember(&self, written: &LocalBackend, data_directory: &Path) -> Result<(), Diagnostic> {
         let path = data_directory.join(REMEMBERED);
-        let failed = |error: std::io::Error| {
-            Diagnostic::error("Cannot save the backend settings", format!("{}: {error}.", path.display()))
-        };
+        let failed = |error: std::io::Error| problems::settings_not_saved(&path, &error);
         if !self.configured {
             return match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::help;
 use crate::options::Section::{self, Output, State};
 use crate::options::{Arguments, Flag, Takes, option, switch, switch_on, text};
+use crate::problems;
 use crate::store::without_lock;
 use crate::view::{View, json_twice, open_into};
 
@@ -117,9 +118,8 @@ impl Invocation<'_> {
             return Err(self.mistake(&json_twice()));
         }
         let mut file = open_into(path).map_err(|problem| self.mistake(&problem))?;
-        file.write_all(make().as_bytes()).map_err(|error| {
-            self.fail(&[Diagnostic::error("Invalid output format", format!("{path} cannot be written: {error}."))])
-        })?;
+        file.write_all(make().as_bytes())
+            .map_err(|error| self.fail(&[problems::document_not_written(path, &error)]))?;
         Ok(false)
     }
 }

@@ -14,6 +14,7 @@ mod later;
 mod metadata;
 mod output;
 pub mod plan;
+mod problems;
 mod providers;
 mod refresh;
 mod runs;

@@ -11,6 +11,7 @@ use weft_sealing::Sealing;
 use weft_state::Holder;
 
 use crate::options::truth;
+use crate::problems;
 use crate::project::RootAlone;
 
 /// The workspace that always exists.
@@ -87,13 +88,7 @@ impl Context {
             return Ok(None);
         }
         if !is_workspace_name(&name) {
-            return Err(Diagnostic::error(
-                "Invalid workspace name",
-                format!(
-                    "{name:?} is not a valid name for a workspace. A name must not change when it is encoded in a \
-                URL."
-                ),
-            ));
+            return Err(problems::invalid_workspace_name(&name));
         }
         Ok(Some(name.into()))
     }

@@ -8,6 +8,7 @@ use weft_state::{Doubt, Edit, EditAnswer, Held, InstanceWrite, OutputWrite, Snap
 
 use crate::command::Invocation;
 use crate::exit::Exit;
+use crate::problems;
 use crate::runtime::block_on;
 use crate::store::{self, Access, Place};
 
@@ -95,10 +96,7 @@ pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
 pub fn refusal(answer: &EditAnswer) -> Diagnostic {
     match answer {
         EditAnswer::Refused { held, doubts } => in_use(held, doubts),
-        EditAnswer::Edited | EditAnswer::Changed { .. } => Diagnostic::error(
-            "Failed to save state",
-            "Another process has changed the state in the meantime. Nothing was written. Run the command again.",
-        ),
+        EditAnswer::Edited | EditAnswer::Changed { .. } => problems::state_changed_meanwhile(),
     }
 }
 

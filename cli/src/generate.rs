@@ -25,6 +25,7 @@ use crate::command::Invocation;
 use crate::commands::plan::Loaded;
 use crate::commands::state::schemas_of;
 use crate::plan::{Wishes, selection};
+use crate::problems;
 use crate::render::schemas::{schema_of_record, stored_value};
 use crate::runtime::block_on;
 
@@ -118,14 +119,8 @@ impl Generated {
         if !self.blocks.is_empty() {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
             said.push(match file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
-                Ok(()) => Diagnostic::warning(
-                    "Config generation is experimental",
-                    "The format of generated configuration may change in later versions. Review it before you use it.",
-                ),
-                Err(error) => Diagnostic::error(
-                    "Failed to create target generated file",
-                    format!("The file {path} for the generated configuration cannot be written: {error}."),
-                ),
+                Ok(()) => problems::generation_is_experimental(),
+                Err(error) => problems::generated_file_not_written(path, &error),
             });
         }
         if let Some(plan) = plan.as_mut() {
@@ -182,9 +177,7 @@ fn imported(
     let state = made.file.and_then(|file| file.manifest.prior_state);
     let found =
         state.map_or(Ok(StateFile::default()), |text| StateFile::parse(text.as_bytes(), "the imported objects"));
-    let found = found.map_err(|error| {
-        vec![Diagnostic::error("Failed to read the imported objects", format!("{error}. This is a bug in Weft."))]
-    })?;
+    let found = found.map_err(|error| vec![problems::imported_objects_unreadable(&error)])?;
     Ok((found, problems))
 }
 

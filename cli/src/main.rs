@@ -29,6 +29,7 @@ mod options;
 mod outline;
 mod packages;
 mod plan;
+mod problems;
 mod product;
 mod project;
 mod prompt;

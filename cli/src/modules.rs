@@ -4,6 +4,7 @@
 //! [`install`] writes the manifest, and [`FromManifest`] finds modules by it.
 
 pub mod install;
+mod problems;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,12 +64,7 @@ impl ModuleManifest {
     /// When it cannot be read.
     pub fn read(data_directory: &Path) -> Result<ModuleManifest, Diagnostic> {
         let path = data_directory.join(FOLDER).join(LIST);
-        let failed = |why: String| {
-            Diagnostic::error(
-                "Failed to read modules manifest file",
-                format!("{}: {why}. Run \"weft init\" to write it again.", path.display()),
-            )
-        };
+        let failed = |why: String| problems::manifest_unreadable(&path, &why);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ModuleManifest::default()),
@@ -123,9 +119,9 @@ impl ModuleManifest {
         if self.records.keys().all(String::is_empty) && !path.exists() {
             return Ok(());
         }
-        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, self.text())).map_err(|error| {
-            Diagnostic::error("Failed to update module manifest", format!("{}: {error}.", path.display()))
-        })
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&path, self.text()))
+            .map_err(|error| problems::manifest_not_written(&path, &error))
     }
 
     /// Removes a module and all below it.

@@ -13,6 +13,7 @@ use weft_graph_format::plan_file::{Manifest, PlanFile, PlanReader};
 use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
 
 use crate::apply::checks;
+use crate::problems;
 
 /// How claims of outputs begin.
 const OUTPUT: &str = "output.";
@@ -157,11 +158,7 @@ pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
     if !plan.manifest.errored {
         return Ok(());
     }
-    Err(Diagnostic::error(
-        "Cannot apply incomplete plan",
-        "Planning met errors, so this plan shows only how far it came and cannot be applied. Make it again once they are \
-         mended.",
-    ))
+    Err(problems::incomplete_plan())
 }
 
 impl weft_coordinator::PlanReader for Reader {

@@ -19,6 +19,7 @@ use weft_registry::cli_config::MethodKind;
 use weft_registry::settle;
 
 use crate::context::{Context, environment};
+use crate::problems;
 
 /// Where packed packages of mirrors are unpacked for plans, inside the data directory.
 const UNPACKED: &str = "weft/packages";
@@ -233,12 +234,9 @@ impl PlannedPackages {
                     ),
                 ));
             };
-            return overridden(&wanted.source, directory)
-                .map_err(|problem| Diagnostic::error("Provider package missing", format!("{name}: {problem}.")));
+            return overridden(&wanted.source, directory).map_err(|problem| problems::package_missing(&name, &problem));
         }
-        let unreadable = |what: &str| {
-            Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
-        };
+        let unreadable = |what: &str| problems::invalid_package_in_plan(&name, what);
         let version = wanted.version.parse().map_err(|_| unreadable("an invalid version"))?;
         let checksum = wanted.checksum.parse().map_err(|_| unreadable("an invalid checksum"))?;
         let into = self.data_directory.join(UNPACKED);

@@ -2,6 +2,7 @@
 
 pub mod configuration;
 pub mod prior_state;
+mod problems;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -222,7 +223,7 @@ pub fn tell_ephemeral(view: &View, address: &ResourceInstance, step: EphemeralSt
 /// Makes no plan file: the plan has less than was asked for.
 fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
     let mut diagnostics = outcome.diagnostics;
-    diagnostics.push(Diagnostic::error("Planning interrupted", "Planning was interrupted before it was complete."));
+    diagnostics.push(problems::interrupted());
     PlanOutcome { planned: None, diagnostics }
 }
 

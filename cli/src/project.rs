@@ -18,6 +18,7 @@ use crate::command::Invocation;
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::{FromManifest, ModuleManifest};
 use crate::options::Arguments;
+use crate::problems;
 use crate::sealing::from_environment;
 use crate::variables;
 
@@ -174,14 +175,7 @@ impl Project {
     /// There are no configuration files.
     pub fn present(self, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         if self.empty {
-            return Err(vec![Diagnostic::error(
-                "No configuration files",
-                format!(
-                    "{doing} requires configuration to be present: without any, everything would be marked for \
-                     destruction, which is normally not what is desired. To destroy everything, use the -destroy option \
-                     or \"weft destroy\". Otherwise, create a configuration file (.tf) and try again."
-                ),
-            )]);
+            return Err(vec![problems::no_configuration(doing)]);
         }
         Ok(self)
     }
@@ -293,13 +287,7 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
             None => Constraints::any(),
             Some(Ok(constraints)) => constraints,
             Some(Err(error)) => {
-                problems.push(
-                    Diagnostic::error(
-                        "Invalid version constraint",
-                        format!("Invalid version constraint: {error}. Use, for example, \"~> 1.2\"."),
-                    )
-                    .at(range),
-                );
+                problems.push(problems::invalid_constraint(&error).at(range));
                 Constraints::any()
             }
         };

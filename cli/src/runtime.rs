@@ -5,6 +5,8 @@ use std::future::Future;
 use tokio::runtime::Builder;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::problems;
+
 /// How long blocking threads (file locks, prompts) may delay the end of the process.
 const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 
@@ -13,10 +15,7 @@ const SHUTDOWN: std::time::Duration = std::time::Duration::from_millis(200);
 /// # Errors
 /// When the runtime cannot start.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Diagnostic> {
-    let runtime = Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Diagnostic::error("Cannot start", format!("Weft cannot start its threads: {error}.")))?;
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(|error| problems::no_threads(&error))?;
     let result = runtime.block_on(future);
     runtime.shutdown_timeout(SHUTDOWN);
     Ok(result)

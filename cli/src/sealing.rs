@@ -30,6 +30,7 @@ use weft_syntax::{parse_bytes, parse_json_bytes};
 
 use crate::context::{Context, environment};
 use crate::options::Arguments;
+use crate::problems;
 use crate::project::{root_alone, sound_root};
 
 /// The environment variable with settings beside the configuration.
@@ -93,12 +94,8 @@ fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
             () if name.ends_with(".tf.json") || name.ends_with(".tofu.json") => parse_json_bytes,
             () => continue,
         };
-        let bytes = std::fs::read(entry.path()).map_err(|error| {
-            vec![Diagnostic::error(
-                "Failed to read file",
-                format!("The configuration file {name} cannot be read: {error}."),
-            )]
-        })?;
+        let bytes =
+            std::fs::read(entry.path()).map_err(|error| vec![problems::configuration_unreadable(&name, &error)])?;
         if String::from_utf8_lossy(&bytes).contains("encryption") {
             let (_, problems) = parse(&name, &bytes);
             if has_errors(&problems) {
@@ -119,9 +116,7 @@ fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
     let settings = making.settings();
     let mut problems = making.problems;
     if settings.methods.values().any(|method| *method == Method::Unencrypted) {
-        let detail = "The settings include the method unencrypted, which stores states or plans unencrypted. Use it \
-        only while a project migrates to or from encryption.";
-        let warning = Diagnostic::warning("Unencrypted method configured", detail);
+        let warning = problems::unencrypted_configured();
         problems.push(placed(warning, &encryption.range));
     }
     if has_errors(&problems) {
@@ -147,9 +142,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
             let detail = format!("{problem}.");
             placed(Diagnostic::error("Unencrypted method is forbidden", detail), &encryption.range)
         }
-        SettingsProblem::Pbkdf2 { .. } => {
-            Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
-        }
+        SettingsProblem::Pbkdf2 { .. } => problems::no_key_data(&problem),
         other => {
             let part = |parts: &std::collections::BTreeMap<PartName, EncryptionPart>, kind: &str, name: &str| {
                 parts.get(&(SmolStr::from(kind), SmolStr::from(name))).map(|part| part.range.clone())

@@ -16,6 +16,7 @@ use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
+use crate::problems;
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
@@ -97,11 +98,7 @@ impl Place {
     /// Problems of the configuration, or a store that does not use files.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
         if store_url(arguments).is_some() {
-            return Err(vec![Diagnostic::error(
-                "Workspaces of a store not supported yet",
-                "With a store, select the workspace with the environment variable TF_WORKSPACE. It is created at \
-                first use.",
-            )]);
+            return Err(vec![problems::workspaces_of_store()]);
         }
         LocalBackend::configured(context, arguments)
     }
@@ -129,13 +126,7 @@ impl Place {
             Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => Place::find(context, arguments, None),
             Some(path) => Ok(embedded(PathBuf::from(path), arguments, sealing)),
             None if backend.is_empty() => Place::find(context, arguments, None),
-            None => Err(vec![Diagnostic::error(
-                "State of the plan not named",
-                format!(
-                    "The plan was made from the state in {backend}. Name it with the option -store or the environment \
-                    variable WEFT_STORE. A plan does not store the password."
-                ),
-            )]),
+            None => Err(vec![problems::state_not_named(backend)]),
         }
     }
 

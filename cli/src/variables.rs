@@ -21,6 +21,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::options::Arguments;
+use crate::problems;
 use crate::prompt::Prompt;
 
 /// The number of warnings about undeclared variables that are shown in full. The others are counted.
@@ -212,10 +213,7 @@ fn undeclared(name: &str, source: &str) -> Diagnostic {
 /// The warning that replaces all but the first few.
 fn more_undeclared(all: usize) -> Option<Diagnostic> {
     let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
-    Some(Diagnostic::warning(
-        "Values for undeclared variables",
-        format!("{more} more values are for variables that the root module does not declare."),
-    ))
+    Some(problems::more_undeclared_values(more))
 }
 
 /// Warnings about values in variable files for undeclared variables, if only the names of variables are known. Files
@@ -241,13 +239,7 @@ pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Argument
 }
 
 fn bad_option(text: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid -var option",
-        format!(
-            "The given -var option {text:?} is not correctly specified. It must be a variable name and value separated \
-             by an equals sign: -var=\"key=value\"."
-        ),
-    )
+    problems::invalid_var_option(text)
 }
 
 /// A value given as text: taken literally for strings, numbers, booleans and variables without a type, otherwise
@@ -291,10 +283,7 @@ impl Reader<'_> {
             let name = format!("TF_VAR_{}", variable.name);
             let Some(text) = std::env::var_os(&name) else { continue };
             let Ok(text) = text.into_string() else {
-                self.gathered.diagnostics.push(Diagnostic::error(
-                    "Invalid value of environment variable",
-                    format!("The value of {name} is not UTF-8."),
-                ));
+                self.gathered.diagnostics.push(problems::value_not_utf8(&name));
                 continue;
             };
             let source = format!("the environment variable {name}");

@@ -1,8 +1,10 @@
-//! Archives of modules that somebody else made, unpacked into a folder of their own.
+//! Archives of modules from untrusted sources, each unpacked into a new folder.
 //!
-//! Nothing in them is believed. Names that lead out of the folder, links that do, devices, and more bytes or files than
-//! the caps allow are refused before or while they are written; what was unpacked of a refused archive does not stay.
-//! Links are made last, so that nothing is ever written through one.
+//! Nothing in them is trusted. Names and links that lead out of the folder, devices, and more bytes or files than the
+//! limits allow
+//! are refused before or while they are written, and nothing stays of a refused archive. Links are created last, so
+//! that
+//! nothing is ever written through one.
 
 mod bundle;
 mod folder;
@@ -14,38 +16,38 @@ use std::path::{Path, PathBuf};
 
 use folder::Folder;
 
-/// Most files, folders and links of an archive. The largest module repositories have a tenth of it.
+/// The maximum number of files, folders and links. The largest module repositories have a tenth of it.
 pub const MAX_ENTRIES: usize = 100_000;
 
-/// Most bytes that an archive may unpack to.
+/// The maximum number of unpacked bytes.
 pub const MAX_UNPACKED: u64 = 2 << 30;
 
-/// How many times its own size an archive may unpack to. Source text packs to a tenth at best.
+/// The maximum ratio of unpacked to packed size. Source text packs to a tenth at best.
 pub const MAX_RATIO: u64 = 200;
 
-/// Bytes that every archive may unpack to, however small it is: little files of blanks are no attack.
+/// An unpacked size that is always allowed: small files of blanks are harmless.
 pub const FREE_BYTES: u64 = 32 << 20;
 
-/// Memory that unpacking xz may take, in KiB; its highest usual level needs 65 MiB.
+/// The memory limit for unpacking xz, in KiB. Its highest usual level needs 65 MiB.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 
-/// As many bytes tell how a file is packed.
+/// The number of bytes that identify the format of a file.
 const LONGEST_MAGIC: u64 = 6;
 
 const _: () = assert!(FREE_BYTES < MAX_UNPACKED);
 
-/// How an archive is packed.
+/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// zip
     Zip,
-    /// tar within gzip
+    /// tar in gzip
     TarGzip,
-    /// tar within bzip2
+    /// tar in bzip2
     TarBzip2,
-    /// tar within xz
+    /// tar in xz
     TarXz,
-    /// One file within gzip, bzip2 or xz; known by name only, and no package.
+    /// One file in gzip, bzip2 or xz. Only recognized by name, and never a package.
     SingleFile,
 }
 
@@ -55,35 +57,35 @@ pub enum ArchiveError {
     /// A file cannot be read or written.
     #[error("{path}: {error}")]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It is none, or a damaged one.
+    /// It is not an archive, or it is damaged.
     #[error("the archive is damaged: {0}")]
     Damaged(String),
-    /// Packed in a way that packages are not.
-    #[error("it is neither a zip archive nor a tar archive within gzip, bzip2 or xz")]
+    /// An unsupported format.
+    #[error("it is neither a zip archive nor a tar archive in gzip, bzip2 or xz")]
     Unknown,
-    /// A file where a folder is needed.
-    #[error("it packs a single file, and a module is a folder")]
+    /// A single file instead of a folder.
+    #[error("it contains a single file, but a module is a folder")]
     SingleFile,
-    /// A name that leads elsewhere.
+    /// A name that leads out of the folder.
     #[error("the archive has an entry named {0:?}, which leads out of its folder")]
     Escapes(String),
-    /// A link that leads elsewhere.
+    /// A link that leads out of the folder.
     #[error("the archive has a link from {name:?} to {target:?}, which leads out of its folder")]
     Link {
         /// Its name.
         name: String,
-        /// Where it leads.
+        /// Its target.
         target: String,
     },
-    /// Neither a file nor a folder nor a link.
+    /// Not a file, a folder or a link.
     #[error("the archive has an entry {0:?} that is neither a file nor a folder")]
     Special(String),
-    /// Two entries in one place.
+    /// Two entries with the same name.
     #[error("the archive has two entries for {0:?}")]
     Twice(String),
     /// Over [`MAX_ENTRIES`].
@@ -94,7 +96,7 @@ pub enum ArchiveError {
     TooLarge(u64),
 }
 
-/// Names and how what is called so is packed. Longer ends come first where one ends like another.
+/// Names of formats. Longer suffixes precede the shorter ones that they end with.
 const ENDS: [(&str, Packing); 10] = [
     ("tar.tbz2", Packing::TarBzip2),
     ("tar.bz2", Packing::TarBzip2),
@@ -109,18 +111,18 @@ const ENDS: [(&str, Packing); 10] = [
 ];
 
 impl Packing {
-    /// By what the query of an address calls it: `zip`, `tar.gz`, `tgz`.
+    /// The format with this name in the query of an address: `zip`, `tar.gz`, `tgz`.
     pub fn named(name: &str) -> Option<Packing> {
         ENDS.iter().find(|(end, _)| *end == name).map(|(_, packing)| *packing)
     }
 
-    /// By the end of a file's name.
+    /// The format by the suffix of a file's name.
     pub fn of_path(path: &str) -> Option<Packing> {
         let found = ENDS.iter().find(|(end, _)| path.strip_suffix(end).is_some_and(|rest| rest.ends_with('.')));
         found.map(|(_, packing)| *packing)
     }
 
-    /// By how a file begins. What is within gzip, bzip2 or xz is taken for tar.
+    /// The format by the first bytes of a file. Everything in gzip, bzip2 or xz is assumed to be tar.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -138,10 +140,10 @@ impl Packing {
     }
 }
 
-/// Unpacks an archive into a folder, which must not be there yet.
+/// Unpacks an archive into a folder, which must not exist yet.
 ///
 /// # Errors
-/// When it is damaged, holds what it may not, is over the caps, or cannot be written. Then there is no folder.
+/// When it is damaged, has forbidden entries, exceeds the limits, or cannot be written. Then the folder does not exist.
 pub fn unpack(archive: &Path, packing: Packing, into: &Path) -> Result<(), ArchiveError> {
     fs::create_dir_all(into).map_err(|error| ArchiveError::Io { path: into.to_owned(), error })?;
     let done = unpack_all(archive, packing, into);

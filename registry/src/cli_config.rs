@@ -1,5 +1,6 @@
-//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and those beside it: where packages and modules
-//! come from, and what opens the doors there.
+//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional ones: the sources of packages
+//! and modules,
+//! and the credentials for them.
 
 mod method;
 mod reader;
@@ -21,51 +22,51 @@ use crate::credentials::{Helper, Secret};
 use crate::host::Host;
 use reader::Reader;
 
-/// Longest configuration file that is read.
+/// The maximum size of a configuration file.
 const MAX_LENGTH: u64 = 16 * 1024 * 1024;
 
-/// What the files say.
+/// The settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CliConfig {
-    /// `provider_installation`: the methods in order; none when no file has such a block.
+    /// `provider_installation`: the methods in order; `None` if no file has such a block.
     pub installation: Option<Vec<Method>>,
-    /// `dev_overrides`: directories that take the place of packages.
+    /// `dev_overrides`: directories that replace packages.
     pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
-    /// `plugin_cache_dir`: packages are kept here for all projects.
+    /// `plugin_cache_dir`: a cache of packages for all projects.
     pub plugin_cache_dir: Option<PathBuf>,
-    /// `plugin_cache_may_break_dependency_lock_file`: packages of the cache do, also when nothing is known of them.
+    /// `plugin_cache_may_break_dependency_lock_file`: packages of the cache are accepted even without a checksum.
     pub plugin_cache_may_break: bool,
-    /// `host` blocks: addresses of services, in place of what the host would say.
+    /// `host` blocks: addresses of services, instead of discovery.
     pub hosts: BTreeMap<Host, BTreeMap<String, String>>,
     /// `credentials` blocks and files.
     pub credentials: BTreeMap<Host, Secret>,
     /// `credentials_helper`.
     pub credentials_helper: Option<Helper>,
-    /// `registry_protocols`: how registries are asked.
+    /// `registry_protocols`: settings of requests to registries.
     pub registry: RegistrySettings,
-    /// `oci_default_credentials`: where else than in blocks credentials for OCI registries are.
+    /// `oci_default_credentials`: other sources of credentials for OCI registries.
     pub oci_default_credentials: OciDefaults,
-    /// `oci_credentials` blocks, by registry and, after a slash, the beginning of the repository's name.
+    /// `oci_credentials` blocks, by registry and, after a slash, the prefix of the repository's name.
     pub oci_credentials: BTreeMap<String, OciCredentials>,
 }
 
-/// How registries are asked; none is the usual.
+/// Settings of requests to registries; `None` means the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegistrySettings {
-    /// Attempts beyond the first.
+    /// The number of retries.
     pub retries: Option<u32>,
-    /// How long an answer may take.
+    /// The time limit of a request.
     pub timeout: Option<Duration>,
 }
 
-/// Where credentials for OCI registries are looked for.
+/// The sources of credentials for OCI registries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaults {
-    /// Whether files and helpers of other programs are heeded at all.
+    /// Whether files and helpers of other programs are used at all.
     pub ambient: bool,
-    /// Files in Docker's form, in place of the usual ones.
+    /// Files in Docker's format, instead of the default ones.
     pub files: Option<Vec<PathBuf>>,
-    /// A helper program in Docker's form for all registries, by its name after `docker-credential-`.
+    /// The name of a helper program in Docker's format for all registries, after `docker-credential-`.
     pub helper: Option<String>,
 }
 
@@ -80,25 +81,26 @@ impl Default for OciDefaults {
 pub enum OciCredentials {
     /// `username` and `password`
     Password {
-        /// Who.
+        /// The name.
         user: String,
         /// The password.
         password: Secret,
     },
     /// `access_token` and `refresh_token`
     Token {
-        /// Sent as it is.
+        /// Sent unchanged.
         access: Secret,
-        /// Exchanged for another one.
+        /// Exchanged for another token.
         refresh: Option<Secret>,
     },
-    /// `docker_credentials_helper`, by its name after `docker-credential-`.
+    /// `docker_credentials_helper`: the name after `docker-credential-`.
     Helper(String),
 }
 
 impl CliConfig {
-    /// Reads the file that the environment names, or those in their usual places; without any, the defaults. What the
-    /// environment says itself comes before them.
+    /// Reads the file that the environment names, or those in their default places. Settings in the environment take
+    /// precedence over
+    /// those in files.
     pub fn load(environment: &Environment) -> (CliConfig, Vec<Diagnostic>) {
         let mut reader = Reader::new(environment.working_directory());
         if let Some((path, named)) = environment.config_file() {
@@ -126,14 +128,14 @@ impl CliConfig {
         }
         config.plugin_cache_may_break |= environment.is_on("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE");
         if let Some(cache) = config.plugin_cache_dir.as_ref().filter(|cache| !cache.is_dir()) {
-            let detail = "It must be there before it can be used. Make it, or take the setting away.";
+            let detail = "The directory must exist. Create it, or remove the setting.";
             let summary = format!("The specified plugin cache dir {} cannot be opened", cache.display());
             problems.push(Diagnostic::error(summary, detail));
         }
         (config, problems)
     }
 
-    /// Reads the text of a file. Relative paths in it are relative to the working directory.
+    /// Parses a file. Relative paths in it are relative to the working directory.
     pub fn parse(text: &str, file: &Path, working_directory: &Path) -> (CliConfig, Vec<Diagnostic>) {
         let mut reader = Reader::new(working_directory);
         reader.read_text(text, file);

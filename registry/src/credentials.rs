@@ -15,29 +15,29 @@ use crate::cli_config::CliConfig;
 use crate::environment::Environment;
 use crate::host::Host;
 
-/// What the names of variables with tokens begin with.
+/// The prefix of variables with tokens.
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
 
-/// What the names of helper programs begin with.
+/// The prefix of helper programs.
 const HELPER_PREFIX: &str = "terraform-credentials-";
 
-/// Longest answer of a helper. A token has some hundred bytes.
+/// The maximum size of a helper's output. A token has a few hundred bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// How long a helper may take; it may ask its user something.
+/// The time limit for a helper, which may ask its user something.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Something that is sent, and neither printed nor logged.
+/// A secret that is sent, but never printed or logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// The text, to be sent.
+    /// The text, for requests.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -49,24 +49,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A program that knows tokens: `credentials_helper`.
+/// A program that provides tokens: `credentials_helper`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helper {
-    /// Its name, without the prefix that its program has.
+    /// Its name, without the prefix of its program.
     pub name: String,
     /// Arguments before `get HOST`.
     pub arguments: Vec<String>,
 }
 
-/// Why a helper gave no answer.
+/// Why a helper returned nothing.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CredentialsError {
-    /// There is no such program.
+    /// The program was not found.
     #[error("the credentials helper {name:?} was not found: there is no program {HELPER_PREFIX}{name} in {places}")]
     NotFound {
         /// The helper.
         name: String,
-        /// Where it was looked for.
+        /// The directories that were searched.
         places: String,
     },
     /// It cannot be started, or does not end.
@@ -74,37 +74,37 @@ pub enum CredentialsError {
     Run {
         /// Its program.
         program: PathBuf,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// It says that it failed.
+    /// It reported a failure.
     #[error("the credentials helper {program} failed: {said}")]
     Failed {
         /// Its program.
         program: PathBuf,
-        /// What it says.
+        /// Its error output.
         said: String,
     },
-    /// Its answer is no JSON object.
-    #[error("the credentials helper {program} answered with something that is no JSON object of credentials")]
+    /// Its output is not a JSON object.
+    #[error("the credentials helper {program} did not print a JSON object of credentials")]
     Answer {
         /// Its program.
         program: PathBuf,
     },
 }
 
-/// All tokens that are known, or can be asked for.
+/// All sources of tokens.
 #[derive(Debug, Default)]
 pub struct Credentials {
     known: BTreeMap<Host, Secret>,
     helper: Option<Helper>,
     directories: Vec<PathBuf>,
-    /// What the helper said, so that it is asked once for each host.
+    /// The answers of the helper, so that it runs once for each host.
     asked: Mutex<BTreeMap<Host, Result<Option<Secret>, CredentialsError>>>,
 }
 
 impl Credentials {
-    /// What configuration and environment have.
+    /// The tokens in the configuration and the environment.
     pub fn new(config: &CliConfig, environment: &Environment) -> Credentials {
         let mut known = config.credentials.clone();
         for (name, value) in environment.with_prefix(TOKEN_PREFIX) {
@@ -123,7 +123,7 @@ impl Credentials {
     /// The token for a host, if there is one.
     ///
     /// # Errors
-    /// When a helper has to be asked and fails.
+    /// When a helper must be asked and fails.
     pub async fn token(&self, host: &Host) -> Result<Option<Secret>, CredentialsError> {
         if let Some(token) = self.known.get(host) {
             return Ok(Some(token.clone()));
@@ -191,7 +191,7 @@ impl Credentials {
     }
 }
 
-/// `TF_TOKEN_app_example_com`: dots are underscores, and dashes two of them.
+/// `TF_TOKEN_app_example_com`: underscores stand for dots, and two of them for a dash.
 fn host_of_variable(name: &str) -> Option<Host> {
     let name = name.strip_prefix(TOKEN_PREFIX)?;
     name.replace("__", "-").replace('_', ".").parse().ok()

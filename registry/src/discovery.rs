@@ -1,5 +1,5 @@
-//! What services a host offers, and where: `https://HOST/.well-known/terraform.json`, or what `host` blocks of the CLI
-//! configuration say in its place.
+//! Discovery of a host's services: `https://HOST/.well-known/terraform.json`, or `host` blocks of the CLI configuration
+//! instead.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,34 +13,34 @@ use crate::credentials::{Credentials, CredentialsError};
 use crate::host::Host;
 use crate::http::{Http, HttpError, Request};
 
-/// Where hosts say it.
+/// The path of the discovery document.
 const WELL_KNOWN: &str = "/.well-known/terraform.json";
 
-/// Longest such document. Real ones have less than a kilobyte.
+/// The maximum size of this document. Real ones have less than a kilobyte.
 const MAX_DOCUMENT: u64 = 1 << 20;
 
-/// Provider registries.
+/// The service of provider registries.
 pub const PROVIDERS: &str = "providers.v1";
-/// Module registries.
+/// The service of module registries.
 pub const MODULES: &str = "modules.v1";
 
-/// Why a service is not found.
+/// Why a service was not found.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The host does not answer, or not with what it should.
+    /// The request failed.
     #[error("could not connect to {host}: failed to request discovery document: {error}")]
     Unreachable {
         /// The host.
         host: Host,
-        /// Why.
+        /// The reason.
         error: HttpError,
     },
-    /// The answer is something else, most likely a page for people.
-    #[error("host {host} answered with a discovery document of the type {kind:?}, and not application/json")]
+    /// The answer is not JSON; most likely it is a page for people.
+    #[error("host {host} answered with a discovery document of the type {kind:?} instead of application/json")]
     Type {
         /// The host.
         host: Host,
-        /// The type of its answer.
+        /// The content type of its answer.
         kind: String,
     },
     /// The host does not offer this service.
@@ -51,17 +51,17 @@ pub enum DiscoveryError {
         /// The service.
         service: String,
     },
-    /// The host offers another version of this service.
+    /// The host offers only other versions of this service.
     #[error("host {host} offers the service {service} only as {offered}")]
     OtherVersion {
         /// The host.
         host: Host,
         /// The service.
         service: String,
-        /// The versions that it offers.
+        /// The offered versions.
         offered: String,
     },
-    /// The address of the service is none.
+    /// The address of the service is not valid.
     #[error("host {host} gives an address for the service {service} that cannot be used")]
     Address {
         /// The host.
@@ -74,7 +74,7 @@ pub enum DiscoveryError {
     Credentials(#[from] CredentialsError),
 }
 
-/// Looks up services; every host is asked once.
+/// Looks up services. Asks every host once.
 #[derive(Debug)]
 pub struct Discovery {
     http: Http,
@@ -83,10 +83,10 @@ pub struct Discovery {
     found: Mutex<BTreeMap<Host, Answer>>,
 }
 
-/// What a host answered, or is about to.
+/// The answer of a host, or a pending request.
 type Answer = Arc<OnceCell<Result<Services, DiscoveryError>>>;
 
-/// What a host offers, and what its addresses are relative to.
+/// The services of a host, and the base of relative addresses.
 #[derive(Clone, Debug)]
 struct Services {
     base: Url,
@@ -94,15 +94,15 @@ struct Services {
 }
 
 impl Discovery {
-    /// Asks by this client, with these credentials, unless the configuration knows better.
+    /// Uses this client and these credentials, unless the configuration has the answer.
     pub fn new(http: Http, credentials: Arc<Credentials>, config: &CliConfig) -> Discovery {
         Discovery { http, credentials, forced: config.hosts.clone(), found: Mutex::default() }
     }
 
-    /// The address of a service, such as [`PROVIDERS`]. It ends with a slash.
+    /// The address of a service, such as [`PROVIDERS`], with a final slash.
     ///
     /// # Errors
-    /// When the host does not answer or does not offer it.
+    /// When the host does not answer or does not offer the service.
     pub async fn service(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
         let cell = {
             let mut found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

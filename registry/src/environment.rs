@@ -1,5 +1,6 @@
-//! The parts of the environment that decide where packages come from: given, so that tests need not change the real
-//! one.
+//! The parts of the environment that affect where packages come from. They are a value, so that tests do not change
+//! the real
+//! environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use weft_providers::platform::Platform;
 
-/// Variables that are heeded, beside tokens.
+/// The variables that are used, beside tokens.
 const NAMES: [&str; 14] = [
     "TF_CLI_CONFIG_FILE",
     "TERRAFORM_CONFIG",
@@ -25,17 +26,17 @@ const NAMES: [&str; 14] = [
     "USERPROFILE",
 ];
 
-/// What the names of variables with tokens begin with.
+/// The prefix of variables with tokens.
 const TOKENS: &str = "TF_TOKEN_";
 
-/// Variables, and the directory that relative paths are relative to.
+/// Variables, and the working directory.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
 }
 
-/// Values may be tokens.
+/// Hides values, which may be tokens.
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&String> = self.variables.keys().collect();
@@ -51,33 +52,33 @@ impl Environment {
         Environment { variables: heeded.collect(), working_directory: working_directory.into() }
     }
 
-    /// One of our own making.
+    /// A custom environment.
     pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> Environment {
         let variables = variables.iter().map(|(name, path)| ((*name).to_owned(), path.as_os_str().to_owned()));
         Environment { variables: variables.collect(), working_directory: working_directory.into() }
     }
 
-    /// What relative paths are relative to.
+    /// The directory that relative paths are relative to.
     pub fn working_directory(&self) -> &Path {
         &self.working_directory
     }
 
-    /// A path that a variable names.
+    /// The path in a variable.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
-    /// The text of a variable that is not empty.
+    /// The text of a variable, if it is not empty.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(name)?.to_str().filter(|text| !text.is_empty())
     }
 
-    /// Whether a variable is set to something that is not false.
+    /// Whether a variable is set, and not to a false value.
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name).is_some_and(|text| !matches!(text, "0" | "false" | "FALSE" | "False"))
     }
 
-    /// Variables whose names begin so.
+    /// The variables with this prefix.
     pub(crate) fn with_prefix(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         let texts = self.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
         texts.filter(move |(name, _)| name.starts_with(prefix))
@@ -95,7 +96,7 @@ impl Environment {
         data
     }
 
-    /// The directories that are searched when no method is configured, the root module's first.
+    /// The implied local directories, which are searched when no method is configured; the root module's comes first.
     pub fn implied_directories(&self) -> Vec<PathBuf> {
         let mut directories = vec![self.working_directory.join("terraform.d/plugins")];
         directories.extend(self.path("HOME").map(|home| home.join(".terraform.d/plugins")));
@@ -106,7 +107,7 @@ impl Environment {
         directories
     }
 
-    /// Where credentials helpers are looked for.
+    /// The directories of credentials helpers.
     pub(crate) fn helper_directories(&self) -> Vec<PathBuf> {
         let mut directories: Vec<PathBuf> =
             self.path("HOME").map(|home| home.join(".terraform.d/plugins")).into_iter().collect();
@@ -117,12 +118,12 @@ impl Environment {
         directories
     }
 
-    /// Where user settings are kept, such as `~/.config`.
+    /// The folder of user settings, such as `~/.config`.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.path("XDG_CONFIG_HOME").or_else(|| Some(self.path("HOME")?.join(".config")))
     }
 
-    /// The CLI configuration file, and whether it was named by the user and so must exist.
+    /// The CLI configuration file, and whether the user named it, so that it must exist.
     pub(crate) fn config_file(&self) -> Option<(PathBuf, bool)> {
         if let Some(named) = self.named_config_file() {
             return Some((self.working_directory.join(named), true));
@@ -140,7 +141,7 @@ impl Environment {
         self.path("TF_CLI_CONFIG_FILE").or_else(|| self.path("TERRAFORM_CONFIG"))
     }
 
-    /// Further configuration files, in the order of their names; none when one was named by the user.
+    /// Additional configuration files, sorted by name; none if the user named a file.
     pub(crate) fn more_config_files(&self) -> Vec<PathBuf> {
         if self.named_config_file().is_some() {
             return Vec::new();

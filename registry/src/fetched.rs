@@ -1,4 +1,4 @@
-//! A package on this machine, wherever it came from, with what is known of it.
+//! A package on this machine, from any source, with what is known about it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,52 +16,52 @@ use crate::http::{Http, HttpError};
 use crate::offer::{Authentication, Offer};
 use crate::sources::Candidate;
 
-/// Why a package is not here.
+/// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchProblem {
     /// It cannot be downloaded.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// There is no room for it.
-    #[error("a temporary file cannot be made: {0}")]
+    /// A temporary file cannot be created.
+    #[error("a temporary file cannot be created: {0}")]
     Room(std::io::Error),
     /// It cannot be read.
     #[error(transparent)]
     Package(#[from] PackageProblem),
-    /// It is another one than its source says.
+    /// Its checksum is not the one that its source gives.
     #[error(
         "the provider package doesn't match any of the expected checksums: its source says {expected}, and the package \
          has {found}"
     )]
     Unexpected {
-        /// What it should have.
+        /// The expected checksum.
         expected: String,
-        /// What it has.
+        /// The actual checksum.
         found: String,
     },
 }
 
-/// A package on this machine. A downloaded one goes with it.
+/// A package on this machine. Dropping it removes a downloaded one.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Where it is.
+    /// Its place.
     pub location: Location,
     /// `h1` of its files.
     pub h1: Checksum,
     /// `zh` of its archive, if it is packed.
     pub zh: Option<Checksum>,
-    /// Checksums that its source vouches for, of packages for any platform.
+    /// Checksums from its source, of packages for any platform.
     pub trusted: BTreeSet<Checksum>,
-    /// Whether its source vouches for the packages of other platforms too.
+    /// Whether its source also gives checksums of the packages for other platforms.
     pub vouched: bool,
-    /// How far it is to be believed.
+    /// How it was authenticated.
     pub authentication: Authentication,
-    /// Removes what was downloaded.
+    /// Removes the download when dropped.
     _downloaded: Option<TempPath>,
 }
 
 impl Fetched {
-    /// Brings a package here, and compares it with what its source says.
+    /// Fetches a package, and compares it with the checksum of its source.
     pub(crate) async fn of(candidate: Candidate, http: &Http) -> Result<Fetched, FetchProblem> {
         match candidate {
             Candidate::Local(location) => in_background(move || Fetched::local(location)).await,
@@ -89,7 +89,7 @@ impl Fetched {
 
     fn remote(offer: Offer, path: TempPath, digest: &str) -> Result<Fetched, FetchProblem> {
         let zh = Checksum::of_archive_digest(digest);
-        // Before it is looked into: nothing but what was promised is unpacked.
+        // Before unpacking: only the expected package is ever unpacked.
         let of_archive: BTreeSet<&Checksum> = offer.expected.iter().filter(|sum| sum.scheme() == "zh").collect();
         let mismatch = |found: &[&Checksum]| FetchProblem::Unexpected {
             expected: offer.expected.iter().map(Checksum::as_str).collect::<Vec<_>>().join(" or "),
@@ -115,12 +115,12 @@ impl Fetched {
         Ok(Fetched { location, h1, zh, trusted, vouched, authentication, _downloaded: Some(path) })
     }
 
-    /// Its checksums, of every scheme that it has one of.
+    /// Its checksums, one of each scheme that it has.
     pub(crate) fn own(&self) -> impl Iterator<Item = &Checksum> {
         self.zh.iter().chain([&self.h1])
     }
 
-    /// Puts it, packed, into a mirror; what is there already under that name is replaced.
+    /// Copies it, packed, into a mirror. Replaces a file with the same name.
     ///
     /// # Errors
     /// When it cannot be read or written.
@@ -144,7 +144,7 @@ impl Fetched {
                 #[cfg(unix)]
                 {
                     use std::os::unix::fs::PermissionsExt as _;
-                    // Downloads are for their owner only, mirrors for everybody.
+                    // Downloads are readable only by their owner, mirrors by everyone.
                     let readable = std::fs::Permissions::from_mode(0o644);
                     std::fs::set_permissions(&target, readable).map_err(io(&target))?;
                 }
@@ -155,18 +155,18 @@ impl Fetched {
     }
 }
 
-/// The name of a packed package, as mirrors have it.
+/// The name of a packed package in mirrors.
 pub fn archive_name(source: &ProviderSource, version: &Version, platform: &Platform) -> String {
     format!("{}{}_{version}_{platform}.zip", mirror::PROGRAM_PREFIX, source.type_name)
 }
 
-/// Reading and hashing hundreds of megabytes keeps a thread busy; others go on.
+/// Runs blocking work, such as hashing hundreds of megabytes, on another thread.
 pub(crate) async fn in_background<T: Send + 'static, E: From<PackageProblem> + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // The work has panicked, which is a defect of ours, and not hidden.
+        // A panic in the work is a bug of ours, and is passed on.
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Names of hosts that offer services, in the one form in which they are compared.
+//! Normalized names of hosts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 use smol_str::SmolStr;
 use url::Url;
 
-/// A host, with its port unless that is 443: lower case, in ASCII.
+/// A host, with its port unless that is 443, in lower case and ASCII.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(SmolStr);
 
-/// A text that names no host.
+/// A text that is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not the name of a host")]
 pub struct HostError(pub String);
 
 impl Host {
-    /// The host that an address leads to.
+    /// The host of an address.
     pub fn of_url(url: &Url) -> Option<Host> {
         let name = url.host_str()?;
         let port = url.port().filter(|port| *port != 443);

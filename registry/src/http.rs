@@ -1,9 +1,11 @@
-//! The HTTP client: the one place from which Weft asks others for packages, modules and documents.
+//! The HTTP client. All requests for packages, modules and documents go through it.
 //!
-//! What it holds every answer to: a cap on its bytes, a time in which it begins and goes on, a limited number of
-//! redirects, none of them from TLS to plain text, and repeated attempts when a server is overloaded or gone for a
-//! moment. Proxies are those of the environment, certificates those of the system or of `SSL_CERT_FILE` and
-//! `SSL_CERT_DIR` ([`roots`]). Nothing is opened before the first request.
+//! It bounds every answer: its size, the time until it begins and between its parts, the number of redirects, which
+//! never lead from TLS
+//! to plain text. It retries when a server is overloaded or briefly unavailable. Proxies come from the environment,
+//! certificates from the
+//! system or from `SSL_CERT_FILE` and `SSL_CERT_DIR` ([`roots`]). Nothing is opened before the first
+//! request.
 
 mod request;
 mod roots;
@@ -24,16 +26,16 @@ use url::Url;
 pub use request::{Request, shown};
 pub use settings::{CertificatePlaces, HttpSettings};
 
-/// Most redirects of a request; Go's client, which servers are tried with, takes as many.
+/// The maximum number of redirects; the same as in Go's client, which servers are tested with.
 const MAX_REDIRECTS: usize = 10;
 
-/// How long a connection may take to come about.
+/// The time limit for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a server may fall silent in the middle of an answer.
+/// The time limit for each pause of a server within an answer.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest wait between two attempts, also when a server asks for a longer one.
+/// The maximum pause between two attempts, even if a server asks for a longer one.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A client. Clones share their connections.
@@ -45,93 +47,93 @@ pub struct Http {
 #[derive(Debug)]
 struct Inner {
     settings: HttpSettings,
-    /// For hosts elsewhere, and for this machine itself, which no proxy is asked for.
+    /// One for other hosts, and one for this machine, which never uses a proxy.
     outward: OnceLock<reqwest::Client>,
     inward: OnceLock<reqwest::Client>,
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its status, below 500: with others a request fails.
+    /// Its status, below 500: a request with any other status fails.
     pub status: StatusCode,
     /// Its headers.
     pub headers: HeaderMap,
-    /// What it came from, after redirects.
+    /// Its address, after redirects.
     pub url: Url,
-    /// Its content, within the cap of the request.
+    /// Its content, within the limit of the request.
     pub body: Vec<u8>,
 }
 
-/// What was written to a file.
+/// A download in a file.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// Length in bytes.
+    /// The length in bytes.
     pub length: u64,
-    /// SHA-256 of the content.
+    /// The SHA-256 of the content.
     pub sha256: Digest,
-    /// What it came from, after redirects.
+    /// Its address, after redirects.
     pub url: Url,
-    /// Headers of the answer.
+    /// The headers of the answer.
     pub headers: HeaderMap,
 }
 
-/// Why there is no answer. Texts name hosts and paths, and neither passwords nor signed queries.
+/// Why there is no answer. The messages name hosts and paths, but no passwords and no signed queries.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HttpError {
     /// The client cannot be set up.
     #[error("secure connections cannot be made: {0}")]
     Setup(String),
-    /// A request that no server would understand.
+    /// An invalid request.
     #[error("cannot ask for {url}: {problem}")]
     Request {
         /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// No connection, or one that broke; of the last attempt.
+    /// The connection of the last attempt failed.
     #[error("{}{url}: {problem}", after(*.attempts))]
     Unreachable {
         /// The address.
         url: String,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// The reason, with what lies behind it.
+        /// The reason, with its causes.
         problem: String,
     },
-    /// An answer that does not serve.
+    /// An answer with an error status.
     #[error("{}{url} answered {status}{}", after(*.attempts), meaning(*.status))]
     Status {
         /// The address.
         url: String,
         /// The status.
         status: StatusCode,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
     },
-    /// An answer over the cap.
+    /// An answer over the size limit.
     #[error("{url} answered with more than {limit} bytes")]
     TooLarge {
         /// The address.
         url: String,
-        /// The cap.
+        /// The limit.
         limit: u64,
     },
-    /// An answer of another form than expected.
-    #[error("{url} answered with something that is not the JSON document expected: {problem}")]
+    /// An answer of an unexpected form.
+    #[error("{url} did not answer with the expected JSON document: {problem}")]
     Document {
         /// The address.
         url: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The answer cannot be written to where it should go.
+    /// The answer cannot be written to a file.
     #[error("{path}: {problem}")]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         problem: String,
     },
 }
@@ -149,13 +151,13 @@ fn meaning(status: StatusCode) -> &'static str {
 }
 
 impl HttpError {
-    /// The status that a server answered with, if that is what went wrong.
+    /// The status of the answer, if that is the problem.
     pub fn status(&self) -> Option<StatusCode> {
         if let HttpError::Status { status, .. } = self { Some(*status) } else { None }
     }
 }
 
-/// What one attempt came to: done, worth another attempt, or not.
+/// The outcome of one attempt: done, worth a retry, or failed.
 enum Attempt<T> {
     Done(T),
     Again(HttpError, Option<Duration>),
@@ -178,10 +180,11 @@ impl Http {
         &self.inner.settings
     }
 
-    /// Asks, and reads the answer whole. Every status below 500 but 429 is an answer: the caller knows what 404 means.
+    /// Sends a request, and reads the whole answer. Every status below 500 except 429 is an answer: the caller handles
+    /// 404.
     ///
     /// # Errors
-    /// When there is no answer after as many attempts as the request allows, or one over the cap.
+    /// When there is no answer after all attempts that the request allows, or one over the size limit.
     pub async fn send(&self, request: &Request) -> Result<Answer, HttpError> {
         self.repeat(request, async |client, attempts| {
             let mut response = match open(client, request, attempts).await {
@@ -206,19 +209,20 @@ impl Http {
         .await
     }
 
-    /// Asks for a JSON document. Members that the type does not know are passed over.
+    /// Requests a JSON document. Members that the type does not have are ignored.
     ///
     /// # Errors
-    /// As [`send`](Http::send); also when the status is another than 200 or the document another than expected.
+    /// As [`send`](Http::send), and when the status is not 200 or the document has another form.
     pub async fn json<T: DeserializeOwned>(&self, request: &Request) -> Result<T, HttpError> {
         self.send(request).await?.sound()?.json()
     }
 
-    /// Asks for something that goes into a file, which is written anew; what is there of a failed download is of no
-    /// use. With its digest, taken on the way.
+    /// Downloads into a file, which is overwritten. The contents of the file after an error are useless. Returns the
+    /// digest, which is computed
+    /// along the way.
     ///
     /// # Errors
-    /// As [`send`](Http::send); also when the status is another than 200 or the file cannot be written.
+    /// As [`send`](Http::send), and when the status is not 200 or the file cannot be written.
     pub async fn download(&self, request: &Request, to: &Path) -> Result<Download, HttpError> {
         self.repeat(request, async |client, attempts| {
             let response = match open(client, request, attempts).await {
@@ -249,7 +253,7 @@ impl Http {
                 Attempt::Failed(error) => return Err(error),
                 Attempt::Again(error, _) if attempts > request.retries() => return Err(error),
                 Attempt::Again(error, asked) => {
-                    tracing::debug!("{error}; trying again");
+                    tracing::debug!("{error}; retrying");
                     tokio::time::sleep(asked.unwrap_or(wait).min(MAX_WAIT)).await;
                     wait = wait.saturating_mul(2);
                     attempts += 1;
@@ -289,22 +293,22 @@ impl Answer {
         }
     }
 
-    /// The content as a JSON document.
+    /// Parses the content as JSON.
     ///
     /// # Errors
-    /// When it is none, or not of this form.
+    /// When it is not JSON, or has another form.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body)
             .map_err(|error| HttpError::Document { url: shown(&self.url), problem: error.to_string() })
     }
 
-    /// A header's value, if it is text.
+    /// The value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// Sends a request, and reads the answer as far as its headers.
+/// Sends a request, and reads the headers of the answer.
 async fn open(client: &reqwest::Client, request: &Request, attempts: u32) -> Attempt<reqwest::Response> {
     let mut builder =
         client.request(request.method().clone(), request.url().clone()).headers(request.headers().clone());
@@ -376,12 +380,12 @@ fn broken(request: &Request, attempts: u32, error: &reqwest::Error) -> HttpError
     HttpError::Unreachable { url: shown(request.url()), attempts, problem }
 }
 
-/// What a server wants to be left alone for, in seconds; dates, which some send too, are not heeded.
+/// The delay that a server asks for, in seconds. Dates, which some send instead, are ignored.
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// The innermost reasons of an error. Its outer ones repeat the address, with whatever secrets are in it.
+/// The inner causes of an error. The outer ones repeat the address, with any secrets in it.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut texts = Vec::new();
     let mut next = error.source();
@@ -389,12 +393,12 @@ fn chain(error: &dyn std::error::Error) -> String {
         texts.push(error.to_string());
         next = error.source();
     }
-    // A reason is often repeated by what encloses it.
+    // An error often repeats its cause.
     texts.dedup_by(|later, earlier| earlier.contains(later.as_str()));
     if texts.is_empty() { "the connection failed".to_owned() } else { texts.join(": ") }
 }
 
-/// Addresses of this machine, for which Go's clients ask no proxy either.
+/// Addresses of this machine, for which Go's clients use no proxy either.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -404,8 +408,8 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Follows redirects to other addresses, but none that leads from a secure connection to one that is not. Credentials
-/// do not go along to another host.
+/// Follows redirects, but never from a secure connection to an insecure one. Credentials are not sent to another
+/// host.
 fn redirects() -> Policy {
     Policy::custom(|attempt| {
         if attempt.previous().len() > MAX_REDIRECTS {
@@ -423,6 +427,6 @@ fn redirects() -> Policy {
 enum RedirectProblem {
     #[error("it redirects more than {MAX_REDIRECTS} times")]
     TooMany,
-    #[error("it redirects from a secure connection to one that is not")]
+    #[error("it redirects from a secure connection to an insecure one")]
     Insecure,
 }

@@ -1,8 +1,10 @@
-//! `init` for providers: which version of each, from where, into the data directory and the lock file.
+//! `init` for providers: selects versions, and installs packages into the data directory.
 //!
-//! First every provider's version is settled; only if that went well for all is anything installed. A version that is
-//! locked stays as long as the constraints allow it; its sources are asked all the same, as OpenTofu asks them. Several
-//! providers are asked for and fetched at a time; what is told of it comes in their order.
+//! First the version of every provider is selected. Packages are installed only if that succeeded for all. A locked
+//! version is kept as
+//! long as the constraints allow it, but its sources are still asked, as OpenTofu does. Several providers are queried
+//! and fetched
+//! concurrently, and events come in the order of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,7 +28,7 @@ use crate::plugin_cache::{PluginCache, link, place};
 use crate::select::{self, Choice};
 use crate::sources::{Candidate, Network, Sources};
 
-/// Providers that are asked for or fetched at a time: more would only share the same line.
+/// The maximum number of concurrent queries and downloads. More would only share the same bandwidth.
 const AT_A_TIME: usize = 4;
 
 /// Installs the packages that a configuration needs.
@@ -39,61 +41,61 @@ pub struct Installer {
     platform: Platform,
 }
 
-/// What an installation came to.
+/// The outcome of an installation.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// The selections, to be [settled](crate::settle::settle) when there are no errors.
+    /// The selections, to be [settled](crate::settle::settle) if there are no errors.
     pub lock: LockFile,
-    /// What was installed or was there already.
+    /// The packages that were installed or already present.
     pub packages: BTreeMap<ProviderSource, Package>,
-    /// Those whose checksums are known for this platform only, in order.
+    /// The providers whose checksums are known for this platform only, in order.
     pub incomplete: Vec<ProviderSource>,
-    /// All that went wrong.
+    /// All diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A package that was selected and is not installed.
+/// A package that is selected, but not installed.
 #[derive(Debug)]
 pub struct Selected {
-    /// Which provider.
+    /// The provider.
     pub source: ProviderSource,
-    /// The version selected.
+    /// The selected version.
     pub version: Version,
-    /// What it runs on.
+    /// Its platform.
     pub platform: Platform,
     candidate: Candidate,
     network: Network,
 }
 
 impl Selected {
-    /// Brings it here, if it is not here yet.
+    /// Fetches it, unless it is local.
     ///
     /// # Errors
-    /// When it cannot be had, or is another than its source says.
+    /// When it is not available, or does not match the checksum of its source.
     pub async fn fetch(&self) -> Result<Fetched, FetchProblem> {
         Fetched::of(self.candidate.clone(), &self.network.http).await
     }
 }
 
-/// Where a package is that need not be fetched.
+/// The place of a package that need not be fetched.
 enum Found {
-    /// In its place.
+    /// Its final folder.
     There(Package),
-    /// In the cache, and linked to its place.
+    /// The cache, with a link from its final folder.
     Cached(Package),
 }
 
-/// A package in its place.
+/// A package in its final folder.
 struct Placed {
     package: Package,
-    /// Checksums to be locked beside its own.
+    /// Checksums to lock beside its own.
     trusted: BTreeSet<Checksum>,
-    /// Whether only its own checksums will be locked, so that other platforms cannot install it.
+    /// Whether only its own checksums will be locked, so that it cannot be installed on other platforms.
     incomplete: bool,
 }
 
 impl Placed {
-    /// A package that a source has just given, or the cache in its place.
+    /// A package that was just fetched, or one in the cache.
     fn new(package: Package, trusted: BTreeSet<Checksum>, vouched: bool, locked: &BTreeSet<Checksum>) -> Placed {
         let own: BTreeSet<&Checksum> = trusted.iter().chain(&package.checksum).collect();
         let incomplete = !vouched && (locked.is_empty() || locked.iter().eq(own));
@@ -117,8 +119,9 @@ enum InstallProblem {
 }
 
 impl Installer {
-    /// An installer over the methods that the CLI configuration has; `plugin_directories` (`-plugin-dir`) take the
-    /// place of all of them. Without either: the implied local directories, and the registry for what they lack.
+    /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all of
+    /// them. Without either: the
+    /// implied local directories, and the registry for other providers.
     pub fn new(
         config: &CliConfig,
         environment: &Environment,
@@ -136,7 +139,7 @@ impl Installer {
         Installer::over(methods, config, environment, data_directory)
     }
 
-    /// An installer over these methods only.
+    /// An installer with only these methods.
     pub fn over(
         methods: Vec<Method>,
         config: &CliConfig,
@@ -153,22 +156,23 @@ impl Installer {
         }
     }
 
-    /// The same for another platform than this machine's.
+    /// Uses another platform than this machine's.
     #[must_use]
     pub fn on(mut self, platform: Platform) -> Installer {
         self.platform = platform;
         self
     }
 
-    /// The same over another network than the process's environment describes.
+    /// Uses another network than the process's environment describes.
     #[must_use]
     pub fn with_network(mut self, network: Network) -> Installer {
         self.sources = self.sources.over(network);
         self
     }
 
-    /// Installs what is required. `upgrade` selects anew where a version is locked. Nothing is written outside of the
-    /// data directory and the plugin cache: the lock is the caller's to settle.
+    /// Installs what is required. `upgrade` ignores locked versions. Writes nothing outside of the data directory and
+    /// the plugin
+    /// cache: the caller settles the lock file.
     pub async fn install(
         &self,
         requirements: &Requirements,
@@ -234,7 +238,7 @@ impl Installer {
         installation
     }
 
-    /// Selects versions as `init` does, and says where their packages are.
+    /// Selects versions as `init` does, and finds their packages.
     pub async fn select(
         &self,
         requirements: &Requirements,
@@ -253,7 +257,7 @@ impl Installer {
         (selected.collect(), problems)
     }
 
-    /// Settles the version of each provider; those of which nothing is to be installed are left out.
+    /// Selects the version of each provider. Those that need no package are omitted.
     async fn choose<'a>(
         &self,
         requirements: &'a Requirements,
@@ -298,7 +302,7 @@ impl Installer {
             warning.into_iter().for_each(|warning| report(InstallEvent::Warning(warning)));
             match chosen {
                 Ok((version, candidate)) => {
-                    // Checksums are of a version, also when it was selected anew.
+                    // Checksums belong to a version, even if it was selected again.
                     let same = lock.get(one.source).filter(|lock| lock.version == version);
                     let locked = same.map(|lock| lock.known_checksums().cloned().collect()).unwrap_or_default();
                     let (source, constraints) = (one.source, one.constraints);
@@ -314,7 +318,7 @@ impl Installer {
         mirror::package_folder(&self.data_directory.join(FOLDER), source, version, &self.platform)
     }
 
-    /// A package that is in its place already, or can be linked there from the cache, and is one of those locked.
+    /// A locked package that is already in its folder, or can be linked there from the cache.
     async fn there(&self, source: &ProviderSource, version: &Version, locked: &BTreeSet<Checksum>) -> Option<Found> {
         let target = self.target(source, version);
         let (source, version, platform) = (source.clone(), version.clone(), self.platform.clone());
@@ -333,14 +337,14 @@ impl Installer {
             link(&folder, &target)?;
             Ok(Some(Found::Cached(package(&source, &version, &target, checksum)?)))
         });
-        // A cache that is of no use is passed by.
+        // An unusable cache is ignored.
         there.await.unwrap_or_else(|problem| {
-            tracing::debug!("a package of the plugin cache is passed by: {problem}");
+            tracing::debug!("a package of the plugin cache is ignored: {problem}");
             None
         })
     }
 
-    /// Puts a package where it belongs, after comparing it with the lock file; with it the checksums to be locked.
+    /// Puts a package into its folder, after checking it against the lock file. Returns it with the checksums to lock.
     async fn fetch(&self, choice: &Choice<'_>) -> Result<(Placed, Authentication), InstallProblem> {
         let is_local = matches!(choice.candidate, Candidate::Local(_));
         let fetched = Fetched::of(choice.candidate.clone(), &self.sources.network().http).await?;
@@ -359,7 +363,7 @@ impl Installer {
         let (source, version, platform) = (choice.source.clone(), choice.version.clone(), self.platform.clone());
         let (cache, locked) = (self.cache.clone(), choice.locked.clone());
         in_background(move || -> Result<_, PackageProblem> {
-            // What lies unpacked in a mirror is linked to as it is.
+            // A package that is unpacked in a mirror is linked to.
             match (cache, &fetched.location) {
                 (Some(cache), Location::Packed(file)) => {
                     let _held = cache.lock(&source, &version, &platform);
@@ -379,7 +383,7 @@ impl Installer {
     }
 }
 
-/// The methods without any configuration: directories that are there, and the registry for what they have nothing of.
+/// The default methods: the implied local directories that exist, and the registry for all other providers.
 fn implied(environment: &Environment) -> Vec<Method> {
     let directories: Vec<PathBuf> =
         environment.implied_directories().into_iter().filter(|directory| directory.is_dir()).collect();

@@ -1,4 +1,4 @@
-//! What `init` tells while it installs.
+//! Events of `init` during an installation.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use weft_providers::constraint::Constraints;
 
 use crate::offer::Authentication;
 
-/// Something worth telling while installing; printed as `init` prints it.
+/// An event of an installation. `Display` gives the line that `init` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallEvent {
-    /// Nothing to do.
+    /// Nothing to install.
     BuiltIn(ProviderSource),
     /// The version is locked.
     Reusing(ProviderSource),
-    /// A version is looked for.
+    /// A version is being selected.
     Finding(ProviderSource, Constraints),
-    /// A registry wants users to be told something.
+    /// A registry has a warning for users.
     Warning(Diagnostic),
-    /// The package is there.
+    /// The package is already installed.
     AlreadyInstalled(ProviderSource, Version),
-    /// The package is in the cache that all projects share.
+    /// The package is in the shared cache.
     FromCache(ProviderSource, Version),
     /// The package is about to be installed.
     Installing(ProviderSource, Version),
@@ -31,7 +31,7 @@ pub enum InstallEvent {
 }
 
 impl InstallEvent {
-    /// Whether a signature was checked, so that users may want to read about it.
+    /// Whether a signature was checked, so that users may want to read about signatures.
     pub fn is_signed(&self) -> bool {
         matches!(self, InstallEvent::Installed(_, _, Authentication::Signed { .. }))
     }

@@ -1,12 +1,14 @@
-//! What comes from the network: provider packages and modules, and the documents that lead to them.
+//! Access to the network: provider packages and modules, and the documents that lead to them.
 //!
-//! [`http`] is the client that everything goes through. [`cli_config`] and [`environment`] say where things may come
-//! from; [`discovery`] finds the services of a [`host`], [`credentials`] open them.
+//! [`http`] is the client for all requests. [`cli_config`] and [`environment`] have the settings. [`discovery`] finds
+//! the services
+//! of a [`host`], and [`credentials`] has tokens.
 //!
-//! Providers: [`sources`] are all methods of installation together: [`provider_registry`] with [`signature`]s,
-//! [`network_mirror`], [`oci`]. Each makes an [`offer`] or says what [`problem`] there is. [`install`] settles versions
-//! and brings packages here ([`fetched`]), into the data directory, telling of it by [`install_event`];
-//! [`settle`] writes the lock file.
+//! Providers: [`sources`] combines all methods of installation: [`provider_registry`] with [`signature`]s,
+//! [`network_mirror`] and
+//! [`oci`]. Each makes an [`offer`] or returns a [`problem`]. [`install`] selects versions and fetches packages
+//! ([`fetched`]) into the
+//! data directory, and reports it with [`install_event`]s. [`settle`] writes the lock file.
 //!
 //! [`modules`] fetches modules, and unpacks each [`archive`] of them.
 

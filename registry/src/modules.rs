@@ -1,8 +1,8 @@
-//! Modules that are not local: how their packages are found and fetched.
+//! Modules that are not local: finding and fetching their packages.
 //!
-//! [`PackageAddress`] is an address taken apart; [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI
-//! registries, and asks registries for the versions of modules ([`constraint`] says which of them are meant) and where
-//! these are.
+//! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI
+//! registries, and asks
+//! module registries for versions ([`constraint`] selects them) and their addresses.
 
 mod address;
 mod artifact;

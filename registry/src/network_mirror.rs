@@ -17,7 +17,7 @@ use crate::http::{Answer, Http, Request, shown};
 use crate::offer::{Authentication, Offer};
 use crate::problem::{Problem, path_of};
 
-/// Asks network mirrors.
+/// A client of network mirrors.
 #[derive(Clone, Debug)]
 pub struct NetworkMirror {
     http: Http,
@@ -42,29 +42,29 @@ struct Archive {
 }
 
 impl NetworkMirror {
-    /// Asks by this client.
+    /// Uses this client.
     pub fn new(http: Http, credentials: Arc<Credentials>) -> NetworkMirror {
         NetworkMirror { http, credentials }
     }
 
-    /// All versions of a provider that a mirror has; none when it does not know the provider.
+    /// All versions of a provider on a mirror; empty if the mirror does not have the provider.
     ///
     /// # Errors
-    /// When it does not answer, or not as mirrors do.
+    /// When it does not answer, or its answer is not valid.
     pub async fn versions(&self, base: &Url, source: &ProviderSource) -> Result<Option<Vec<Version>>, Problem> {
         let (answer, _) = self.ask(base, source, "index.json").await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
         let index: Index = answer.sound()?.json()?;
-        // Names that are no versions are passed over.
+        // Names that are not versions are ignored.
         Ok(Some(index.versions.keys().filter_map(|version| version.parse().ok()).collect()))
     }
 
     /// The package of a version for a platform, if the mirror has it.
     ///
     /// # Errors
-    /// When it does not answer, or not as mirrors do.
+    /// When it does not answer, or its answer is not valid.
     pub async fn package(
         &self,
         base: &Url,
@@ -97,7 +97,7 @@ impl NetworkMirror {
         let url = url.ok_or_else(|| unusable(format!("{address:?} is not an address")))?;
         let expected: BTreeSet<Checksum> = sums.into_iter().filter(Checksum::is_known).collect();
         let authentication = if expected.is_empty() { Authentication::None } else { Authentication::Checksum };
-        // The mirror's token goes to the mirror itself only.
+        // The mirror's token is sent only to the mirror itself.
         let same = url.scheme() == "https" && Host::of_url(&url) == Host::of_url(base);
         let authorization = token.filter(|_| same).into();
         let trusted = if trust_all { trusted } else { BTreeSet::new() };

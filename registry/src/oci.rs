@@ -1,4 +1,5 @@
-//! Packages of providers in OCI registries: one repository a provider, one tag a version, one manifest a platform.
+//! Provider packages in OCI registries: a repository for each provider, a tag for each version, a manifest for each
+//! platform.
 
 mod client;
 mod credentials;
@@ -15,12 +16,12 @@ use crate::http::Http;
 use crate::offer::{Authentication, Offer};
 use crate::problem::Problem;
 
-/// What an index of packages says that it is, and its manifests, and the packages.
+/// The types of an index of packages, of its manifests, and of the packages.
 const PROVIDER: &str = "application/vnd.opentofu.provider";
 const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
 const ARCHIVE: &str = "archive/zip";
 
-/// Asks OCI registries for packages of providers.
+/// A source of provider packages in OCI registries.
 #[derive(Clone, Debug)]
 pub struct OciMirror {
     client: OciClient,
@@ -61,20 +62,20 @@ struct Package {
 }
 
 impl OciMirror {
-    /// Asks by this client, with the credentials of configuration and environment.
+    /// Uses this client, with the credentials of configuration and environment.
     pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciMirror {
         OciMirror { client: OciClient::new(http, config, environment) }
     }
 
-    /// The client, for whoever has other artifacts to fetch.
+    /// The client, for other artifacts.
     pub fn client(&self) -> &OciClient {
         &self.client
     }
 
-    /// All versions of a provider; none when there is no such repository. Tags that are no versions are passed over.
+    /// All versions of a provider; empty if the repository does not exist. Tags that are not versions are ignored.
     ///
     /// # Errors
-    /// When the registry does not answer, or not as registries do.
+    /// When the registry does not answer, or its answer is not valid.
     pub async fn versions(&self, repository: &str) -> Result<Option<Vec<Version>>, Problem> {
         let repository = Repository::parse(repository)?;
         let tags = self.client.tags(&repository).await?;
@@ -84,7 +85,7 @@ impl OciMirror {
     /// The package of a version for a platform, if there is one.
     ///
     /// # Errors
-    /// When the registry does not answer, or not as registries do.
+    /// When the registry does not answer, or its answer is not valid.
     pub async fn package(
         &self,
         repository: &str,
@@ -99,7 +100,7 @@ impl OciMirror {
         let Some(manifest) = self.client.manifest(&repository, &tag).await? else { return Ok(None) };
         let index: Index = manifest.parse(&repository)?;
         if index.artifact_type.as_deref() != Some(PROVIDER) {
-            return Err(unusable(format!("the tag {tag} is no index of provider packages ({PROVIDER})")));
+            return Err(unusable(format!("the tag {tag} is not an index of provider packages ({PROVIDER})")));
         }
         let target = index.manifests.into_iter().find(|target| {
             let is_package = target.artifact_type.as_deref() == Some(PROVIDER_TARGET);
@@ -111,14 +112,14 @@ impl OciMirror {
         let manifest = manifest.ok_or_else(|| unusable(format!("it lacks the manifest {}", target.digest)))?;
         let package: Package = manifest.parse(&repository)?;
         if package.artifact_type.as_deref().is_some_and(|kind| kind != PROVIDER_TARGET) {
-            return Err(unusable(format!("the manifest {} is no provider package", target.digest)));
+            return Err(unusable(format!("the manifest {} is not a provider package", target.digest)));
         }
         let mut archives = package.layers.iter().filter(|layer| layer.media_type == ARCHIVE);
         let (Some(layer), None) = (archives.next(), archives.next()) else {
             return Err(unusable(format!("a package must have one layer of the type {ARCHIVE}")));
         };
         let digest = layer.digest.strip_prefix("sha256:").and_then(Checksum::of_archive_digest);
-        let expected = digest.ok_or_else(|| unusable(format!("{:?} is no SHA-256 digest", layer.digest)))?;
+        let expected = digest.ok_or_else(|| unusable(format!("{:?} is not a SHA-256 digest", layer.digest)))?;
         Ok(Some(Offer {
             url: self.client.blob_url(&repository, &layer.digest)?,
             authorization: self.client.authorization(&repository).await?,

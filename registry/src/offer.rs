@@ -1,4 +1,4 @@
-//! Packages that can be had from somewhere else, and what their being whole rests on.
+//! Packages that are available from a source, and how they are authenticated.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,13 +11,13 @@ use weft_providers::checksum::Checksum;
 use crate::credentials::Secret;
 use crate::http::Request;
 
-/// Most bytes of a package. The largest provider has less than 300 MiB.
+/// The maximum size of a package. The largest provider has less than 300 MiB.
 pub(crate) const MAX_PACKAGE: u64 = 4 << 30;
 
-/// How far a package is known to be what its author made.
+/// How a package was authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all: nobody said what it should be.
+    /// Not at all: there is no checksum to compare with.
     None,
     /// It has the checksum that its source gave.
     Checksum,
@@ -41,33 +41,33 @@ impl fmt::Display for Authentication {
     }
 }
 
-/// A package as its source offers it.
+/// A package that a source offers.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// Where it is.
+    /// Its place.
     pub url: Url,
-    /// Opens the place, if it needs to be opened.
+    /// The credentials for the place.
     pub authorization: Authorization,
-    /// What it must have one of, if there is any: checksums of this very package.
+    /// Accepted checksums of this package; empty if there are none.
     pub expected: BTreeSet<Checksum>,
-    /// Checksums of packages of this version for all platforms that the lock file may take over.
+    /// Checksums of the packages of this version for all platforms, for the lock file.
     pub trusted: BTreeSet<Checksum>,
-    /// How far the expected checksum is to be believed.
+    /// How the accepted checksums are authenticated.
     pub authentication: Authentication,
-    /// Attempts beyond the first to download it.
+    /// The number of retries of the download.
     pub retries: u32,
 }
 
-/// What opens a place.
+/// Credentials for a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authorization {
-    /// It is open.
+    /// None needed.
     None,
     /// A token.
     Bearer(Secret),
     /// A name and a password.
     Basic {
-        /// Who.
+        /// The name.
         user: String,
         /// The password.
         password: Secret,
@@ -75,7 +75,7 @@ pub enum Authorization {
 }
 
 impl Authorization {
-    /// A request with it.
+    /// Adds them to a request.
     #[must_use]
     pub fn on(&self, request: Request) -> Request {
         match self {
@@ -99,24 +99,24 @@ impl Offer {
     }
 }
 
-/// Says that we understand the protocol, as registries expect it of their clients.
+/// Adds the protocol header that registries expect of clients.
 pub(crate) fn protocol_header() -> HeaderName {
     HeaderName::from_static("x-terraform-version")
 }
 
-/// The version that registries take us for: they may leave out what older ones cannot use.
+/// The client version that registries see. They may omit what older clients cannot use.
 pub(crate) const PROTOCOL_VERSION: &str = "1.12.6";
 
-/// A version that is offered, with the protocols that it speaks when that is known.
+/// An offered version, with its protocols if they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// The version.
     pub version: Version,
-    /// Such as `5.0`; empty when the source does not say.
+    /// Such as `5.0`; empty if the source does not list them.
     pub protocols: Vec<String>,
 }
 
-/// Whether one of the protocols is one that we speak.
+/// Whether one of its protocols is supported.
 pub(crate) fn speaks(protocols: &[String]) -> bool {
     protocols.is_empty() || protocols.iter().any(|p| matches!(p.split('.').next(), Some("5" | "6")))
 }

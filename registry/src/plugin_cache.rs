@@ -1,5 +1,6 @@
-//! The cache of packages that all projects of a user share (`plugin_cache_dir`): laid out like a data directory's
-//! packages, which then are links into it.
+//! The shared package cache of a user's projects (`plugin_cache_dir`). It has the layout of the packages in a data
+//! directory, which are then
+//! links into it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,13 +19,13 @@ pub(crate) struct PluginCache {
     may_break_lock: bool,
 }
 
-/// Held while a package of the cache is put there or taken from it; other processes wait.
+/// Held while a package is added to the cache or taken from it. Other processes wait.
 pub(crate) struct CacheLock {
     _file: Option<File>,
 }
 
 impl PluginCache {
-    /// With `may_break_lock`, packages of it do also when the lock file knows nothing of them.
+    /// With `may_break_lock`, its packages are accepted even if the lock file has no checksum for them.
     pub(crate) fn new(root: PathBuf, may_break_lock: bool) -> PluginCache {
         PluginCache { root, may_break_lock }
     }
@@ -33,8 +34,8 @@ impl PluginCache {
         mirror::package_folder(&self.root, source, version, platform)
     }
 
-    /// Waits until no other process is at work on this package. Where the file system has no locks, there is no
-    /// waiting; a package takes its place whole in any case.
+    /// Waits until no other process uses this package. Without file locks it does not wait. A package is put in place
+    /// atomically in any case.
     pub(crate) fn lock(&self, source: &ProviderSource, version: &Version, platform: &Platform) -> CacheLock {
         let folder = self.folder(source, version, platform);
         let held = || -> std::io::Result<File> {
@@ -52,7 +53,7 @@ impl PluginCache {
         CacheLock { _file: file }
     }
 
-    /// The package, if it is there and one of those that the lock file knows.
+    /// The package, if it exists and the lock file has its checksum.
     pub(crate) fn find(
         &self,
         source: &ProviderSource,
@@ -71,26 +72,26 @@ impl PluginCache {
     }
 }
 
-/// Puts a package where it belongs: an unpacked one as a link to where it is.
+/// Puts a package in its folder. An unpacked one becomes a link to its place.
 pub(crate) fn place(location: &Location, source: &ProviderSource, target: &Path) -> Result<(), PackageProblem> {
     match location {
         Location::Packed(file) => packages::unpack(file, target),
         Location::Unpacked(folder) => {
-            // Before anything is replaced.
+            // Checked before anything is replaced.
             packages::program(source, folder)?;
             link(folder, target)
         }
     }
 }
 
-/// Makes `target` stand for a package elsewhere: a link where the system has them, else a copy.
+/// Makes `target` a link to a package, or a copy if the system has no links.
 pub(crate) fn link(folder: &Path, target: &Path) -> Result<(), PackageProblem> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |error| PackageProblem::Io { path, error }
     };
     let folder = folder.canonicalize().map_err(io(folder))?;
-    // The data directory itself may serve as a mirror.
+    // The data directory itself may be the mirror.
     if target.canonicalize().is_ok_and(|there| there == folder) {
         return Ok(());
     }

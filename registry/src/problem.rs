@@ -1,4 +1,4 @@
-//! Why a package cannot be had from where it should come from.
+//! Why a package is not available from its source.
 
 use url::Url;
 use weft_graph_format::address::ProviderSource;
@@ -10,7 +10,7 @@ use crate::discovery::DiscoveryError;
 use crate::host::HostError;
 use crate::http::HttpError;
 
-/// Why a package cannot be had.
+/// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The registry does not have it.
@@ -21,32 +21,32 @@ pub enum Problem {
         /// The provider.
         provider: ProviderSource,
     },
-    /// The host is no registry, or does not answer.
+    /// The host is not a registry, or does not answer.
     #[error("{error}")]
     Discovery {
         /// The provider.
         provider: ProviderSource,
-        /// Why.
+        /// The reason.
         error: DiscoveryError,
     },
-    /// The name of the host is none.
+    /// The name of the host is not valid.
     #[error(transparent)]
     Host(HostError),
-    /// There is no token where one was to be had.
+    /// The credentials helper failed.
     #[error(transparent)]
     Credentials(CredentialsError),
-    /// No answer, or not the one expected.
+    /// The request failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// An answer that contradicts the question.
+    /// An invalid answer.
     #[error("{place} gives an unusable answer: {problem}")]
     Answer {
         /// The address.
         place: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// It speaks no protocol that we do.
+    /// It supports none of our protocols.
     #[error(
         "provider {provider} {version} speaks the plugin protocols {}, and Weft speaks 5 and 6", protocols.join(", ")
     )]
@@ -55,17 +55,17 @@ pub enum Problem {
         provider: ProviderSource,
         /// The version.
         version: Version,
-        /// The protocols that it speaks.
+        /// Its protocols.
         protocols: Vec<String>,
     },
-    /// Nobody vouches for it.
+    /// It cannot be authenticated.
     #[error("cannot trust {provider} {version}: {problem}")]
     Untrusted {
         /// The provider.
         provider: ProviderSource,
         /// The version.
         version: Version,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A directory cannot be read.
@@ -73,10 +73,10 @@ pub enum Problem {
     Search(#[from] SearchError),
 }
 
-/// An address below another one; parts are escaped as far as needed.
+/// An address below another one. Parts are escaped.
 pub(crate) fn path_of(base: &Url, parts: &[&str]) -> Url {
     let mut url = base.clone();
-    // Only addresses that cannot be a base (such as mailto:) have no segments; these never get here.
+    // Only addresses that cannot be a base (such as mailto:) have no segments, and they never get here.
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(parts);
     }

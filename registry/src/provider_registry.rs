@@ -1,5 +1,5 @@
-//! The provider registry protocol: which versions there are, where the package for a platform is, and by whose word it
-//! is the right one.
+//! The provider registry protocol: versions, the addresses of packages, and their
+//! signed checksums.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -20,20 +20,21 @@ use crate::offer::{Authentication, Offer, Offered, PROTOCOL_VERSION, protocol_he
 use crate::problem::{Problem, path_of};
 use crate::signature;
 
-/// Longest list of checksums, and its signature. A hundred platforms take ten kilobytes.
+/// The maximum size of a list of checksums and of its signature. A hundred platforms take ten kilobytes.
 const MAX_SUMS: u64 = 1 << 20;
 
-/// Whether packages without valid signatures are refused.
+/// Which packages without valid signatures are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignaturePolicy {
-    /// Also where the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Others than the default registry must
-    /// always have one.
+    /// Also those for which the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Registries other than the
+    /// default one must always have
+    /// one.
     pub required: bool,
-    /// Also where the key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
+    /// Also those whose key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
     pub unexpired: bool,
 }
 
-/// Asks provider registries.
+/// A client of provider registries.
 #[derive(Clone, Debug)]
 pub struct ProviderRegistry {
     http: Http,
@@ -42,12 +43,12 @@ pub struct ProviderRegistry {
     policy: SignaturePolicy,
 }
 
-/// What a registry has of a provider.
+/// The versions of a provider in a registry.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// All versions.
     pub versions: Vec<Offered>,
-    /// What the registry wants users to be told.
+    /// Warnings of the registry for users.
     pub warnings: Vec<String>,
 }
 
@@ -94,14 +95,14 @@ struct SigningKey {
     ascii_armor: String,
 }
 
-/// A registry for one request: where it is, and the token for it.
+/// A registry for one request: its address, and the token for it.
 struct Door {
     base: Url,
     token: Option<Secret>,
 }
 
 impl ProviderRegistry {
-    /// Asks by this client.
+    /// Uses this client.
     pub fn new(
         http: Http,
         discovery: Arc<Discovery>,
@@ -114,7 +115,7 @@ impl ProviderRegistry {
     /// All versions of a provider.
     ///
     /// # Errors
-    /// When its registry does not answer, or does not know it.
+    /// When its registry does not answer, or does not have it.
     pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, Problem> {
         let door = self.door(source).await?;
         let answer = self.ask(&door, source, &["versions"]).await?;
@@ -126,16 +127,17 @@ impl ProviderRegistry {
             let version = entry.version.parse().ok()?;
             Some(Offered { version, protocols: entry.protocols.unwrap_or_default() })
         };
-        // Names that are no versions are passed over.
+        // Names that are not versions are ignored.
         let versions = found.versions.into_iter().filter_map(offered).collect();
         Ok(Listing { versions, warnings: found.warnings.unwrap_or_default() })
     }
 
-    /// The package of a version for a platform, none when there is none for that. The list that its checksum is in has
-    /// been checked by then.
+    /// The package of a version for a platform; `None` if the platform has none. The list with its checksum has
+    /// already been
+    /// verified.
     ///
     /// # Errors
-    /// When its registry does not answer, or what it answers cannot be trusted.
+    /// When its registry does not answer, or its answer cannot be trusted.
     pub async fn package(
         &self,
         source: &ProviderSource,
@@ -171,10 +173,10 @@ impl ProviderRegistry {
         let refused =
             |problem: String| Problem::Untrusted { provider: source.clone(), version: version.clone(), problem };
         let expected = Checksum::of_archive_digest(&package.shasum)
-            .ok_or_else(|| refused(format!("the registry gives a checksum that is none: {:?}", package.shasum)))?;
+            .ok_or_else(|| refused(format!("the registry gives an invalid checksum: {:?}", package.shasum)))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
             if source.host != DEFAULT_REGISTRY || self.policy.required {
-                return Err(refused("the registry gives no list of checksums, and so no signature".to_owned()));
+                return Err(refused("the registry gives no list of checksums, so there is no signature".to_owned()));
             }
             ([expected.clone()].into(), Authentication::Checksum)
         } else {
@@ -183,7 +185,7 @@ impl ProviderRegistry {
             match sums.iter().find(|(name, _)| *name == package.filename) {
                 Some((_, sum)) if *sum == expected => {}
                 Some(_) => {
-                    return Err(refused(format!("the list of checksums has another one for {}", package.filename)));
+                    return Err(refused(format!("the list of checksums has a different one for {}", package.filename)));
                 }
                 None => return Err(refused(format!("the list of checksums has none for {}", package.filename))),
             }
@@ -239,7 +241,8 @@ impl ProviderRegistry {
 }
 
 impl Door {
-    /// The registry's token goes to the registry itself over a secure connection, not to where its packages may be.
+    /// The registry's token is sent only to the registry itself over a secure connection, not to the host of its
+    /// packages.
     fn token_for(&self, url: &Url) -> Option<Secret> {
         let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
         self.token.clone().filter(|_| same)
@@ -250,8 +253,9 @@ fn sound(answer: Answer) -> Result<Answer, HttpError> {
     answer.sound()
 }
 
-/// The lines of a SHA256SUMS file: a checksum, spaces (with a star before names of binary files), a name. Other lines say
-/// nothing of any package.
+/// The lines of a SHA256SUMS file: a checksum, spaces (with a star before names of binary files), a name. Other lines
+/// are
+/// ignored.
 fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
     let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;
     let sum = |line: &str| {

@@ -1,4 +1,4 @@
-//! Settling versions: which of those that there are is meant, and where its package is.
+//! Selects versions, and finds their packages.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,30 @@ use crate::discovery::DiscoveryError;
 use crate::problem::Problem;
 use crate::sources::{Available, Candidate, Sources};
 
-/// Types of the built-in namespace that there are.
+/// The types of the built-in namespace.
 const BUILT_IN: [&str; 1] = ["terraform"];
 
-/// A provider whose version is wanted.
+/// A provider that needs a version.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) source: &'a ProviderSource,
     pub(crate) constraints: &'a Constraints,
-    /// The version that is locked and not to be changed.
+    /// The locked version, which must be kept.
     pub(crate) fixed: Option<Lock>,
 }
 
-/// A version to be installed.
+/// A version to install.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice<'a> {
     pub(crate) source: &'a ProviderSource,
     pub(crate) constraints: &'a Constraints,
     pub(crate) version: Version,
     pub(crate) candidate: Candidate,
-    /// Checksums that the lock file has for this very version.
+    /// The checksums in the lock file for this version.
     pub(crate) locked: BTreeSet<Checksum>,
 }
 
-/// Refuses built-in providers that there are not, or of which a version is wanted; whether it is one.
+/// Whether a provider is built in. Refuses unknown ones and version constraints.
 pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Result<bool, Diagnostic> {
     if !source.is_builtin() {
         return Ok(false);
@@ -55,7 +55,7 @@ pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Re
     Ok(true)
 }
 
-/// What is wanted of one provider. `upgrade` leaves aside what is locked.
+/// The request for one provider. `upgrade` ignores the lock.
 pub(crate) fn wanted<'a>(
     source: &'a ProviderSource,
     constraints: &'a Constraints,
@@ -77,7 +77,7 @@ pub(crate) fn wanted<'a>(
     }
 }
 
-/// The version that is meant, of those that there are.
+/// Selects one of the available versions.
 pub(crate) fn version(wanted: &Wanted<'_>, available: &Available) -> Result<Version, Diagnostic> {
     let Wanted { source, constraints, fixed } = wanted;
     let Available { versions, foreign, searched, unknown, .. } = available;
@@ -155,7 +155,7 @@ pub(crate) fn not_listed(source: &ProviderSource, problem: &Problem) -> Diagnost
     }
 }
 
-/// What registries say of a provider.
+/// The warnings of registries about a provider.
 pub(crate) fn warning(source: &ProviderSource, available: &Available) -> Option<Diagnostic> {
     if available.warnings.is_empty() {
         return None;
@@ -180,8 +180,8 @@ fn protocols(source: &ProviderSource, version: &Version, available: &Available) 
     let spoken = available.foreign.get(version).map(|spoken| spoken.join(", ")).unwrap_or_default();
     let nearest = available.versions.keys().next_back();
     let advice = match nearest {
-        Some(nearest) => format!("The latest version that can be used is {nearest}."),
-        None => "No version of it can be used.".to_owned(),
+        Some(nearest) => format!("The latest supported version is {nearest}."),
+        None => "No version of it is supported.".to_owned(),
     };
     let detail = format!(
         "Provider {} v{version} speaks only plugin protocols that Weft does not ({spoken}); Weft speaks 5 and 6. \

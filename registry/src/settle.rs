@@ -1,4 +1,4 @@
-//! What becomes of the lock file after an installation.
+//! Updates the lock file after an installation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,33 +11,33 @@ use weft_providers::platform::Platform;
 /// Whether the lock file may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// As needed.
+    /// If needed.
     Update,
     /// `-lockfile=readonly`.
     ReadOnly,
 }
 
 impl LockMode {
-    /// What the value of `-lockfile` means. OpenTofu takes any text, and heeds this one.
+    /// Parses the value of `-lockfile`. OpenTofu accepts any text, and acts only on this one.
     pub fn from_flag(text: &str) -> LockMode {
         if text == "readonly" { LockMode::ReadOnly } else { LockMode::Update }
     }
 }
 
-/// What became of the lock file.
+/// What happened to the lock file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockOutcome {
-    /// It says already what it should.
+    /// It is up to date.
     Unchanged,
-    /// There was none.
+    /// It was created.
     Created,
     /// It was changed.
     Updated,
-    /// It may not be written, or could not.
+    /// It must not be written, or could not.
     NotSaved,
 }
 
-/// Writes the new selections if they differ from the old ones and that is allowed.
+/// Writes the new selections if they differ from the old ones and writing is allowed.
 pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (LockOutcome, Vec<Diagnostic>) {
     if old.selects_the_same(new) {
         return (LockOutcome::Unchanged, Vec::new());
@@ -46,12 +46,14 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
         let diagnostic = if old.same_providers(new) {
             Diagnostic::warning(
                 "Provider lock file not updated",
-                "Other packages were selected than the lock file has, and -lockfile=readonly keeps it as it is. Run \"weft init\" without the option to record them.",
+                "The selected packages differ from those in the lock file, and -lockfile=readonly does not allow \
+                changes. Run \"weft init\" without the option to record them.",
             )
         } else {
             Diagnostic::error(
                 "Provider dependency changes detected",
-                "The configuration requires other providers than the lock file has, and -lockfile=readonly keeps it as it is. Run \"weft init\" without the option to record them.",
+                "The required providers differ from those in the lock file, and -lockfile=readonly does not allow \
+                changes. Run \"weft init\" without the option to record them.",
             )
         };
         return (LockOutcome::NotSaved, vec![diagnostic]);
@@ -66,14 +68,14 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
     }
 }
 
-/// A warning that the new lock file does not serve other platforms; none when it does.
+/// A warning that the new lock file does not work on other platforms; `None` if it does.
 pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) -> Option<Diagnostic> {
     if incomplete.is_empty() {
         return None;
     }
     let list: String = incomplete.iter().map(|source| format!("\n  - {}", source.for_display())).collect();
     let detail = format!(
-        "The sources of these providers vouch for no checksums, so Weft computed them from the packages that it \
+        "The sources of these providers have no checksums, so Weft computed them from the packages that it \
          installed:{list}\n\nThe .terraform.lock.hcl file has their checksums for {platform} only, and Weft cannot install \
          them on other platforms. To add the checksums for another platform, run:\n  weft providers lock \
          -platform=linux_amd64\n(linux_amd64 stands for that platform)"
@@ -81,7 +83,7 @@ pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) ->
     Some(Diagnostic::warning("Incomplete lock file information for providers", detail))
 }
 
-/// A reminder that overrides are at work; none when there are none.
+/// A reminder of active overrides; `None` without any.
 pub fn override_warning(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Option<Diagnostic> {
     if overrides.is_empty() {
         return None;

@@ -1,8 +1,10 @@
-//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry names.
+//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry gives.
 //!
-//! A signature counts when a key of the list made it, or a subkey that is bound to one for signing. Revoked keys do not
-//! count, nor do digests that can be forged. Expired keys do, unless that is asked for: registries go on to offer what
-//! was signed in time.
+//! A valid signature is made by a key of the list, or by a subkey that is bound to one for signing. Revoked keys and
+//! insecure digests are
+//! refused. Expired keys are accepted unless configured otherwise, because registries still offer packages that were
+//! signed in
+//! time.
 
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};
@@ -13,43 +15,43 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::Signature;
 use pgp::types::{KeyDetails as _, VerifyingKey};
 
-/// Longest key that is read; the largest known have a hundred kilobytes of others' signatures.
+/// The maximum size of a key. The largest known ones have a hundred kilobytes of other signatures.
 const MAX_KEY: usize = 4 << 20;
 
-/// Longest signature that is read.
+/// The maximum size of a signature.
 const MAX_SIGNATURE: usize = 64 << 10;
 
 /// Why a document is not signed by any of the keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// What should be the signature is none.
+    /// The signature is not valid OpenPGP.
     #[error("the signature cannot be read: {0}")]
     Signature(String),
-    /// What should be a key is none.
+    /// A key is not valid OpenPGP.
     #[error("a signing key cannot be read: {0}")]
     Key(String),
-    /// By none of the keys.
+    /// None of the keys signed it.
     #[error("authentication signature from unknown issuer")]
     UnknownIssuer,
-    /// By a key of the list, but not of this document.
-    #[error("the signature by the key {key} does not fit: what is signed was changed")]
+    /// A key of the list signed another document.
+    #[error("the signature by the key {key} does not match: the signed document was changed")]
     Wrong {
         /// The key's id.
         key: String,
     },
-    /// With a digest that can be forged.
-    #[error("the signature by the key {key} is made with a digest that is no longer safe")]
+    /// It uses an insecure digest.
+    #[error("the signature by the key {key} uses a digest that is no longer secure")]
     Weak {
         /// The key's id.
         key: String,
     },
-    /// By a key that is no longer to be trusted.
+    /// The key is revoked.
     #[error("the key {key} is revoked")]
     Revoked {
         /// The key's id.
         key: String,
     },
-    /// By a key whose time is over.
+    /// The key has expired.
     #[error("the key {key} has expired")]
     Expired {
         /// The key's id.
@@ -57,10 +59,10 @@ pub enum SignatureError {
     },
 }
 
-/// The id of the key that signed a document. With `now`, keys and signatures that have expired by then are refused.
+/// The id of the key that signed a document. With `now`, keys and signatures that have expired are refused.
 ///
 /// # Errors
-/// When none of the keys (each in ASCII armour, possibly several in one text) did.
+/// When none of the keys (each in ASCII armor, possibly several in one text) signed it.
 pub fn verify(
     document: &[u8],
     signature: &[u8],
@@ -101,7 +103,7 @@ pub fn verify(
     Err(problem)
 }
 
-/// Whether a certificate made a signature; none when it is somebody else's.
+/// Whether a certificate made a signature; `None` if another one did.
 fn by(
     certificate: &SignedPublicKey,
     signature: &Signature,
@@ -123,7 +125,7 @@ fn by(
         return Some(check(certificate, signature, primary, document, now, expired, key));
     }
     let subkey = certificate.public_subkeys.iter().find(|subkey| is_by(signature, &subkey.key))?;
-    // One that the primary key took back, or never took as a signer, is a stranger's.
+    // A subkey that the primary key revoked, or never bound as a signer, does not belong to it.
     let binding = newest(subkey.signatures.iter().filter(|s| s.verify_subkey_binding(primary, &subkey.key).is_ok()));
     let bound = binding.filter(|binding| {
         binding.key_flags().sign()
@@ -180,7 +182,7 @@ fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Sig
 
 fn has_expired(made: SystemTime, lifetime: Option<Duration>, now: Option<SystemTime>) -> bool {
     match (lifetime, now) {
-        // A lifetime of zero is none.
+        // A lifetime of zero means no expiry.
         (Some(lifetime), Some(now)) if !lifetime.is_zero() => made.checked_add(lifetime).is_some_and(|end| end < now),
         _ => false,
     }

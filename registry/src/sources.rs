@@ -1,6 +1,6 @@
-//! All methods of installation together: which versions of a provider there are, and the package of one of them.
+//! All installation methods combined: the versions of a provider, and the package of one of them.
 //!
-//! Of a version that several methods have, the first method's package is taken that has one for the platform.
+//! If several methods have a version, the package comes from the first one that has it for the platform.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::offer::{Offer, speaks};
 use crate::problem::Problem;
 use crate::provider_registry::{ProviderRegistry, SignaturePolicy};
 
-/// Everything that is asked over the network, set up once for a command. Clones share what was learned.
+/// The network clients, set up once for a command. Clones share their caches.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// The client.
+    /// The HTTP client.
     pub http: Http,
-    /// Services of hosts.
+    /// Discovery of services.
     pub discovery: Arc<Discovery>,
     /// Tokens.
     pub credentials: Arc<Credentials>,
@@ -38,14 +38,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// By this process's environment, and what the configuration says beside it.
+    /// Uses this process's environment and the configuration.
     pub fn new(config: &CliConfig, environment: &Environment) -> Network {
         Network::with(config, environment, HttpSettings::of_process())
     }
 
-    /// With other settings than the process's.
+    /// Uses other settings than the process's.
     pub fn with(config: &CliConfig, environment: &Environment, mut settings: HttpSettings) -> Network {
-        // Variables of the environment come before the file; both are taken for the usual where they say the same.
+        // Variables of the environment take precedence over the file. A variable that is set to the default counts as
+        // unset.
         let usual = HttpSettings::default();
         if settings.registry_retries == usual.registry_retries {
             settings.registry_retries = config.registry.retries.unwrap_or(settings.registry_retries);
@@ -77,19 +78,19 @@ pub struct Sources {
 /// The versions of a provider.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Available {
-    /// Each with the methods that have it, by their places in the list.
+    /// Each with the indices of the methods that have it.
     pub(crate) versions: BTreeMap<Version, Vec<usize>>,
-    /// Those that no protocol of ours reaches, with the protocols that would.
+    /// Versions with only unsupported protocols, and these protocols.
     pub(crate) foreign: BTreeMap<Version, Vec<String>>,
-    /// What registries want users to be told.
+    /// Warnings of registries for users.
     pub(crate) warnings: Vec<String>,
-    /// Where it was looked for.
+    /// The places that were searched.
     pub(crate) searched: Vec<String>,
-    /// A registry that does not know it.
+    /// A registry that does not have the provider.
     pub(crate) unknown: Option<String>,
 }
 
-/// Where a package is.
+/// The place of a package.
 #[derive(Clone, Debug)]
 pub(crate) enum Candidate {
     Local(Location),
@@ -97,7 +98,7 @@ pub(crate) enum Candidate {
 }
 
 impl Sources {
-    /// Methods in the order in which they are asked.
+    /// Methods in order of precedence.
     pub fn new(methods: Vec<Method>, network: Network) -> Sources {
         Sources { methods, network }
     }
@@ -110,7 +111,7 @@ impl Sources {
         &self.network
     }
 
-    /// What all methods for a provider have together.
+    /// The versions of all methods for a provider.
     pub(crate) async fn available(&self, source: &ProviderSource) -> Result<Available, Problem> {
         let mut all = Available::default();
         for (index, method) in self.methods.iter().enumerate().filter(|(_, method)| method.covers(source)) {

@@ -39,7 +39,7 @@ async fn attempts_are_counted_and_told() {
     assert_eq!(host.count("/a"), 2);
     assert!(failed.to_string().contains("after 2 attempts") && failed.to_string().contains("503"), "{failed}");
     assert_eq!(client.send(&get(&host, "/a").with_retries(1)).await.unwrap().body, b"1");
-    // What the caller did wrong does not get better by asking again.
+    // Client errors are not retried.
     host.put("/b", Reply::status(403));
     assert_eq!(client.send(&get(&host, "/b").with_retries(3)).await.unwrap().status, 403);
     assert_eq!(host.count("/b"), 1);
@@ -86,7 +86,7 @@ async fn redirects_are_followed_with_care() {
     assert_eq!(host.authorization("/b").as_deref(), Some("Bearer t"));
     client.send(&get(&host, "/away").bearer(Some("t"))).await.unwrap();
     assert_eq!(other.authorization("/c"), None, "another host learns no token");
-    for (path, why) in [("/round", "more than 10 times"), ("/plain", "not")] {
+    for (path, why) in [("/round", "more than 10 times"), ("/plain", "insecure")] {
         let refused = client.send(&get(&host, path)).await.unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
     }
@@ -108,7 +108,7 @@ async fn strangers_are_not_trusted() {
     assert!(matches!(none, HttpError::Setup(_)), "{none}");
 }
 
-/// What `openssl req -x509` makes: a certificate that is its own authority.
+/// The output of `openssl req -x509`: a self-signed certificate.
 #[tokio::test]
 async fn a_certificate_may_be_trusted_itself() {
     for (names, sound) in [(&["localhost"][..], true), (&["elsewhere.test"][..], false)] {

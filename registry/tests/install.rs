@@ -1,4 +1,5 @@
-//! Selection, installation and locking against what OpenTofu 1.12.6 was recorded to do with the same packages (the
+//! Selection, installation and locking, compared with the recorded behavior of OpenTofu 1.12.6 with the same packages
+//! (the
 //! conformance cases `lock-file-*`, `plugin-dir-*`, `version-prerelease`, `locked-package-gone-or-changed` and
 //! `requirement-added-without-init`).
 
@@ -76,7 +77,7 @@ impl Workshop {
         (installation, events)
     }
 
-    /// `init`: the outcome, or what went wrong.
+    /// `init`: its outcome or its diagnostics.
     fn init(
         &self,
         mirrors: &[&str],
@@ -158,7 +159,7 @@ fn the_lock_file_after_init() {
          \"h1:wQVucVPI7rkTj9h86ra1Mq9fgHMKpR1H/BzuO5+OPDw=\",\n  ]\n}}\n"
     );
     assert_eq!(shop.lock_text(), recorded);
-    // Unpacked ones are linked, packed ones unpacked; both can be started.
+    // Unpacked packages are linked, packed ones unpacked. Both can be started.
     let (lock, _) = LockFile::load(&shop.lock_path());
     let (found, problems) =
         packages::check(&requirements(&wanted), &lock, &shop.path(".terraform"), &BTreeMap::new(), false);
@@ -180,7 +181,7 @@ fn the_lock_file_after_init() {
         ),
         "{events:?}"
     );
-    // One is no longer needed; the other's constraints change though its version stays.
+    // One is no longer needed. The other's constraints change, but its version stays.
     assert_eq!(shop.init(&["mirror"], &[(CRANE, ">= 1.0, < 2.0")], false, LockMode::Update), Ok(LockOutcome::Updated));
     let checksum = "h1:wQVucVPI7rkTj9h86ra1Mq9fgHMKpR1H/BzuO5+OPDw=";
     assert_eq!(shop.lock_text(), crane_lock("1.1.5", ">= 1.0.0, < 2.0.0", checksum));
@@ -223,7 +224,7 @@ fn checksums_of_the_lock_file_are_compared() {
     assert_eq!(summaries(&failed), ["Failed to install provider"]);
     assert!(failed[0].detail.contains("doesn't match any of the checksums"), "{}", failed[0].detail);
     assert!(!shop.path(".terraform").exists());
-    // Only a scheme that is not known: as if there were no checksum, and it does not stay.
+    // A checksum of an unknown scheme counts as none, and is removed.
     fs::write(shop.lock_path(), crane_lock("1.0.0", "", "zz:new-scheme")).unwrap();
     init().unwrap();
     assert_eq!(shop.lock_text(), crane_lock("1.0.0", "1.0.0", CRANE_100));
@@ -243,7 +244,7 @@ fn a_packed_package_may_be_locked_by_the_checksum_of_its_archive() {
     zip(&shop.path(&name), &[("terraform-provider-crane_v1.0.0", &program("crane", "1.0.0"))]);
     let of_file = weft_providers::checksum::of_archive_file(&shop.path(&name)).unwrap();
     fs::write(shop.lock_path(), crane_lock("1.0.0", "1.0.0", of_file.as_str())).unwrap();
-    // The checksum of its content is to be added: the same providers, but not the same file.
+    // The checksum of its contents is added: the same providers, but not the same file.
     let only_noted = shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::ReadOnly).unwrap_err();
     assert_eq!(only_noted[0].severity, Severity::Warning);
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
@@ -258,10 +259,10 @@ fn checksums_of_a_mirror_are_for_one_platform() {
     let incomplete = || shop.install(&["mirror"], &[(CRANE, "1.0.0")], false).incomplete;
     let crane = [source::parse(CRANE).unwrap()];
     assert_eq!(incomplete(), crane);
-    // A package that is there already says nothing new.
+    // A package that is already installed adds nothing.
     shop.init(&["mirror"], &[(CRANE, "1.0.0")], false, LockMode::Update).unwrap();
     assert!(incomplete().is_empty());
-    // Installed anew by the only checksum that is locked, and with one for another platform beside it.
+    // Installed again by the only locked checksum, with one for another platform beside it.
     fs::remove_dir_all(shop.path(".terraform")).unwrap();
     assert_eq!(incomplete(), crane);
     let other = CRANE_100.replace("x1I", "y1I");
@@ -312,7 +313,7 @@ fn several_directories_and_none() {
         elsewhere.path("empty").display()
     );
     assert_eq!(failed[0].detail, expected);
-    // Nothing configured: the local directories, and a registry that does not exist.
+    // Without configuration: the local directories, and a registry that does not exist.
     elsewhere.config = CliConfig::default();
     let failed = elsewhere.init(&[], &wanted, false, LockMode::Update).unwrap_err();
     assert!(failed[0].detail.contains("could not connect to weft.test"), "{}", failed[0].detail);
@@ -391,7 +392,7 @@ fn what_a_plan_finds_missing() {
             .contains("locked version selection 1.0.0 doesn't match the updated version constraints \"> 1.0.0\"")
     );
     assert!(other[0].detail.ends_with("weft init -upgrade"));
-    // Changed behind the lock file's back.
+    // Changed without the lock file.
     let program_file = mirror.join("terraform-provider-crane_v1.0.0");
     fs::write(&program_file, "changed").unwrap();
     let changed = shop.check(&wanted);

@@ -38,7 +38,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A tar file; links are `name -> target`.
+/// A tar file. Links are `name -> target`.
 fn tar(entries: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in entries {
@@ -53,7 +53,7 @@ fn tar(entries: &[(&str, &str)]) -> Vec<u8> {
             None => (*name, *content),
         };
         header.set_size(content.len() as u64);
-        // The writer refuses names that a reader must.
+        // The writer refuses names that a reader must refuse.
         header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         builder.append(&header, content.as_bytes()).unwrap();
@@ -132,7 +132,7 @@ fn hostile_archives_are_refused_and_leave_nothing() {
         let (done, _dir, into) = unpacked(&zip(&[(name, "")]), Packing::Zip);
         assert!(done.is_err() && !into.exists(), "{name}");
     }
-    // A file is written before the link of its folder's name would be made: never through it.
+    // A file is written before a link with the name of its folder would be created, so never through it.
     let (done, dir, _) = unpacked(&gzip(&tar(&[("d -> ..", ""), ("d/x", "out")])), Packing::TarGzip);
     assert!(done.is_err());
     assert!(!dir.path().join("x").exists());
@@ -240,7 +240,7 @@ async fn git_repositories() {
         assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap().trim(), first, "{query}");
         assert!(to.join(".git").exists());
     }
-    // What was fetched is copied, without what belongs to git.
+    // A fetched package is copied without git's folder.
     let again = dir.path().join("again");
     fetcher.fetch(&address, &again).await.unwrap();
     assert!(again.join("sub/main.tf").exists() && !again.join(".git").exists());
@@ -274,7 +274,7 @@ async fn git_is_not_misled() {
     let error = fetch(format!("git::https://me:s3cret@localhost:1/{}", "r.git")).await;
     assert!(matches!(error, FetchError::Git(_)) && !error.to_string().contains("s3cret"), "{error}");
     assert!(!touch.exists());
-    // Submodules fetch from elsewhere only.
+    // Submodules are fetched only from remote hosts.
     let work = dir.path().join("work");
     let inner = dir.path().join("bare.git");
     git(&work, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &inner.display().to_string(), "m"]);
@@ -340,7 +340,7 @@ async fn archives_over_tls() {
     }
     let to = fetch("/m?archive=tgz&x=1").await.unwrap();
     assert!(to.join("main.tf").exists());
-    // Those that lead elsewhere, with the folder that is meant there.
+    // Pages that lead elsewhere, with the folder in the package there.
     let mut elsewhere = Reply::bytes("text/html", Vec::new());
     elsewhere.headers.push(("X-Terraform-Get".to_owned(), "./m.zip//top".to_owned()));
     host.put("/page?terraform-get=1", elsewhere);
@@ -351,7 +351,7 @@ async fn archives_over_tls() {
     let to = fetch("/meta?a=b").await.unwrap();
     assert_eq!(std::fs::read_to_string(to.join("main.tf")).unwrap(), "# sub\n");
     for (path, answer, text) in [
-        ("/empty", "", "does not say where"),
+        ("/empty", "", "has no address"),
         ("/circle", "/circle", "more than 10"),
         ("/inward", "file:///etc", "local directory"),
         ("/inward-git", "git::file:///srv/r.git", "local directory"),
@@ -368,7 +368,7 @@ async fn archives_over_tls() {
     for (path, text) in [
         (format!("/m.zip?checksum=sha256:{}", "0".repeat(64)), "checksum"),
         ("/m.zip?checksum=zz".to_owned(), "hexadecimal"),
-        (format!("/gone?checksum={good}"), "no archive by its name"),
+        (format!("/gone?checksum={good}"), "not the name of an archive"),
         ("/gone.zip".to_owned(), "404"),
         ("/m.zip?archive=tar.gz".to_owned(), "damaged"),
     ] {
@@ -381,7 +381,7 @@ async fn archives_over_tls() {
 }
 
 fn registry_module(host: &Host, rest: &str) -> RegistryModule {
-    // Addresses want a dot in the host's name; the test's host has none.
+    // An address needs a dot in the host's name, which the test's host does not have.
     let Ok(ModuleSource::Registry(mut module)) = ModuleSource::parse(&format!("example.com/{rest}")) else {
         panic!("{rest} is no address in a registry")
     };
@@ -448,12 +448,12 @@ async fn registries() {
     }
     for (module, reply, text) in [
         ("a", Reply::json(json!({"location": "file:///etc"})), "local directory"),
-        ("b", Reply::json(json!({"location": "ns/m/aws"})), "not the address of a package"),
-        ("c", Reply::json(json!({})), "does not say where"),
-        ("d", Reply::bytes("text/html", b"<html>".to_vec()), "not the JSON document"),
-        ("e", Reply::status(404), "does not know version"),
+        ("b", Reply::json(json!({"location": "ns/m/aws"})), "not the address of a remote package"),
+        ("c", Reply::json(json!({})), "does not give the address"),
+        ("d", Reply::bytes("text/html", b"<html>".to_vec()), "expected JSON document"),
+        ("e", Reply::status(404), "does not have version"),
         ("f", Reply::json(json!({"location": "ftp://x/y", "use_registry_credentials": true})), "not the address"),
-        ("g", Reply::json(json!({"location": "x"})), "no address of a package"),
+        ("g", Reply::json(json!({"location": "x"})), "not the address of a package"),
     ] {
         host.put(&format!("/v1/modules/ns/{module}/aws/1.0.0/download"), reply);
         let address = registry_module(&host, &format!("ns/{module}/aws"));
@@ -510,7 +510,7 @@ async fn artifacts_of_oci_registries() {
         ("?tag=gone", "is not there"),
         ("?tag=other", "artifact of the type"),
         ("?tag=two", "one layer"),
-        ("?tag=index", "no OCI image manifest"),
+        ("?tag=index", "not an OCI image manifest"),
         ("?tag=wrong", "checksum"),
         ("?archive=zip", "tag and digest only"),
     ] {

@@ -25,7 +25,7 @@ use weft_registry::cli_config::{CliConfig, Environment};
 use weft_registry::sources::Network;
 use weft_registry::{Installation, Installer};
 
-/// What a package's program says, so that packages differ.
+/// The text that a package's program prints, so that packages differ.
 fn package(text: &str) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
@@ -93,7 +93,7 @@ impl Registry {
         }
     }
 
-    /// Puts a version there, after `change` has had its way with the document.
+    /// Adds a version, after `change` has changed its document.
     fn put_version(&self, version: &str, change: impl FnOnce(&mut serde_json::Value)) {
         let Platform { os, arch } = Platform::current();
         let zip = package(version);
@@ -128,7 +128,7 @@ impl Registry {
         self.install_as(&self.source(), &[], config, constraints, lock, upgrade).await
     }
 
-    /// The same for another address, and with more variables set to `true`.
+    /// The same for another address, with additional variables set to `true`.
     async fn install_as(
         &self,
         source: &ProviderSource,
@@ -171,7 +171,7 @@ async fn from_a_registry_down_to_the_lock_file() {
     assert_eq!(lock.version.to_string(), "1.1.0");
     let schemes: Vec<&str> = lock.checksums.iter().map(|sum| sum.scheme()).collect();
     assert_eq!(schemes, ["h1", "zh", "zh"], "this platform's files, and the archives of all");
-    // Again: nothing is fetched anew. With -upgrade: the newest, and the same checksums.
+    // A second run fetches nothing. With -upgrade: the newest version, and the same checksums.
     let (again, said) = registry.install("", "~> 1.0", &done.lock, false).await;
     assert_eq!(again.lock, done.lock);
     let Platform { os, arch } = Platform::current();
@@ -183,7 +183,7 @@ async fn from_a_registry_down_to_the_lock_file() {
     assert_eq!(kept.lock, done.lock);
     let (newer, _) = registry.install("", "~> 1.0", &done.lock, true).await;
     assert_eq!(newer.lock.providers[&registry.source()].version.to_string(), "1.2.0");
-    // What is locked is what is installed, or nothing.
+    // Only the locked package is installed.
     std::fs::remove_dir_all(registry.home.path().join(".terraform")).unwrap();
     let mut wrong = done.lock.clone();
     let lock = wrong.providers.get_mut(&registry.source()).unwrap();
@@ -205,9 +205,9 @@ async fn packages_that_nobody_vouches_for() {
         ),
         ("unknown issuer", Box::new(|d| d["signing_keys"] = json!({"gpg_public_keys": []}))),
         ("no list of checksums", Box::new(|d| d["shasums_url"] = "".into())),
-        ("has another one", Box::new(|d| d["shasum"] = sha256(b"x").into())),
+        ("has a different one", Box::new(|d| d["shasum"] = sha256(b"x").into())),
         ("has none for", Box::new(|d| d["filename"] = "y.zip".into())),
-        ("a checksum that is none", Box::new(|d| d["shasum"] = "short".into())),
+        ("an invalid checksum", Box::new(|d| d["shasum"] = "short".into())),
         ("key cannot be read", Box::new(|d| d["signing_keys"]["gpg_public_keys"][0]["ascii_armor"] = "no key".into())),
     ];
     for (why, change) in cases {
@@ -216,14 +216,14 @@ async fn packages_that_nobody_vouches_for() {
         assert!(problem(&refused).contains(why), "{why}: {}", problem(&refused));
         assert!(problem(&refused).starts_with("Failed to install provider"));
     }
-    // The list is changed after it was signed; then the package is.
+    // First the list is changed after signing, then the package.
     registry.put_version("1.0.0", |_| {});
     let Platform { os, arch } = Platform::current();
     let name = format!("terraform-provider-lab_1.0.0_{os}_{arch}.zip");
     let sums = format!("{}  {name}\n{}  evil.zip\n", sha256(&package("1.0.0")), sha256(b"evil"));
     registry.host.put("/files/1.0.0_SHA256SUMS", Reply::bytes("text/plain", sums.into_bytes()));
     let (refused, _) = registry.install("", "", &LockFile::default(), false).await;
-    assert!(problem(&refused).contains("what is signed was changed"), "{}", problem(&refused));
+    assert!(problem(&refused).contains("the signed document was changed"), "{}", problem(&refused));
     registry.put_version("1.0.0", |_| {});
     registry.host.put(&format!("/files/{name}"), Reply::bytes("application/zip", package("evil")));
     let (refused, _) = registry.install("", "", &LockFile::default(), false).await;
@@ -355,7 +355,7 @@ async fn an_oci_mirror_behind_a_token() {
     let (done, said) = registry.install(&config, "", &LockFile::default(), false).await;
     assert!(done.diagnostics.is_empty(), "{:?}", done.diagnostics);
     assert!(said[2].ends_with("v1.2.0+build (verified checksum)"), "{said:?}");
-    // A manifest that is not what its digest says, and a blob that is not.
+    // A manifest and a blob that do not match their digests.
     std::fs::remove_dir_all(registry.home.path().join(".terraform")).unwrap();
     host.put(&by_digest, guarded(Reply::bytes("application/json", b"{}".to_vec())));
     let (refused, _) = registry.install(&config, "", &LockFile::default(), false).await;
@@ -380,7 +380,7 @@ async fn the_cache_that_projects_share() {
     assert_eq!(registry.host.count(&download), 1);
     let data = registry.home.path().join(".terraform");
     assert!(first.packages[&registry.source()].directory.symlink_metadata().unwrap().is_symlink());
-    // Another project with the same lock file takes it from there; one without any fetches.
+    // Another project with the same lock file takes it from the cache. One without a lock file fetches it.
     std::fs::remove_dir_all(&data).unwrap();
     let (second, said) = registry.install(&config, "", &first.lock, false).await;
     assert!(said[1].ends_with("from the shared cache directory"), "{said:?}");
@@ -394,7 +394,7 @@ async fn the_cache_that_projects_share() {
     assert!(said[1].ends_with("from the shared cache directory"), "{said:?}");
 }
 
-/// Of the registry that everybody uses, providers without keys are accepted, unless one wants it otherwise.
+/// Providers of the default registry without keys are accepted, unless configured otherwise.
 #[tokio::test]
 async fn the_default_registry_may_have_no_key() {
     let registry = Registry::start().await;

@@ -1,4 +1,4 @@
-//! Signatures that GnuPG 2.2 made, by keys of several kinds; their private halves were thrown away.
+//! Signatures made by GnuPG 2.2 with keys of several kinds. Their private keys were destroyed.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ fn key(name: &str) -> String {
     String::from_utf8(file(&format!("{name}.asc"))).unwrap()
 }
 
-/// In 2026, when all of them were there.
+/// In 2026, when all keys existed.
 fn today() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
@@ -34,7 +34,7 @@ fn who_signed() {
 }
 
 #[test]
-fn who_did_not() {
+fn other_keys_are_refused() {
     let document = file("SHA256SUMS");
     let changed = [&document[..], b"more"].concat();
     let wrong = verify(&changed, &file("plain.sig"), &[key("plain")], None).unwrap_err();
@@ -44,18 +44,18 @@ fn who_did_not() {
     }
     assert!(matches!(verify(&document, b"no signature", &[key("plain")], None), Err(SignatureError::Signature(_))));
     assert!(matches!(verify(&document, &file("plain.sig"), &["x".into()], None), Err(SignatureError::Key(_))));
-    // A key where a signature should be.
+    // A key in place of a signature.
     assert!(verify(&document, key("plain").as_bytes(), &[key("plain")], None).is_err());
 }
 
-/// Bytes that were changed on their way are refused, and nothing worse happens.
+/// Changed bytes are refused, and cause nothing worse.
 #[test]
-fn spoiled_signatures_and_keys() {
+fn damaged_signatures_and_keys_are_refused() {
     let (document, signature, armor) = (file("SHA256SUMS"), file("plain.sig"), key("plain"));
     for at in 0..signature.len() {
         let mut spoiled = signature.clone();
         spoiled[at] ^= 0x41;
-        // What is not signed of a signature (who made it, for finding the key) may change without harm.
+        // The unsigned parts of a signature (its maker, for finding the key) may change without harm.
         let _ = verify(&document, &spoiled, std::slice::from_ref(&armor), None);
         let _ = verify(&document, &signature[..at], std::slice::from_ref(&armor), None);
     }

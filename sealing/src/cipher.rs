@@ -1,6 +1,6 @@
-//! AES-GCM over whole payloads: a random nonce, then what is encrypted, then the tag.
+//! AES-GCM over whole payloads: a random nonce, then the ciphertext, then the tag.
 //!
-//! Facts: OpenTofu's README of its AES-GCM method for the additional data; the layout is that of a recorded state.
+//! Sources: OpenTofu's README of its AES-GCM method for the additional data, and a recorded state for the layout.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,37 +9,38 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::pbkdf2::RandomError;
 
-/// Bytes that a payload has beyond its plain text: nonce and tag.
+/// The overhead of a payload: nonce and tag.
 pub(crate) const OVERHEAD: usize = NONCE_LEN + TAG_LENGTH;
 
 const TAG_LENGTH: usize = 16;
 
-/// Most seals by one key. Nonces are random, and two that are equal would give the plain texts away: up to 2^32 the
-/// chance is below 2^-32 (NIST SP 800-38D, 8.3). A quarter of it, since other processes may use the key as well.
+/// The maximum number of seals with one key. Nonces are random, and two equal ones would expose the plain texts. Up to
+/// 2^32 the probability
+/// is below 2^-32 (NIST SP 800-38D, 8.3). This is a quarter of it, because other processes may use the key as well.
 const MOST_SEALS: u64 = 1 << 30;
 
-/// Most bytes sealed by one key: the 64 GiB that OpenTofu's README of the method names.
+/// The maximum number of bytes sealed with one key: the 64 GiB in OpenTofu's README of the method.
 const MOST_BYTES: u64 = 64 << 30;
 
-/// A key for AES-GCM.
+/// An AES-GCM key.
 #[derive(Debug)]
 pub(crate) struct Cipher(LessSafeKey);
 
-/// A payload cannot be made or opened.
+/// Why a payload cannot be made or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CipherError {
-    /// There are no random bytes for a nonce.
+    /// No random bytes for a nonce.
     Random(RandomError),
-    /// It would be longer than AES-GCM can seal at once, 64 GiB.
+    /// The payload would be longer than AES-GCM allows, 64 GiB.
     Long,
-    /// It has less than a nonce and a tag.
+    /// The payload is shorter than a nonce and a tag.
     Short,
-    /// The key is another, or a byte was changed.
+    /// The key is wrong, or a byte was changed.
     Wrong,
 }
 
 impl Cipher {
-    /// A cipher with a key of 16, 24 or 32 bytes; none for other keys.
+    /// A cipher with a key of 16, 24 or 32 bytes; `None` for other lengths.
     pub(crate) fn new(key: &[u8]) -> Option<Cipher> {
         let algorithm = match key.len() {
             16 => &AES_128_GCM,
@@ -54,7 +55,7 @@ impl Cipher {
     pub(crate) fn seal_onto(&self, bytes: &mut Vec<u8>, aad: &[u8], plain: &[u8]) -> Result<(), CipherError> {
         let mut nonce = [0; NONCE_LEN];
         aws_lc_rs::rand::fill(&mut nonce).map_err(|_| CipherError::Random(RandomError))?;
-        // At once: a buffer that grows would leave plain text where it was before.
+        // Reserved at once: a growing buffer would leave plain text behind.
         bytes.reserve_exact(plain.len() + OVERHEAD);
         bytes.extend_from_slice(&nonce);
         let start = bytes.len();
@@ -65,7 +66,7 @@ impl Cipher {
                 bytes.extend_from_slice(tag.as_ref());
                 Ok(())
             }
-            // The plain text must not stay.
+            // The plain text must not stay in memory.
             Err(_) => {
                 bytes[start..].zeroize();
                 bytes.truncate(start - NONCE_LEN);
@@ -86,7 +87,7 @@ impl Cipher {
     }
 }
 
-/// What may still be sealed by a key.
+/// How much a key may still seal.
 #[derive(Debug)]
 pub(crate) struct Budget {
     seals: AtomicU64,
@@ -94,7 +95,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Of a key that is new.
+    /// The budget of a new key.
     pub(crate) fn whole() -> Budget {
         Budget::of(MOST_SEALS, MOST_BYTES)
     }
@@ -103,8 +104,9 @@ impl Budget {
         Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
     }
 
-    /// Takes one seal of so many bytes, if there is as much left. A first seal is always granted: what is larger than
-    /// a whole budget has to be sealed by some key.
+    /// Takes a seal of so many bytes, if the budget allows it. A first seal is always granted, because a payload that
+    /// is larger than a whole
+    /// budget must be sealed with some key.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {

@@ -1,10 +1,12 @@
-//! Commands that speak OpenTofu's protocol for external key providers and methods: the command prints one line that
-//! says who it is, reads its input to the end, and prints its output.
+//! Commands with OpenTofu's protocol for external key providers and methods. The command prints one line that
+//! identifies it,
+//! reads its input to the end, and prints its output.
 //!
-//! Invariants: nothing is sent to a program before it has said who it is; the program is killed and waited for on every
-//! way out; what it says on its standard error is quoted without any secret that went in or came out.
+//! Invariants: nothing is sent to a program before it has identified itself. The program is killed and waited for on
+//! every exit path.
+//! Its error output is quoted without any secret of its input or output.
 //!
-//! Facts: the schemas beside OpenTofu's external key provider and method (`protocol/*.schema.json`).
+//! Source: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`).
 
 mod error;
 mod redact;
@@ -22,22 +24,22 @@ use zeroize::Zeroizing;
 
 pub use error::{CommandError, OutputProblem};
 
-/// How long a command may take. It may ask its user for a touch of a key, and encrypt a large state.
+/// The time limit of a command. It may ask its user to touch a key, and encrypt a large state.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 
-/// Longest first line. It has 60 bytes, and later versions of the protocol may add to it.
+/// The maximum length of the first line. It has 60 bytes, and later versions of the protocol may add to it.
 pub const LONGEST_GREETING: u64 = 4 << 10;
 
-/// How much of a command's standard error is kept; the rest is read and dropped.
+/// How much of a command's error output is kept. The rest is dropped.
 pub const LONGEST_COMPLAINT: usize = 4 << 10;
 
 /// The version of both protocols.
 pub const PROTOCOL_VERSION: u64 = 1;
 
-/// How long what a program that ended had still to say is waited for; some child of it may keep the pipe open.
+/// How long to wait for the remaining output of a program that has ended. A child of it may keep the pipe open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How often is looked whether a program has ended.
+/// How often to check whether a program has ended.
 const POLL: Duration = Duration::from_millis(10);
 
 #[derive(Deserialize)]
@@ -46,18 +48,18 @@ struct Greeting {
     version: u64,
 }
 
-/// What comes from a program, in this order.
+/// The output of a program, in this order.
 enum Part {
     Greeting(std::io::Result<Vec<u8>>),
     Output(std::io::Result<Zeroizing<Vec<u8>>>),
 }
 
-/// What is sent to a command.
+/// The input of a command.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// What it may repeat in its complaints.
+    /// Secrets that it may repeat in its error output.
     Open(String),
-    /// What nobody should see.
+    /// The text, which is secret.
     Secret(Zeroizing<String>),
 }
 
@@ -70,8 +72,8 @@ impl Input {
     }
 }
 
-/// Runs a command of the protocol that `magic` names, and gives what it prints after its first line: `most` bytes at
-/// most.
+/// Runs a command of the protocol with this `magic`. Returns its output after the first line, at most `most`
+/// bytes.
 pub(crate) fn run(
     command: &[String],
     magic: &'static str,
@@ -97,15 +99,17 @@ pub(crate) fn run(
         (Ok(output), Some(status)) => Err(talk.failed(status, &String::from_utf8_lossy(&output))),
         (Ok(_), None) => Err(talk.late()),
         (Err(error @ CommandError::TooLong { .. }), _) => Err(error),
-        // One that fails before it has spoken says why on its standard error; a signal it may have from us, who no
-        // longer read what it says.
+        // A program that fails before its first line prints the reason on its standard error. A signal may come from
+        // us, after we stopped
+        // reading its output.
         (Err(_), Some(status)) if status.code().is_some_and(|code| code != 0) => Err(talk.failed(status, "")),
         (Err(error), _) => Err(error),
     }
 }
 
-/// A program that runs, and the threads that read from it. A thread stays as long as somebody keeps the other end of
-/// its pipe open, which may be longer than the program itself.
+/// A running program, and the threads that read its output. A thread stays as long as the other end of its pipe is
+/// open, possibly
+/// longer than the program runs.
 struct Talk {
     child: Child,
     program: String,
@@ -116,9 +120,9 @@ struct Talk {
     most: u64,
     time: Duration,
     deadline: Instant,
-    /// Whether it has to be stopped, since it will not say what is waited for.
+    /// Whether it must be stopped, because its output will not come.
     given_up: bool,
-    /// Whether nobody waits for what is still read.
+    /// Whether the remaining output is ignored.
     over: Arc<AtomicBool>,
 }
 
@@ -158,7 +162,7 @@ impl Talk {
         Ok(talk)
     }
 
-    /// Something that waits for the program, in a thread of its own.
+    /// Runs a blocking wait for the program on a thread of its own.
     fn beside(&self, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, CommandError> {
         let failed =
             |error: std::io::Error| CommandError::Start { program: self.program.clone(), error: error.to_string() };
@@ -185,16 +189,16 @@ impl Talk {
         }
     }
 
-    /// Sends the input and closes the pipe, beside what is read: both sides may be larger than a pipe holds.
+    /// Sends the input and closes the pipe, concurrently with reading: both may be larger than a pipe holds.
     fn send(&mut self) -> Result<(), CommandError> {
         let Some(mut stdin) = self.child.stdin.take() else { return Ok(()) };
         let input = Arc::clone(&self.input);
-        // A program that needs no input may close its end: what it prints counts.
+        // A program that needs no input may close the pipe. Its output is still valid.
         self.beside(move || _ = stdin.write_all(input.text().as_bytes()))?;
         Ok(())
     }
 
-    /// Waits for everything after the first line.
+    /// Waits for the output after the first line.
     fn output(&mut self) -> Result<Zeroizing<Vec<u8>>, CommandError> {
         let output = match self.next_part()? {
             Part::Output(output) => output.map_err(|error| self.broken(&error))?,
@@ -224,7 +228,7 @@ impl Talk {
                     return Err(self.late());
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // One that has failed may have left a child that keeps its pipes.
+                    // A failed program may have left a child that keeps its pipes open.
                     if let Ok(Some(status)) = self.child.try_wait()
                         && !status.success()
                     {
@@ -235,7 +239,7 @@ impl Talk {
         }
     }
 
-    /// How it ended, if it does until the deadline; of one that is given up, within the grace.
+    /// How it ended, if it does before the deadline. If it is stopped, within the grace period.
     fn ended_in_time(&mut self) -> Option<ExitStatus> {
         let grace = Instant::now() + GRACE;
         let until = if self.given_up { grace.min(self.deadline) } else { self.deadline };
@@ -258,7 +262,7 @@ impl Talk {
         CommandError::Read { program: self.program.clone(), error: error.to_string() }
     }
 
-    /// What a program that failed says, without secrets that went in or came out.
+    /// The error output of a failed program, without secrets of its input and output.
     fn failed(&self, status: ExitStatus, output: &str) -> CommandError {
         let grace = Instant::now() + GRACE;
         while self.complaining.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < grace {
@@ -274,7 +278,7 @@ impl Talk {
     }
 }
 
-/// A pipe that ends when nobody waits for what comes from it, even if a child of the program goes on writing.
+/// A pipe that ends when its output is ignored, even if a child of the program keeps writing.
 struct UntilOver<P> {
     pipe: P,
     over: Arc<AtomicBool>,
@@ -286,7 +290,7 @@ impl<P: Read> Read for UntilOver<P> {
     }
 }
 
-/// Reads the first line, then the rest. Nobody listens any more when it comes too late.
+/// Reads the first line, then the rest. If it comes too late, the receiver is gone.
 fn read_parts(stdout: impl Read, most: u64, parts: &Sender<Part>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
@@ -297,7 +301,7 @@ fn read_parts(stdout: impl Read, most: u64, parts: &Sender<Part>) {
     _ = parts.send(Part::Output(read.map(|_| output)));
 }
 
-/// Reads all, keeps the beginning.
+/// Reads everything, and keeps the beginning.
 fn keep_beginning(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
@@ -336,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_to_strangers() {
+    fn nothing_is_sent_to_other_programs() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("got");
         let other = "echo '{\"magic\":\"Other\",\"version\":1}'";
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_why_but_no_secret() {
+    fn a_failure_is_quoted_without_secrets() {
         let error = shell("echo no key on this machine >&2; exit 3", "", 100, LONG).unwrap_err();
         let CommandError::Failed { said, status, .. } = &error else { panic!("{error}") };
         assert_eq!((said.as_str(), status.as_str()), ("no key on this machine", "exit status: 3"));
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_waited_for_by_way_of_children() {
+    fn children_of_a_failed_program_are_not_waited_for() {
         let begun = Instant::now();
         let error = shell("sleep 20 & echo gone >&2; exit 4", "", 100, LONG).unwrap_err();
         assert!(matches!(&error, CommandError::Failed { said, .. } if said == "gone"), "{error}");
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_stopped() {
+    fn a_hanging_program_is_stopped() {
         let (greeted, silent) = (format!("{HELLO} exec sleep 20"), format!("{HELLO} exec >&- 2>&-; sleep 20"));
         for script in ["exec sleep 20", &greeted, &silent] {
             let begun = Instant::now();
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_prints_too_much_is_stopped() {
+    fn a_program_that_prints_too_much_is_stopped() {
         let error = shell(&format!("{HELLO} yes"), "", 1000, LONG).unwrap_err();
         assert!(matches!(error, CommandError::TooLong { most: 1000, .. }), "{error}");
         for script in ["exec yes", "head -c 100000 /dev/zero; sleep 5"] {
@@ -395,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let error = run(&["/nowhere/key".to_owned()], MAGIC, Input::Open(String::new()), 1, LONG).unwrap_err();
         assert!(matches!(&error, CommandError::Start { program, .. } if program == "/nowhere/key"), "{error}");
     }

@@ -1,10 +1,12 @@
-//! The JSON in which OpenTofu keeps an encrypted state or plan: metadata of key providers, the payload, and of a state
-//! also its serial and lineage.
+//! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state,
+//! its serial and
+//! lineage.
 //!
-//! Nothing outside of the payload is authenticated. Serial and lineage are there for backends that look at them; they
-//! are held against those inside. Metadata only leads to a key, and a wrong key opens nothing.
+//! Nothing outside of the payload is authenticated. Serial and lineage are for backends, and are compared with those
+//! inside. Metadata
+//! only determines a key, and a wrong key opens nothing.
 //!
-//! Facts: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), whose indentation is kept too.
+//! Source: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), including its indentation.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,82 +22,85 @@ use crate::json::JsonProblem;
 use crate::keyring::Metadata;
 use crate::settings::LONGEST_METADATA_KEY;
 
-/// Largest state, plan or record that is sealed, in bytes: as much as the largest plan file has.
+/// The maximum size of a state, plan or record, in bytes: that of the largest plan file.
 pub const LARGEST_PLAIN: u64 = 4 << 30;
 
-/// Largest envelope that is opened, in bytes: the base64 of the largest plan, and its metadata.
+/// The maximum size of an envelope, in bytes: the base64 of the largest plan, and its metadata.
 pub const LARGEST_ENVELOPE: u64 = 6 << 30;
 
-/// Most entries of metadata in an envelope. There is one for each key provider of a chain, and OpenTofu adds those of
+/// The maximum number of metadata entries in an envelope. There is one for each key provider of a chain, and OpenTofu
+/// adds those of
 /// fallbacks.
 pub const MOST_METADATA: usize = 256;
 
-/// Longest metadata of one key provider, in bytes. Those of services keep a wrapped key there, of some hundred bytes.
+/// The maximum size of one key provider's metadata, in bytes. Services store a wrapped key there, of some hundred
+/// bytes.
 pub const LONGEST_METADATA: usize = 32 << 10;
 
 const _: () = assert!(LARGEST_PLAIN / 3 * 4 + 2 * (MOST_METADATA * LONGEST_METADATA) as u64 <= LARGEST_ENVELOPE);
-// Records say how long these are in two bytes.
+// Records store these lengths in two bytes.
 const _: () = assert!(LONGEST_METADATA <= u16::MAX as usize);
 const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
 
-/// The only version of envelopes.
+/// The only supported version of envelopes.
 const VERSION: &str = "v0";
 
-/// The version by which a run of Weft keeps other tools off a state: OpenTofu refuses every version but its own. What is
-/// in such an envelope is as in any other.
+/// The version by which a run of Weft keeps other tools from a state: OpenTofu refuses every version but its own. The
+/// contents of
+/// such an envelope are the same as in any other.
 const GUARDED: &str = "v9";
 
-/// An envelope cannot be read.
+/// Why an envelope cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// It is larger than anything that is sealed.
+    /// It is larger than any sealed file.
     #[error("it has {size} bytes, at most {LARGEST_ENVELOPE} are accepted")]
     TooLarge {
         /// Its size.
         size: u64,
     },
-    /// Not the JSON of an envelope.
+    /// It is not the JSON of an envelope.
     #[error("it is {0}")]
     Json(#[from] JsonProblem),
-    /// Of a version that came later.
-    #[error("its encryption_version is {version:?}, and only \"v0\" is known: it was written by a newer tool")]
+    /// It has a later version.
+    #[error("its encryption_version is {version:?}, but only \"v0\" is supported: it was written by a newer tool")]
     Version {
-        /// The version, shortened.
+        /// The version, truncated.
         version: String,
     },
-    /// More metadata than there are key providers.
+    /// It has too much metadata.
     #[error("it has metadata of {count} key providers, at most {MOST_METADATA} are accepted")]
     ManyMetadata {
-        /// How many.
+        /// The number of entries.
         count: usize,
     },
-    /// Metadata, or its name, that is too long.
+    /// Metadata, or its key, is too long.
     #[error("the metadata under {key:?} is too long")]
     LongMetadata {
-        /// The name, shortened.
+        /// The key, truncated.
         key: String,
     },
-    /// Something is not base64.
+    /// A part is not base64.
     #[error("its {place} is not base64")]
     Base64 {
-        /// What.
+        /// The part.
         place: String,
     },
 }
 
-/// Which state it is, among the states of its lineage.
+/// The identity of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Identity {
-    /// Grows with each change.
+    /// Increases with each change.
     pub(crate) serial: Option<u64>,
-    /// Made with the state.
+    /// Created with the state.
     pub(crate) lineage: Option<String>,
 }
 
-/// What is in an envelope.
+/// The contents of an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// Of a state; a plan has none, and states of the first versions may have none.
+    /// `None` for a plan, and for states of the first versions.
     pub(crate) identity: Identity,
     pub(crate) metadata: Metadata,
     pub(crate) payload: Vec<u8>,
@@ -134,13 +139,13 @@ impl Envelope {
             encrypted_data: BASE64_STANDARD.encode(&self.payload),
             encryption_version: VERSION,
         };
-        // Text and numbers always have a JSON form.
+        // Text and numbers can always be encoded as JSON.
         let mut bytes = serde_json::to_vec_pretty(&written).unwrap_or_default();
         bytes.push(b'\n');
         bytes
     }
 
-    /// Reads a file for which [`is_sealed`] holds.
+    /// Parses a file for which [`is_sealed`] holds.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Envelope, EnvelopeError> {
         let size = bytes.len() as u64;
         if size > LARGEST_ENVELOPE {
@@ -173,20 +178,20 @@ impl Envelope {
     }
 }
 
-/// The beginning of a text that others wrote, for an error.
+/// The beginning of a foreign text, for an error.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     text.chars().take(MOST).collect()
 }
 
-/// Metadata as it stands; what is beyond the bound is counted and dropped.
+/// Metadata as it is. Entries beyond the limit are counted and dropped.
 #[derive(Default)]
 struct Meta<'a> {
     entries: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     count: usize,
 }
 
-/// Text that is borrowed where it has no escapes, also inside a map.
+/// Text that is borrowed if it has no escapes, even inside of a map.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -200,7 +205,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
                 out.write_str("metadata")
             }
 
-            /// What a map without entries is in Go.
+            /// Go's form of an empty map.
             fn visit_unit<E>(self) -> Result<Meta<'a>, E> {
                 Ok(Meta::default())
             }
@@ -223,9 +228,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
     }
 }
 
-/// Whether a file is an envelope, of any version: one JSON object with `encryption_version` and `encrypted_data` as
-/// text, and without `version`, which every ordinary state has. An ordinary state is read up to that key, which is its
-/// first; a plan file, which does not begin as JSON, not at all.
+/// Whether a file is an envelope, of any version: one JSON object with the texts `encryption_version` and
+/// `encrypted_data`, and without
+/// `version`, which every ordinary state has. An ordinary state is parsed only up to that key, which is its first. A
+/// plan file, which
+/// does not begin as JSON, is not parsed.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return false;
@@ -235,8 +242,8 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
     marks.is_ok_and(|marks| marks.version && marks.data) && json.end().is_ok()
 }
 
-/// Whether these bytes are an envelope that says, outside of what is encrypted, which state it holds: envelopes of plans
-/// say nothing.
+/// Whether these bytes are an envelope that has the identity of its state in plain text. Envelopes of plans have
+/// none.
 pub fn is_sealed_state(bytes: &[u8]) -> bool {
     is_sealed(bytes) && Envelope::parse(bytes).is_ok_and(|envelope| envelope.identity != Identity::default())
 }
@@ -273,7 +280,7 @@ impl<'de> Visitor<'de> for Marks {
     }
 }
 
-/// Serial and lineage of a state in plain text.
+/// The serial and lineage of a plain state.
 pub(crate) fn identity_of(state: &[u8]) -> Result<Identity, JsonProblem> {
     #[derive(Deserialize)]
     struct State {
@@ -284,7 +291,7 @@ pub(crate) fn identity_of(state: &[u8]) -> Result<Identity, JsonProblem> {
     Ok(Identity { serial: Some(serial), lineage: Some(lineage) })
 }
 
-/// A copy of bytes that is wiped.
+/// A copy of bytes that is wiped when dropped.
 pub(crate) fn copied(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(bytes.to_vec())
 }
@@ -294,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_envelopes_are_taken_for_envelopes() {
+    fn only_envelopes_are_recognized() {
         for (text, sealed) in [
             (r#"{"meta":{},"encrypted_data":"","encryption_version":"v0"}"#, true),
             (" \n{\"encryption_version\":\"v7\",\"encrypted_data\":\"\",\"more\":[[{}]]}\n", true),

@@ -1,7 +1,8 @@
-//! External key providers and methods: what is said to their commands, and what they answer.
+//! External key providers and methods: the input and output of their commands.
 //!
-//! Facts: the schemas beside OpenTofu's external key provider and method (`protocol/*.schema.json`). The example of an
-//! answer on its documentation page says `key` where schema, programs and OpenTofu have `keys`.
+//! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example on its
+//! documentation page
+//! has `key` where the schema, programs and OpenTofu have `keys`.
 
 use std::borrow::Cow;
 
@@ -16,19 +17,19 @@ use crate::envelope::{LARGEST_ENVELOPE, LONGEST_METADATA};
 use crate::json::JsonProblem;
 use crate::secret::Secret;
 
-/// How the command of a key provider introduces itself.
+/// The `magic` of a key provider's command.
 pub const KEY_PROVIDER_MAGIC: &str = "OpenTofu-External-Key-Provider";
 
-/// How the command of a method introduces itself.
+/// The `magic` of a method's command.
 pub const METHOD_MAGIC: &str = "OpenTofu-External-Encryption-Method";
 
-/// How much the command of a key provider may print: two keys and its metadata, which has a bound of its own.
+/// The maximum output of a key provider's command: two keys and its metadata, which has a limit of its own.
 pub const MOST_KEYS_OUTPUT: u64 = 1 << 20;
 
-/// How much the command of a method may print: the base64 of a sealed payload, as in an envelope.
+/// The maximum output of a method's command: the base64 of a sealed payload, as in an envelope.
 pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
 
-/// Metadata as it goes in, comes out and is kept. What the program keeps in it is not touched, not a digit of it.
+/// Metadata as received and stored. It is preserved exactly, including the digits of numbers.
 #[derive(Serialize, Deserialize)]
 struct Metadata<'a> {
     #[serde(borrow)]
@@ -64,7 +65,7 @@ struct PayloadOutput<'a> {
     payload: Cow<'a, str>,
 }
 
-/// Asks a command for a key to encrypt with, and the metadata to keep with what is encrypted.
+/// Asks a command for a key to encrypt with, and for the metadata to store with the ciphertext.
 pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandError> {
     let output = ask_for_keys(command, "null".to_owned())?;
     let read = read_output::<KeysOutput<'_>>(command, &output)?;
@@ -76,11 +77,11 @@ pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandEr
     Ok((key, metadata))
 }
 
-/// Asks a command for the key that belongs to metadata.
+/// Asks a command for the key of metadata.
 pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
     let metadata =
         serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
-    // Valid UTF-8, since it is JSON that was just written.
+    // Valid UTF-8, because it is JSON that was just written.
     let input = String::from_utf8_lossy(&written(&metadata)).into_owned();
     let output = ask_for_keys(command, input)?;
     let read = read_output::<KeysOutput<'_>>(command, &output)?;
@@ -107,12 +108,12 @@ fn unusable(command: &[String], problem: OutputProblem) -> CommandError {
     CommandError::Output { program: command.first().cloned().unwrap_or_default(), problem }
 }
 
-/// A key provider's command gives no keys.
+/// Why a key provider's command gives no keys.
 #[derive(Debug)]
 pub(crate) enum KeysError {
     /// The metadata was not written by a command.
     Metadata(JsonProblem),
-    /// The command does not do what it should.
+    /// The command failed.
     Command(CommandError),
 }
 
@@ -122,14 +123,14 @@ impl From<CommandError> for KeysError {
     }
 }
 
-/// Metadata as it is kept and sent.
+/// Metadata as stored and sent.
 fn written(metadata: &Metadata<'_>) -> Vec<u8> {
-    // The schema has an object here. OpenTofu keeps null for a program that gives nothing.
+    // The schema requires an object. OpenTofu stores null for a program without metadata.
     let data = metadata.external_data.map(RawValue::get).filter(|text| text.starts_with('{')).unwrap_or("{}");
     format!("{{\"external_data\":{data}}}").into_bytes()
 }
 
-/// Has a command encrypt or decrypt a payload.
+/// Lets a command encrypt or decrypt a payload.
 pub(crate) fn payload(
     command: &[String],
     key: Option<&Secret>,
@@ -138,7 +139,7 @@ pub(crate) fn payload(
     let key = key.map(|key| Zeroizing::new(BASE64_STANDARD.encode(key.expose())));
     let payload = Zeroizing::new(BASE64_STANDARD.encode(payload));
     let input = PayloadInput { key: key.as_ref().map(|key| key.as_str()), payload: &payload };
-    // Text always has a JSON form.
+    // Text can always be encoded as JSON.
     let input = Input::Secret(Zeroizing::new(serde_json::to_string(&input).unwrap_or_default()));
     let output = command::run(command, METHOD_MAGIC, input, MOST_PAYLOAD_OUTPUT, COMMAND_TIME)?;
     let read = read_output::<PayloadOutput<'_>>(command, &output)?;

@@ -1,15 +1,15 @@
-//! What is said of JSON that cannot be read: where and of which kind, never a piece of it, since a piece may be a key.
+//! Errors of JSON without its contents: only the position and the kind, because any part may be a key.
 
 use std::fmt;
 
 use serde_json::error::Category;
 
-/// Why a JSON text cannot be read.
+/// Why a JSON text cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonProblem {
-    /// Whether it is JSON, of another shape than expected; not JSON otherwise.
+    /// Whether it is valid JSON of an unexpected form. Otherwise it is not valid JSON.
     pub shape: bool,
-    /// The line, counted from 1; 0 where there is none.
+    /// The line, counted from 1; 0 if unknown.
     pub line: usize,
     /// The column in bytes, counted from 1.
     pub column: usize,
@@ -25,7 +25,7 @@ impl std::error::Error for JsonProblem {}
 
 impl fmt::Display for JsonProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(if self.shape { "JSON of another shape than expected" } else { "not valid JSON" })?;
+        out.write_str(if self.shape { "JSON of an unexpected form" } else { "not valid JSON" })?;
         if self.line > 0 { write!(out, ", at line {}, column {}", self.line, self.column) } else { Ok(()) }
     }
 }

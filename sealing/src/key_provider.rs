@@ -1,7 +1,8 @@
-//! Key providers as plain data, with the bounds of their settings.
+//! Key providers as plain data, with the limits of their settings.
 //!
-//! Facts (names, defaults, least values): OpenTofu's page "State and Plan Encryption", section "Key providers". The
-//! greatest values are ours: what we seal with must also pass the limits for metadata that others may have touched.
+//! Sources (names, defaults, minimums): OpenTofu's page "State and Plan Encryption", section "Key providers". The
+//! maximums are ours: what
+//! Weft seals must also pass the limits for metadata from untrusted files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,45 +10,49 @@ use std::str::FromStr;
 use crate::name::KeyProviderName;
 use crate::secret::Secret;
 
-/// Shortest passphrase, in characters.
+/// The minimum length of a passphrase, in characters.
 pub const LEAST_PASSPHRASE: u64 = 16;
 
-/// Fewest iterations that are configured. Metadata may have fewer: it says how a key was made, not how one should be.
+/// The minimum number of configured iterations. Metadata may have fewer: it describes how an existing key was made.
 pub const LEAST_ITERATIONS: u64 = 200_000;
 
-/// Iterations where none are configured.
+/// The default number of iterations.
 pub const DEFAULT_ITERATIONS: u64 = 600_000;
 
-/// Bytes of a key where its length is not configured: AES-256.
+/// The default length of a key: AES-256.
 pub const DEFAULT_KEY_LENGTH: u64 = 32;
 
-/// Bytes of a salt where its length is not configured.
+/// The default length of a salt.
 pub const DEFAULT_SALT_LENGTH: u64 = 32;
 
-/// Longest derived key in bytes. The longest that a method takes has 32; a key that is the passphrase of another
-/// provider gains nothing above the 128 of a block of SHA-512.
+/// The maximum length of a derived key in bytes. Methods need at most 32. A key that is the passphrase of another
+/// provider gains nothing
+/// above the 128 of a block of SHA-512.
 pub const LONGEST_KEY: u64 = 1024;
 
-/// Longest salt in bytes: it is in the metadata of every file and record, and 16 are enough to be unique.
+/// The maximum length of a salt in bytes. It is in the metadata of every file and record, and 16 bytes are enough to
+/// be unique.
 pub const LONGEST_SALT: u64 = 1024;
 
-/// Most rounds of one derivation: iterations times the blocks that the key has. Metadata is not authenticated before
-/// the key is there, so whoever can write a file could make us derive for years. This many take a minute, and are 160
-/// times what is derived by default.
+/// The maximum number of rounds of one derivation: iterations times the blocks of the key. Metadata is not
+/// authenticated before the key
+/// exists, so a tampered file could cause a derivation of years. This number takes a minute, and is 160 times the
+/// default.
 pub const MOST_ROUNDS: u64 = 100_000_000;
 
 const _: () = assert!(LEAST_ITERATIONS <= DEFAULT_ITERATIONS && DEFAULT_ITERATIONS <= MOST_ROUNDS);
 const _: () = assert!(DEFAULT_KEY_LENGTH <= LONGEST_KEY && DEFAULT_SALT_LENGTH <= LONGEST_SALT);
-// So that a number of iterations within its bound fits the type that derivation takes.
+// A valid number of iterations fits the type that the derivation takes.
 const _: () = assert!(MOST_ROUNDS <= u32::MAX as u64);
 
-/// A key provider: where keys come from, and under which name its metadata is kept.
+/// A key provider: the source of keys, and the name of its metadata.
 #[derive(Clone, Debug)]
 pub struct KeyProvider {
-    /// Where keys come from.
+    /// The source of keys.
     pub source: KeySource,
-    /// `encrypted_metadata_alias`: the name in place of the provider's own, so that the provider can be renamed, or
-    /// have another name in another project. Empty is none.
+    /// `encrypted_metadata_alias`: replaces the provider's own name, so that the provider can be renamed or have
+    /// another name in another
+    /// project. Empty means none.
     pub encrypted_metadata_alias: Option<String>,
 }
 
@@ -57,7 +62,7 @@ impl KeyProvider {
         KeyProvider { source, encrypted_metadata_alias: None }
     }
 
-    /// Under which key metadata is kept, for the provider that has this name.
+    /// The key of the metadata of the provider with this name.
     pub fn metadata_key(&self, name: &KeyProviderName) -> String {
         match &self.encrypted_metadata_alias {
             Some(alias) if !alias.is_empty() => alias.clone(),
@@ -74,28 +79,28 @@ impl KeyProvider {
     }
 }
 
-/// Where keys come from.
+/// A source of keys.
 #[derive(Clone, Debug)]
 pub enum KeySource {
     /// `pbkdf2`: derived from a passphrase.
     Pbkdf2(Pbkdf2),
-    /// `external`: a command says them.
+    /// `external`: from a command.
     External {
         /// The program and its arguments.
         command: Vec<String>,
     },
 }
 
-/// What a key is derived from.
+/// The input of a derivation.
 #[derive(Clone, Debug)]
 pub enum Passphrase {
     /// `passphrase`.
     Words(Secret),
-    /// `chain`: the key of another provider, byte for byte. No least length holds for it.
+    /// `chain`: the key of another provider. It has no minimum length.
     Chain(KeyProviderName),
 }
 
-/// The digest below PBKDF2's HMAC.
+/// The digest of PBKDF2's HMAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum HashFunction {
     /// `sha256`.
@@ -106,7 +111,7 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
-    /// The word in settings and metadata.
+    /// The name in settings and metadata.
     pub fn word(self) -> &'static str {
         match self {
             HashFunction::Sha256 => "sha256",
@@ -114,7 +119,7 @@ impl HashFunction {
         }
     }
 
-    /// Bytes of one digest, which is a block of the derived key.
+    /// The length of a digest, which is a block of the derived key.
     pub fn length(self) -> u64 {
         match self {
             HashFunction::Sha256 => 32,
@@ -129,9 +134,9 @@ impl fmt::Display for HashFunction {
     }
 }
 
-/// There is no such hash function.
+/// An unknown hash function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("hash_function is {given:?}, and can be \"sha256\" or \"sha512\"")]
+#[error("hash_function is {given:?}, but must be \"sha256\" or \"sha512\"")]
 pub struct UnknownHashFunction {
     /// What was given.
     pub given: String,
@@ -149,24 +154,25 @@ impl FromStr for HashFunction {
     }
 }
 
-/// Settings of `pbkdf2`. They are open, and looked at again when a [`Sealing`](crate::Sealing) is made of them: a
-/// provider that nothing uses may be as wrong as it likes, as in OpenTofu.
+/// The settings of `pbkdf2`. They are public, and checked again when a [`Sealing`](crate::Sealing) is made: as in
+/// OpenTofu, an unused
+/// provider may be invalid.
 #[derive(Clone, Debug)]
 pub struct Pbkdf2 {
-    /// What keys are derived from.
+    /// The input of the derivation.
     pub passphrase: Passphrase,
-    /// Bytes of a key.
+    /// The length of a key.
     pub key_length: u64,
-    /// Iterations of a derivation.
+    /// The number of iterations.
     pub iterations: u64,
     /// The digest.
     pub hash_function: HashFunction,
-    /// Bytes of a salt.
+    /// The length of a salt.
     pub salt_length: u64,
 }
 
 impl Pbkdf2 {
-    /// The defaults for everything but the passphrase; nothing is looked at.
+    /// The defaults for everything but the passphrase, unchecked.
     pub fn with_defaults(passphrase: Passphrase) -> Pbkdf2 {
         Pbkdf2 {
             passphrase,
@@ -177,10 +183,10 @@ impl Pbkdf2 {
         }
     }
 
-    /// Settings within their bounds.
+    /// Checked settings.
     ///
     /// # Errors
-    /// All settings that are not.
+    /// All settings that are out of bounds.
     pub fn new(
         passphrase: Passphrase,
         key_length: u64,
@@ -193,7 +199,7 @@ impl Pbkdf2 {
         if problems.is_empty() { Ok(settings) } else { Err(problems) }
     }
 
-    /// All settings that are not within their bounds.
+    /// All settings that are out of bounds.
     pub fn problems(&self) -> Vec<Pbkdf2Problem> {
         let mut problems = Vec::new();
         if let Passphrase::Words(words) = &self.passphrase
@@ -212,7 +218,7 @@ impl Pbkdf2 {
                 least: LEAST_ITERATIONS,
             });
         }
-        // Too few iterations were told of.
+        // Too few iterations were already reported.
         let sizes = Sizes { iterations: self.iterations.max(LEAST_ITERATIONS), ..self.sizes() };
         problems.extend(sizes.problems());
         problems
@@ -228,7 +234,7 @@ impl Pbkdf2 {
     }
 }
 
-/// What a derivation costs: of settings and of metadata.
+/// The cost of a derivation, for settings and for metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) key_length: u64,
@@ -238,7 +244,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// What is out of the bounds that hold for metadata as well.
+    /// The values out of the bounds that also hold for metadata.
     pub(crate) fn problems(self) -> Vec<Pbkdf2Problem> {
         let blocks = self.key_length.clamp(1, LONGEST_KEY).div_ceil(self.hash_function.length());
         [
@@ -256,10 +262,10 @@ impl Sizes {
     }
 }
 
-/// A setting of `pbkdf2` that has bounds.
+/// A setting of `pbkdf2` with bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pbkdf2Setting {
-    /// `passphrase`; its value is the number of its characters.
+    /// `passphrase`, measured in characters.
     Passphrase,
     /// `key_length`, in bytes.
     KeyLength,
@@ -287,7 +293,7 @@ impl fmt::Display for Pbkdf2Setting {
     }
 }
 
-/// A setting of `pbkdf2` is out of its bounds.
+/// A setting of `pbkdf2` that is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pbkdf2Problem {
     /// Too small.
@@ -295,9 +301,9 @@ pub enum Pbkdf2Problem {
     Below {
         /// The setting.
         setting: Pbkdf2Setting,
-        /// What it is; of a passphrase, its length.
+        /// Its value; for a passphrase, its length.
         value: u64,
-        /// What it has to be at least.
+        /// The minimum.
         least: u64,
     },
     /// Too large.
@@ -308,9 +314,9 @@ pub enum Pbkdf2Problem {
     Above {
         /// The setting.
         setting: Pbkdf2Setting,
-        /// What it is.
+        /// Its value.
         value: u64,
-        /// What it may be at most; of iterations, for a key of this length.
+        /// The maximum; for iterations, with a key of this length.
         most: u64,
     },
 }

@@ -1,13 +1,16 @@
-//! Keys: made anew for sealing, found again by metadata for opening.
+//! Keys: new ones for sealing, and those that metadata determines for opening.
 //!
 //! - For sealing, each key provider makes one key with new metadata (a new salt) for the life of the ring, as OpenTofu
-//!   does in each of its processes, and another when that key has sealed as much as it may. It is made at the first
-//!   use.
-//! - For opening, metadata says which key. Keys are kept by provider and metadata, so that many files and records that
-//!   were sealed with one key cost one derivation. Two threads that want the same key wait for one derivation;
-//!   different keys are derived side by side.
-//! - Small records are not all sealed by one process. Each process with a salt of its own would cost a reader one
-//!   derivation for each process that ever wrote, so for them a key that was already found is *adopted* (see
+//! does in each
+//!   process, and another one when the budget of that key is used up. It is made at its
+//!   first use.
+//! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that many files and
+//! records that
+//!   were sealed with one key cost one derivation. Two threads that need the same key wait for one derivation;
+//!   different keys are derived in parallel.
+//! - Small records are sealed by many processes. If each had a salt of its own, a reader would need a derivation for
+//! each process that ever
+//!   wrote. So a key that has opened a record is *adopted* for sealing others (see
 //!   [`Keyring::adopt`]).
 
 use std::collections::BTreeMap;
@@ -21,58 +24,59 @@ use crate::name::KeyProviderName;
 use crate::pbkdf2::{Derivation, MetadataProblem, RandomError};
 use crate::secret::Secret;
 
-/// Most keys that are kept for opening. When there are more, all are forgotten and derived again: nothing that is read
-/// in one go has as many, and metadata, which is kept with them, may be hostile and long.
+/// The maximum number of cached keys for opening. When it is exceeded, all are dropped and derived again. No reader
+/// needs as many at once,
+/// and their metadata may be hostile and long.
 const MOST_KEPT: usize = 1024;
 
-/// Metadata of key providers, by the key that each has in an envelope.
+/// The metadata of key providers, by its key in an envelope.
 pub(crate) type Metadata = BTreeMap<String, Vec<u8>>;
 
-/// A key provider gives no key.
+/// Why a key provider gives no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// What is to be opened has no metadata of this provider: it was sealed with another one.
+    /// There is no metadata of this provider: another one was used for sealing.
     #[error("there is no metadata of {provider} (under {key:?})")]
     NoMetadata {
         /// The key provider.
         provider: KeyProviderName,
-        /// Under which key it was looked for.
+        /// The key of its metadata.
         key: String,
     },
-    /// The metadata makes no sense.
+    /// The metadata is not valid.
     #[error("the metadata of {provider} cannot be used: {problem}")]
     Metadata {
         /// The key provider.
         provider: KeyProviderName,
-        /// What is wrong with it.
+        /// The problem.
         problem: MetadataProblem,
     },
-    /// The command of an external key provider does not give it.
+    /// The command of an external key provider failed.
     #[error("{provider}: {error}")]
     Command {
         /// The key provider.
         provider: KeyProviderName,
-        /// Why.
+        /// The reason.
         error: CommandError,
     },
-    /// The provider is not among the settings; cannot be after they were looked at.
+    /// The provider is not among the settings. Checked settings always have it.
     #[error("{0} is not declared")]
     Undeclared(KeyProviderName),
-    /// There are no random bytes for a salt.
+    /// No random bytes for a salt.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
 
-/// A key to seal with.
+/// A key for sealing.
 #[derive(Debug)]
 pub(crate) struct SealingKey {
     pub(crate) key: Secret,
-    /// Of the provider and of all that it hangs on.
+    /// The metadata of the provider and of its chain.
     pub(crate) metadata: Metadata,
     budget: Budget,
 }
 
-/// A place for a key that takes time to make.
+/// A slot for a key that takes time to make.
 type Slot<T> = Mutex<Option<Arc<T>>>;
 
 /// The metadata that a key depends on, by provider along the chain.
@@ -87,19 +91,19 @@ pub(crate) struct Keyring {
     opening: Mutex<BTreeMap<Trail, Arc<Slot<Secret>>>>,
 }
 
-/// What a panicking thread may have left is whole: everything under these locks is put there in one step.
+/// Everything under these locks is written in one step, so a panicking thread leaves it consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Keyring {
-    /// A ring without keys. The chains of the providers must be free of circles and of missing providers.
+    /// A ring without keys. The chains of the providers must have no cycles and no missing providers.
     pub(crate) fn new(providers: BTreeMap<KeyProviderName, KeyProvider>) -> Keyring {
         let sealing = providers.keys().map(|name| (name.clone(), Slot::default())).collect();
         Keyring { providers, sealing, adopted: Mutex::default(), opening: Mutex::default() }
     }
 
-    /// The key to seal so many bytes with, made if there is none.
+    /// The key to seal so many bytes with. It is made if there is none.
     pub(crate) fn for_sealing(&self, name: &KeyProviderName, bytes: u64) -> Result<Arc<SealingKey>, KeyError> {
         let slot = self.sealing.get(name).ok_or_else(|| KeyError::Undeclared(name.clone()))?;
         let mut slot = locked(slot);
@@ -114,7 +118,7 @@ impl Keyring {
         Ok(key)
     }
 
-    /// As [`Self::for_sealing`], but with an adopted key where there is one.
+    /// As [`Self::for_sealing`], but with an adopted key if there is one.
     pub(crate) fn for_records(&self, name: &KeyProviderName, bytes: u64) -> Result<Arc<SealingKey>, KeyError> {
         let adopted = locked(&self.adopted).get(name).cloned();
         match adopted {
@@ -139,7 +143,7 @@ impl Keyring {
                 match &settings.passphrase {
                     Passphrase::Words(words) => (derivation.key(words), derivation.written(), Metadata::new()),
                     Passphrase::Chain(link) => {
-                        // Small beside the budget: a key is made a few times in the life of a ring.
+                        // Small compared to the budget: a key is made a few times in the life of a ring.
                         let link = self.for_sealing(link, 1)?;
                         (derivation.key(&link.key), derivation.written(), link.metadata.clone())
                     }
@@ -154,7 +158,7 @@ impl Keyring {
         Ok(SealingKey { key, metadata, budget: Budget::whole() })
     }
 
-    /// Whether the key for opening is the one for sealing: of passphrases it is, a command may have two.
+    /// Whether the key for opening is the same as for sealing. It is for passphrases; a command may have two.
     fn is_certain(&self, name: &KeyProviderName) -> bool {
         let mut next = Some(name);
         while let Some(provider) = next.and_then(|name| self.providers.get(name)) {
@@ -166,7 +170,7 @@ impl Keyring {
         true
     }
 
-    /// The key that belongs to this metadata. What is in the metadata of other providers does not matter.
+    /// The key of this metadata. The metadata of other providers does not matter.
     pub(crate) fn for_opening(&self, name: &KeyProviderName, metadata: &Metadata) -> Result<Arc<Secret>, KeyError> {
         let slot = self.opening_slot(self.trail(name, metadata)?);
         let mut slot = locked(&slot);
@@ -182,7 +186,7 @@ impl Keyring {
             KeySource::External { command } => external::key_of(command, own).map_err(|error| refused(name, error))?,
             KeySource::Pbkdf2(settings) => {
                 let unusable = |problem| KeyError::Metadata { provider: name.clone(), problem };
-                // Before the chain is asked: what makes no sense should not run a command.
+                // Checked before the chain is used: invalid metadata should not run a command.
                 let derivation = Derivation::read(own).map_err(unusable)?;
                 match &settings.passphrase {
                     Passphrase::Words(words) => derivation.key(words),
@@ -195,7 +199,7 @@ impl Keyring {
         Ok(key)
     }
 
-    /// The metadata of a provider and of all that it hangs on.
+    /// The metadata of a provider and of its chain.
     fn trail(&self, name: &KeyProviderName, metadata: &Metadata) -> Result<Trail, KeyError> {
         let mut trail = Trail::new();
         let mut next = Some(name);
@@ -219,9 +223,11 @@ impl Keyring {
         Arc::clone(opening.entry(trail).or_default())
     }
 
-    /// Seals records with the key of this metadata from now on, if it is one that the settings would make: derived from
-    /// passphrases alone, as often, with the same digest and lengths. Only for metadata that has just opened something,
-    /// so that nobody but those who know the passphrase chooses it. The first one stays.
+    /// Uses the key of this metadata for sealing records from now on, if the settings would make an equivalent one:
+    /// derived only from
+    /// passphrases, with the same iterations, digest and lengths. Only for metadata that has just opened a record, so
+    /// that only someone who knows
+    /// the passphrase can choose it. The first adopted key stays.
     pub(crate) fn adopt(&self, name: &KeyProviderName, metadata: &Metadata) {
         if locked(&self.adopted).contains_key(name) {
             return;

@@ -1,19 +1,21 @@
-//! Encryption of states and plans as OpenTofu 1.12 has it, and of small records of our own by the same settings.
+//! Encryption of states and plans as in OpenTofu 1.12, and of small records of our own with the same settings.
 //!
 //! Reading order:
 //! - The settings of an `encryption` block are plain data: [`name`]s, [`key_provider`]s, [`method`]s with targets, and
-//!   all of them as [`settings`], which know everything that can be wrong with them. A [`secret`] is wiped and hidden.
-//! - [`sealing`] is what a program holds: [`Sealing`] seals and opens states, plans and records.
-//! - Below it, `keyring` makes keys for sealing and finds those for opening: by [`pbkdf2`], or from a command
-//!   ([`external`], over the protocol of [`command`]). `cipher` is AES-GCM.
+//!   [`settings`], which checks them all. A [`secret`] is wiped and hidden.
+//! - [`sealing`] is the entry point: [`Sealing`] seals and opens states, plans and records.
+//! - Below it, `keyring` makes keys for sealing and finds those for opening: with [`pbkdf2`], or from a command
+//!   ([`external`], with the protocol of [`command`]). `cipher` is AES-GCM.
 //! - [`envelope`] is OpenTofu's file, [`record`] our compact form for many small things.
 //!
-//! What a caller must know: everything blocks, a derivation for some tenths of a second, a command for up to
-//! [`command::COMMAND_TIME`]. A target that is not configured passes plain text and refuses what is sealed. No error
-//! says a secret. Encryption does not protect against older data put in the place of newer.
+//! What a caller must know: all calls block, a derivation for some tenths of a second, a command for up to
+//! [`command::COMMAND_TIME`]. A target that is not configured passes plain text and refuses sealed data. No error
+//! contains
+//! a secret. Encryption does not protect against the replay of older data.
 //!
-//! Absent here: reading the block and evaluating it, merging `TF_ENCRYPTION`, which name a remote state has; key
-//! providers that are services (AWS, GCP, Azure, OpenBao).
+//! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and key
+//! providers that are services
+//! (AWS, GCP, Azure, OpenBao).
 
 #![forbid(unsafe_code)]
 

@@ -1,37 +1,37 @@
 //! Methods and targets as plain data.
 //!
-//! Facts: OpenTofu's page "State and Plan Encryption", section "Methods", and the README of its AES-GCM method.
+//! Sources: OpenTofu's page "State and Plan Encryption", section "Methods", and the README of its AES-GCM method.
 
 use crate::name::{KeyProviderName, MethodName};
 
-/// Lengths of keys that AES-GCM takes, in bytes.
+/// The lengths of AES-GCM keys, in bytes.
 pub const AES_KEY_LENGTHS: [u64; 3] = [16, 24, 32];
 
-/// How bytes are encrypted.
+/// An encryption method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `aes_gcm`.
     AesGcm {
-        /// Where keys come from: 16, 24 or 32 bytes.
+        /// The source of keys of 16, 24 or 32 bytes.
         keys: KeyProviderName,
-        /// Bytes that are not kept with what is encrypted, and without which it cannot be decrypted.
+        /// Additional data that is not stored with the ciphertext, but needed for decryption.
         aad: Vec<u8>,
     },
-    /// `external`: commands do it.
+    /// `external`: commands encrypt and decrypt.
     External {
-        /// Where keys come from, when the commands want any.
+        /// The source of keys, if the commands need any.
         keys: Option<KeyProviderName>,
         /// The program that encrypts, and its arguments.
         encrypt_command: Vec<String>,
         /// The program that decrypts, and its arguments.
         decrypt_command: Vec<String>,
     },
-    /// `unencrypted`: plain text, while moving to encryption or away from it.
+    /// `unencrypted`: plain text, during a migration to or from encryption.
     Unencrypted,
 }
 
 impl Method {
-    /// Where its keys come from.
+    /// The source of its keys.
     pub fn keys(&self) -> Option<&KeyProviderName> {
         match self {
             Method::AesGcm { keys, .. } => Some(keys),
@@ -41,11 +41,11 @@ impl Method {
     }
 }
 
-/// How one kind of thing is encrypted.
+/// The encryption of one target.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Target {
-    /// Whether plain text is out of the question.
+    /// Whether plain text is refused.
     pub enforced: bool,
-    /// The main method, with which is written, then the fallbacks in the order in which they are tried.
+    /// The main method, which is used for writing, then the fallbacks in the order in which they are tried.
     pub methods: Vec<MethodName>,
 }

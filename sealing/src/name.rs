@@ -1,4 +1,4 @@
-//! Names of what an `encryption` block declares, as they are written in references and in metadata.
+//! Names of the parts of an `encryption` block, as in references and metadata.
 
 use std::fmt;
 
@@ -46,14 +46,14 @@ impl fmt::Display for MethodName {
     }
 }
 
-/// What a target block says how to encrypt.
+/// A target of encryption.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetName {
     /// `state`.
     State,
     /// `plan`.
     Plan,
-    /// `remote_state_data_sources` / `default`: states of others that have no target of their own.
+    /// `remote_state_data_sources` / `default`: other states without a target of their own.
     DefaultRemoteState,
     /// `remote_state_data_sources` / `remote_state_data_source "NAME"`.
     RemoteState(String),
@@ -70,7 +70,7 @@ impl fmt::Display for TargetName {
     }
 }
 
-/// Anything that an `encryption` block declares: what a problem of the settings is about.
+/// Any part of an `encryption` block, as the subject of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Declared {
     /// A key provider.

@@ -1,6 +1,6 @@
-//! The `pbkdf2` key provider at work: its metadata, and keys derived by it.
+//! The `pbkdf2` key provider: its metadata and the derivation of keys.
 //!
-//! Facts: the names in the metadata are those of a recorded state
+//! Source: the names in the metadata are those of a recorded state
 //! (`conformance/cases/workflow/encryption-recorded-state`).
 
 use std::num::NonZeroU32;
@@ -14,10 +14,10 @@ use crate::json::JsonProblem;
 use crate::key_provider::{HashFunction, LONGEST_KEY, LONGEST_SALT, Pbkdf2, Pbkdf2Problem, Sizes, UnknownHashFunction};
 use crate::secret::Secret;
 
-/// Metadata of a key provider makes no sense.
+/// Why the metadata of a key provider is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataProblem {
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("it is {0}")]
     Json(JsonProblem),
     /// The salt is not base64.
@@ -26,24 +26,24 @@ pub enum MetadataProblem {
     /// The hash function is unknown.
     #[error(transparent)]
     HashFunction(#[from] UnknownHashFunction),
-    /// Something is out of its bounds.
+    /// A value is out of bounds.
     #[error(transparent)]
     Bounds(#[from] Pbkdf2Problem),
 }
 
-/// The operating system gave no random bytes.
+/// The operating system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gave no random bytes")]
 pub struct RandomError;
 
-/// How a key was derived: everything but the passphrase. Within the bounds of [`Sizes`].
+/// The parameters of a derivation, except the passphrase. Within the bounds of [`Sizes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derivation {
     salt: Vec<u8>,
     sizes: Sizes,
 }
 
-/// The metadata as it is written, in OpenTofu's order.
+/// The metadata as written, in OpenTofu's order.
 #[derive(Serialize, Deserialize)]
 struct Written {
     salt: String,
@@ -53,7 +53,7 @@ struct Written {
 }
 
 impl Derivation {
-    /// A derivation by these settings, which are within their bounds, with a new salt.
+    /// A derivation with these settings, which must be within their bounds, and a new salt.
     pub(crate) fn with_new_salt(settings: &Pbkdf2) -> Result<Derivation, RandomError> {
         let sizes = settings.sizes();
         let mut salt = vec![0; sizes.salt_length.min(LONGEST_SALT) as usize];
@@ -61,7 +61,7 @@ impl Derivation {
         Ok(Derivation { salt, sizes })
     }
 
-    /// Reads metadata, which anybody may have written.
+    /// Parses metadata, which may come from an untrusted file.
     pub(crate) fn read(metadata: &[u8]) -> Result<Derivation, MetadataProblem> {
         let written: Written =
             serde_json::from_slice(metadata).map_err(|error| MetadataProblem::Json(JsonProblem::from(error)))?;
@@ -87,22 +87,22 @@ impl Derivation {
             hash_function: self.sizes.hash_function.word().to_owned(),
             key_length: self.sizes.key_length,
         };
-        // Text and numbers always have a JSON form.
+        // Text and numbers can always be encoded as JSON.
         serde_json::to_vec(&written).unwrap_or_default()
     }
 
-    /// Whether these settings would derive in the same way, but for the salt itself.
+    /// Whether these settings would derive in the same way, except for the salt itself.
     pub(crate) fn is_by(&self, settings: &Pbkdf2) -> bool {
         self.sizes == settings.sizes()
     }
 
-    /// The key. Takes time: 0.3 s for 600,000 iterations.
+    /// The key. This takes time: 0.3 s for 600,000 iterations.
     pub(crate) fn key(&self, passphrase: &Secret) -> Secret {
         let algorithm = match self.sizes.hash_function {
             HashFunction::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
             HashFunction::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
         };
-        // The bounds hold; what stands for anything beyond them is never weaker.
+        // The bounds hold. The fallback for larger values is never weaker.
         let iterations = u32::try_from(self.sizes.iterations).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX);
         let mut key = vec![0; self.sizes.key_length.min(LONGEST_KEY) as usize];
         pbkdf2::derive(algorithm, iterations, &self.salt, passphrase.expose(), &mut key);

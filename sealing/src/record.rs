@@ -10,13 +10,17 @@
 //! tag        16 bytes
 //! ```
 //!
-//! The wrapped record key is a payload of the target's method, as in an envelope; its plain text is the words
-//! `weft record key` and 32 random bytes. So a method is asked once for many records, whatever it costs (a derivation,
-//! a command, some day a service), and all methods can seal records that are bound to their place: everything before
-//! the nonce, and the context that the caller gives, is authenticated with each record.
+//! The wrapped record key is a payload of the target's method, as in an envelope. Its plain text is `weft record key`
+//! and 32 random
+//! bytes. So a method runs once for many records, whatever it costs (a derivation, a command, later a service), and
+//! all methods can
+//! seal records that are bound to their place: everything before the nonce, and the context from the caller, is
+//! authenticated with each
+//! record.
 //!
-//! The first byte occurs neither in UTF-8 nor in MessagePack, so no JSON text and no MessagePack value is taken for a
-//! sealed record.
+//! The first byte occurs neither in UTF-8 nor in MessagePack, so JSON and MessagePack values are never mistaken for
+//! sealed
+//! records.
 
 use zeroize::Zeroizing;
 
@@ -26,50 +30,50 @@ use crate::keyring::Metadata;
 use crate::pbkdf2::RandomError;
 use crate::settings::{LONGEST_CHAIN, LONGEST_METADATA_KEY};
 
-/// How a sealed record begins.
+/// The magic bytes of a sealed record.
 pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";
 
-/// The version of the form.
+/// The version of the format.
 pub const RECORD_VERSION: u8 = 1;
 
-/// Longest wrapped record key, in bytes; by AES-GCM it has 79, commands may add to that.
+/// The maximum size of a wrapped record key, in bytes. With AES-GCM it has 79; commands may add to that.
 pub const LONGEST_WRAPPED_KEY: usize = 32 << 10;
 
-/// Longest header, in bytes: metadata of the longest chain, and the wrapped key.
+/// The maximum size of a header, in bytes: metadata of the longest chain, and the wrapped key.
 pub const LONGEST_HEADER: usize =
     1 + LONGEST_CHAIN * (4 + LONGEST_METADATA_KEY + LONGEST_METADATA) + LONGEST_WRAPPED_KEY;
 
-// The header says in one byte how much metadata there is.
+// The header stores the number of metadata entries in one byte.
 const _: () = assert!(LONGEST_CHAIN <= u8::MAX as usize);
 
-/// Bytes before the header.
+/// The number of bytes before the header.
 const START: usize = RECORD_MAGIC.len() + 1 + 4;
 
-/// What the plain text of a wrapped record key begins with, so that nothing else that a method sealed is one.
+/// The prefix of a record key's plain text, so that no other sealed data is mistaken for one.
 const LABEL: &[u8] = b"weft record key";
 
-/// A record cannot be read.
+/// Why a record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// It ends too early.
-    #[error("it is cut off")]
+    /// It is truncated.
+    #[error("it is truncated")]
     Short,
-    /// Of a version that came later.
-    #[error("its version is {version}, and only {RECORD_VERSION} is known: it was written by a newer tool")]
+    /// It has a later version.
+    #[error("its version is {version}, but only {RECORD_VERSION} is supported: it was written by a newer tool")]
     Version {
         /// The version.
         version: u8,
     },
-    /// The header is no header.
-    #[error("its header makes no sense")]
+    /// Its header is not valid.
+    #[error("its header is not valid")]
     Header,
-    /// What the method opened is not the key of a record.
-    #[error("its key is not the key of a record")]
+    /// The unwrapped key is not a record key.
+    #[error("its key is not a record key")]
     Key,
-    /// A byte was changed, or it stands in another place than it was made for.
-    #[error("it was changed, or belongs elsewhere")]
+    /// It was changed, or it is bound to another place.
+    #[error("it was changed, or it belongs to another place")]
     Changed,
-    /// Its header would be too long; only when sealing.
+    /// Its header would be too long. Only when sealing.
     #[error("its header would have {size} bytes, at most {LONGEST_HEADER} are accepted")]
     LongHeader {
         /// The size.
@@ -86,12 +90,12 @@ pub fn is_sealed_record(bytes: &[u8]) -> bool {
 #[derive(Debug)]
 pub(crate) struct RecordKey {
     cipher: Cipher,
-    /// Everything before the nonce of each record.
+    /// The bytes before the nonce of each record.
     prefix: Vec<u8>,
     budget: Budget,
 }
 
-/// The plain text of a new record key, which the method is to wrap.
+/// The plain text of a new record key, for the method to wrap.
 pub(crate) fn new_key() -> Result<Zeroizing<Vec<u8>>, RandomError> {
     let mut plain = Zeroizing::new(vec![0; LABEL.len() + 32]);
     plain[..LABEL.len()].copy_from_slice(LABEL);
@@ -99,14 +103,14 @@ pub(crate) fn new_key() -> Result<Zeroizing<Vec<u8>>, RandomError> {
     Ok(plain)
 }
 
-/// The cipher with a record key, from what the method unwrapped.
+/// The cipher of an unwrapped record key.
 pub(crate) fn cipher_of(plain: &[u8]) -> Result<Cipher, RecordError> {
     let key = plain.strip_prefix(LABEL).filter(|key| key.len() == 32).ok_or(RecordError::Key)?;
     Cipher::new(key).ok_or(RecordError::Key)
 }
 
 impl RecordKey {
-    /// A key with what records under it begin with.
+    /// A key with the bytes that records under it begin with.
     pub(crate) fn new(plain: &[u8], metadata: &Metadata, wrapped: &[u8]) -> Result<RecordKey, RecordError> {
         let mut header = vec![u8::try_from(metadata.len()).map_err(|_| RecordError::Header)?];
         for part in metadata.iter().flat_map(|(key, own)| [key.as_bytes(), own]) {
@@ -125,12 +129,12 @@ impl RecordKey {
         Ok(RecordKey { cipher: cipher_of(plain)?, prefix, budget: Budget::whole() })
     }
 
-    /// Whether it may still seal so many bytes, which then count as sealed.
+    /// Takes so many bytes from its budget, if the budget allows it.
     pub(crate) fn may_seal(&self, bytes: u64, first: bool) -> bool {
         self.budget.take(bytes, first)
     }
 
-    /// A whole record.
+    /// Seals a record.
     pub(crate) fn seal(&self, context: &[u8], plain: &[u8]) -> Result<Vec<u8>, CipherError> {
         let mut bytes = Vec::with_capacity(self.prefix.len() + plain.len() + OVERHEAD);
         bytes.extend_from_slice(&self.prefix);
@@ -148,7 +152,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Cuts bytes for which [`is_sealed_record`] holds.
+    /// Splits bytes for which [`is_sealed_record`] holds.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Record<'a>, RecordError> {
         let version = *bytes.get(RECORD_MAGIC.len()).ok_or(RecordError::Short)?;
         if version != RECORD_VERSION {

@@ -1,10 +1,11 @@
-//! Sealing and opening by one set of settings.
+//! Sealing and opening with one set of settings.
 //!
-//! - What is sealed, is sealed with the target's main method; what is opened may be so through any of its methods, in
-//!   their order.
-//! - Plain text is accepted in the place of something sealed only if `unencrypted` is among the methods, or nothing is
-//!   configured: whoever can write a file could otherwise have his own state read.
-//! - What is sealed already is never sealed again.
+//! - Data is sealed with the target's main method. It is opened with any of its methods, tried in
+//!   order.
+//! - Plain text is accepted for a sealed target only if `unencrypted` is among the methods: otherwise anyone who can
+//! write a file could
+//!   replace the state.
+//! - Sealed data is never sealed again.
 
 mod error;
 
@@ -25,29 +26,30 @@ use crate::name::{MethodName, TargetName};
 use crate::record::{self, LONGEST_WRAPPED_KEY, Record, RecordError, RecordKey, is_sealed_record};
 use crate::settings::{Settings, SettingsProblem};
 
-/// Most record keys that are kept for opening; see the bound of the keys below them.
+/// The maximum number of cached record keys for opening. See the limit of the keys below them.
 const MOST_KEPT: usize = 1024;
 
-/// What something was opened through.
+/// The method that opened something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Through {
     /// The main method.
     Main,
     /// A fallback, counted from 0.
     Fallback(usize),
-    /// Nothing: it was plain text, which the settings allow.
+    /// None: it was plain text, which the settings allow.
     Plain,
 }
 
-/// Something opened.
+/// Opened data.
 #[derive(Clone)]
 pub struct Opened {
-    /// The plain text; wiped when it goes away.
+    /// The plain text; wiped when dropped.
     pub plain: Zeroizing<Vec<u8>>,
-    /// How it was opened.
+    /// The method that opened it.
     pub through: Through,
-    /// Whether it would now be written otherwise: sealed with another method, or in place of plain text, or as plain
-    /// text. OpenTofu then writes a state also when nothing in it has changed.
+    /// Whether it would now be written differently: with another method, sealed instead of plain, or plain instead of
+    /// sealed. Then OpenTofu
+    /// writes a state even if its contents have not changed.
     pub outdated: bool,
 }
 
@@ -81,8 +83,9 @@ struct OpenedKey {
     outdated: bool,
 }
 
-/// Seals and opens by one set of settings. Shared among threads; lives as long as the process, since it remembers keys.
-/// Without settings (`Default`) it passes plain text and refuses what is sealed.
+/// Seals and opens with one set of settings. Shared among threads. Lives as long as the process, because it caches
+/// keys. Without settings
+/// (`Default`) it passes plain text and refuses sealed data.
 #[derive(Debug)]
 pub struct Sealing {
     targets: BTreeMap<TargetName, TargetTools>,
@@ -96,10 +99,10 @@ impl Default for Sealing {
 }
 
 impl Sealing {
-    /// Takes settings. No key is made and no command is run before the first use.
+    /// Checks settings. No key is made and no command runs before the first use.
     ///
     /// # Errors
-    /// All that is wrong with what the targets reach; the rest is not looked at.
+    /// All problems of what the targets use. The rest is not checked.
     pub fn new(settings: Settings) -> Result<Sealing, Vec<SettingsProblem>> {
         let Settings { key_providers, methods, targets } = settings.reached()?;
         let tool =
@@ -108,7 +111,7 @@ impl Sealing {
             .into_iter()
             .filter_map(|(name, target)| {
                 let mut tools = target.methods.iter().filter_map(tool);
-                // There is one: a target without methods is a problem.
+                // There is a main method: a target without methods is a problem.
                 let main = tools.next()?;
                 let fallbacks = tools.collect();
                 let (record_key, opened_keys) = (Mutex::default(), Mutex::default());
@@ -118,17 +121,17 @@ impl Sealing {
         Ok(Sealing { targets, keyring: Keyring::new(key_providers) })
     }
 
-    /// Whether what is written to a target is encrypted.
+    /// Whether a target is written encrypted.
     pub fn seals(&self, target: &TargetName) -> bool {
         self.targets.get(target).is_some_and(|tools| tools.main.method != Method::Unencrypted)
     }
 
-    /// Whether anything is said of a target.
+    /// Whether a target is configured.
     pub fn covers(&self, target: &TargetName) -> bool {
         self.targets.contains_key(target)
     }
 
-    /// A state as it is written: an envelope with its serial and lineage, or as it is where nothing encrypts it.
+    /// Seals a state: an envelope with its serial and lineage, or plain text if it is not encrypted.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -141,7 +144,7 @@ impl Sealing {
         self.seal_envelope(&TargetName::State, identity, plain)
     }
 
-    /// A plan file as it is written.
+    /// Seals a plan file.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -149,7 +152,7 @@ impl Sealing {
         self.seal_envelope(&TargetName::Plan, Identity::default(), plain)
     }
 
-    /// The state in a file.
+    /// Opens a state file.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -157,8 +160,9 @@ impl Sealing {
         self.open_state_of(&TargetName::State, bytes)
     }
 
-    /// The state of somebody else, which the data source of this name reads: by the target of that name, or the default
-    /// one for remote states.
+    /// Opens another state, which the data source of this name reads: with the target of that name, or the default one
+    /// for remote
+    /// states.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -168,7 +172,7 @@ impl Sealing {
         self.open_state_of(&target, bytes)
     }
 
-    /// The plan in a file.
+    /// Opens a plan file.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -176,8 +180,9 @@ impl Sealing {
         Ok(self.open_envelope(&TargetName::Plan, bytes)?.0)
     }
 
-    /// A small record as it is kept (see [`record`]). The same `context`, which is not kept, has to be
-    /// given to open it: whatever says where the record belongs, so that it cannot be put elsewhere.
+    /// Seals a small record (see [`record`]). Opening it needs the same `context`, which is not stored. It identifies
+    /// the place of the record, so
+    /// that it cannot be moved.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -191,7 +196,7 @@ impl Sealing {
         }
     }
 
-    /// The plain text of a record.
+    /// Opens a record.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -206,8 +211,9 @@ impl Sealing {
         Ok(Opened { plain, through: key.through, outdated: key.outdated })
     }
 
-    /// The plan of a run as it is kept beside the state, as a record. It holds values of the state, so it is sealed as a
-    /// state is; where states are not, as a plan.
+    /// Seals the plan of a run, which is stored beside the state, as a record. It holds values of the state, so it is
+    /// sealed like a state, or
+    /// like a plan if states are not encrypted.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -215,7 +221,7 @@ impl Sealing {
         self.seal_record(&self.kept_plan_target(), context, plain)
     }
 
-    /// The plan of a run from what is kept, also where the settings have gained a target since.
+    /// Opens the plan of a run, even if the settings have gained a target since.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -273,7 +279,7 @@ impl Sealing {
         Ok((Opened { plain, through, outdated: through != Through::Main }, envelope.identity))
     }
 
-    /// Plain text where something sealed may be.
+    /// Plain text in place of sealed data.
     fn plain(&self, target: &TargetName, bytes: &[u8]) -> Result<Opened, OpenError> {
         let outdated = match self.targets.get(target) {
             None => false,
@@ -307,7 +313,7 @@ impl Sealing {
         Err(OpenError::NoMethodOpens { target: target.clone(), attempts, metadata_keys: metadata_keys() })
     }
 
-    /// Metadata and payload, if the method is one that encrypts.
+    /// Metadata and payload, if the method encrypts.
     fn seal_with(
         &self,
         method: &Method,
@@ -330,14 +336,14 @@ impl Sealing {
             Method::External { keys, encrypt_command, .. } => {
                 let key = keys.as_ref().map(key_of).transpose()?;
                 let mut payload = external::payload(encrypt_command, key.as_ref().map(|key| &key.key), plain)?;
-                // What is encrypted is no secret: it leaves the wrapping that would wipe it.
+                // Ciphertext is not secret, so it leaves the wrapper that would wipe it.
                 Some((key.map(|key| key.metadata.clone()).unwrap_or_default(), std::mem::take(&mut *payload)))
             }
             Method::Unencrypted => None,
         })
     }
 
-    /// The plain text, if the method is one that encrypts.
+    /// The plain text, if the method encrypts.
     fn open_with(
         &self,
         method: &Method,
@@ -359,7 +365,8 @@ impl Sealing {
         })
     }
 
-    /// The key that seals records of a target, made if there is none or it has sealed enough; none if they stay plain.
+    /// The key that seals records of a target. It is made if there is none or its budget is used up. `None` for plain
+    /// records.
     fn record_key(&self, tools: &TargetTools, bytes: u64) -> Result<Option<Arc<RecordKey>>, MethodError> {
         let mut slot = locked(&tools.record_key);
         if let Some(key) = &*slot
@@ -379,7 +386,7 @@ impl Sealing {
         Ok(Some(key))
     }
 
-    /// The key of a record that is to be opened, kept by the record's header.
+    /// The key that opens a record, cached by the record's header.
     fn opened_key(&self, target: &TargetName, record: &Record<'_>) -> Result<Arc<OpenedKey>, OpenError> {
         if let Some(tools) = self.targets.get(target)
             && let Some(key) = locked(&tools.opened_keys).get(record.header)
@@ -405,7 +412,7 @@ impl Sealing {
     }
 }
 
-/// What is sealed by a method.
+/// The kinds of data that a method seals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     /// A state or a plan.

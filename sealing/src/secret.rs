@@ -1,26 +1,27 @@
-//! Bytes that are neither printed nor left behind.
+//! Bytes that are never printed, and wiped when dropped.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A passphrase or a key. Its memory is wiped when it goes away, `Debug` hides it, and there is no `Display`. What the
-/// operating system or a growing buffer copied before it came here is beyond its reach.
+/// A passphrase or a key. It is wiped when dropped, `Debug` hides it, and there is no `Display`. Earlier copies by the
+/// operating system or
+/// a growing buffer are out of its reach.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// Takes bytes, or text as its bytes.
+    /// Wraps bytes, or the bytes of a text.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Secret {
         Secret(Zeroizing::new(bytes.into()))
     }
 
-    /// The bytes, for whoever encrypts with them or hands them on.
+    /// The bytes, for encryption or for passing on.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// How many characters it has when it is text, how many bytes otherwise.
+    /// The number of characters if it is text, otherwise the number of bytes.
     pub fn characters(&self) -> u64 {
         std::str::from_utf8(&self.0).map_or(self.0.len(), |text| text.chars().count()) as u64
     }

@@ -1,7 +1,8 @@
-//! The settings of an `encryption` block, and all that can be wrong with them before anything is sealed.
+//! The settings of an `encryption` block, and their problems.
 //!
-//! Only what the targets reach is looked at: OpenTofu loads nothing else, so a provider whose passphrase is missing
-//! does no harm while nothing uses it.
+//! Only what the targets use is checked. OpenTofu loads nothing else, so an unused provider without a passphrase does
+//! no
+//! harm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use crate::key_provider::{KeyProvider, KeySource, Pbkdf2Problem};
 use crate::method::{AES_KEY_LENGTHS, Method, Target};
 use crate::name::{Declared, KeyProviderName, MethodName, TargetName};
 
-/// Longest chain of key providers. Each link costs a derivation; people use two.
+/// The maximum length of a chain of key providers. Each link costs a derivation. Real chains have two.
 pub const LONGEST_CHAIN: usize = 16;
 
-/// Longest alias of metadata, in bytes: it stands in every file and record.
+/// The maximum length of a metadata alias, in bytes. It is in every file and record.
 pub const LONGEST_METADATA_KEY: usize = 1024;
 
 /// An `encryption` block as plain data.
@@ -22,17 +23,17 @@ pub struct Settings {
     pub key_providers: BTreeMap<KeyProviderName, KeyProvider>,
     /// All methods.
     pub methods: BTreeMap<MethodName, Method>,
-    /// The targets that are configured. What has none is neither encrypted nor decrypted.
+    /// The configured targets. Any other is neither encrypted nor decrypted.
     pub targets: BTreeMap<TargetName, Target>,
 }
 
-/// Something is wrong with the settings. [`SettingsProblem::about`] says where.
+/// A problem of the settings. [`SettingsProblem::about`] returns its subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsProblem {
-    /// A target names no method, neither main nor fallback.
+    /// A target has neither a main method nor a fallback.
     #[error(
         "{target} has no method{}",
-        if *.enforced { ", and enforced forbids to go without: set one in the configuration or in TF_ENCRYPTION" }
+        if *.enforced { ", but enforced requires one: set it in the configuration or in TF_ENCRYPTION" }
         else { ": set one, or remove the block" }
     )]
     NoMethod {
@@ -41,7 +42,7 @@ pub enum SettingsProblem {
         /// Whether encryption is enforced.
         enforced: bool,
     },
-    /// A target names a method that is not declared.
+    /// A target names an undeclared method.
     #[error("{target} uses {method}, which is not declared")]
     UndeclaredMethod {
         /// The target.
@@ -49,8 +50,8 @@ pub enum SettingsProblem {
         /// The method.
         method: MethodName,
     },
-    /// Encryption is enforced, and a method does not encrypt.
-    #[error("{target} is enforced, and {method} does not encrypt: remove one of the two")]
+    /// Encryption is enforced, but a method does not encrypt.
+    #[error("{target} is enforced, but {method} does not encrypt: remove one of the two")]
     UnencryptedForbidden {
         /// The target.
         target: TargetName,
@@ -81,54 +82,52 @@ pub enum SettingsProblem {
         /// The setting.
         problem: Pbkdf2Problem,
     },
-    /// The keys of a provider do not fit a method.
-    #[error("{method} takes keys of 16, 24 or 32 bytes, and {provider} makes keys of {length}")]
+    /// The length of a provider's keys does not match a method.
+    #[error("{method} needs keys of 16, 24 or 32 bytes, but {provider} makes keys of {length}")]
     KeyLength {
         /// The method.
         method: MethodName,
         /// The key provider.
         provider: KeyProviderName,
-        /// Bytes of its keys.
+        /// The length of its keys.
         length: u64,
     },
-    /// A key provider needs its own key.
+    /// A key provider depends on its own key.
     #[error("the key of {provider} depends on itself: {}", arrows(.circle))]
     Circle {
-        /// The key provider from which the circle was found.
+        /// The key provider where the cycle was found.
         provider: KeyProviderName,
-        /// The circle; its last provider depends on its first.
+        /// The cycle. Its last provider depends on its first.
         circle: Vec<KeyProviderName>,
     },
-    /// Too many key providers hang on one another.
-    #[error("more than {LONGEST_CHAIN} key providers hang on one another at {provider}")]
+    /// The chain of key providers is too long.
+    #[error("the chain of key providers at {provider} is longer than {LONGEST_CHAIN}")]
     LongChain {
-        /// The key provider at whose end they hang.
+        /// The key provider at its end.
         provider: KeyProviderName,
     },
-    /// Two providers of one chain would keep their metadata under one name.
-    #[error("{one} and {other} both keep their metadata under {key:?}: give them different encrypted_metadata_alias")]
+    /// Two providers of one chain have the same metadata key.
+    #[error("{one} and {other} have the same metadata key {key:?}: set different values for encrypted_metadata_alias")]
     SameMetadataKey {
         /// The provider that is used.
         one: KeyProviderName,
         /// The provider that it depends on.
         other: KeyProviderName,
-        /// The name of the metadata.
+        /// The metadata key.
         key: String,
     },
-    /// The name of the metadata is too long.
-    #[error(
-        "{provider} keeps its metadata under a name of {length} bytes, at most {LONGEST_METADATA_KEY} are accepted"
-    )]
+    /// The metadata key is too long.
+    #[error("{provider} has a metadata key of {length} bytes, at most {LONGEST_METADATA_KEY} are accepted")]
     LongMetadataKey {
         /// The key provider.
         provider: KeyProviderName,
-        /// Bytes of the name.
+        /// The length of the key.
         length: usize,
     },
 }
 
 impl SettingsProblem {
-    /// The block that has to be changed.
+    /// The block that must be changed.
     pub fn about(&self) -> Declared {
         match self {
             SettingsProblem::NoMethod { target, .. }
@@ -152,10 +151,10 @@ fn arrows(circle: &[KeyProviderName]) -> String {
 }
 
 impl Settings {
-    /// Only what the targets reach.
+    /// Reduces the settings to what the targets use.
     ///
     /// # Errors
-    /// All that is wrong with it, targets first, each thing once.
+    /// All of its problems, targets first, without duplicates.
     pub(crate) fn reached(mut self) -> Result<Settings, Vec<SettingsProblem>> {
         let mut problems = Vec::new();
         let mut methods = BTreeSet::new();
@@ -189,7 +188,7 @@ impl Settings {
         if problems.is_empty() { Ok(self) } else { Err(problems) }
     }
 
-    /// Adds a provider and what it hangs on to those that are reached. A circle ends where it meets itself.
+    /// Adds a provider and its chain to those that are used. A cycle ends where it meets itself.
     fn follow(
         &self,
         mut by: Declared,
@@ -258,14 +257,14 @@ impl Settings {
         let mut next = provider.chain();
         while let Some(link) = next {
             if link == name {
-                // Each circle is told once: by the first of its names.
+                // Each cycle is reported once, for the first of its names.
                 if passed.iter().all(|other| name <= *other) {
                     let circle = passed.into_iter().cloned().collect();
                     problems.push(SettingsProblem::Circle { provider: name.clone(), circle });
                 }
                 return;
             }
-            // Into a circle of others, which is theirs to tell.
+            // It leads into a cycle of others, which is reported there.
             if passed.contains(&link) {
                 return;
             }

@@ -8,7 +8,7 @@ use std::path::Path;
 use block::*;
 use weft_sealing::*;
 
-/// Makes the keys 1, 2, 3 in turn, keeps the number in the metadata, and logs its input.
+/// Makes the keys 1, 2, 3 in turn, stores the number in the metadata, and logs its input.
 const KEYS: &str = r#"
 folder="$1"
 echo '{"magic":"OpenTofu-External-Key-Provider","version":1}'
@@ -26,7 +26,7 @@ printf '{"keys":{"encryption_key":"%s"%s},"meta":{"external_data":{"number":%s,"
     "$(key "$next")" "$decryption" "$next"
 "#;
 
-/// Puts key and payload side by side, and takes them apart if the key is the same. No secret is safe with it.
+/// Joins key and payload, and splits them if the key is the same. This is not secure.
 const METHOD: &str = r#"
 echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'
 input="$(cat)"
@@ -62,7 +62,7 @@ impl Programs {
         self.0.path().display().to_string()
     }
 
-    /// Every input of the key provider, and every run of the method.
+    /// Each input of the key provider, and each run of the method.
     fn log(&self, name: &str) -> Vec<String> {
         std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_owned).collect()
     }
@@ -165,7 +165,7 @@ fn printing(folder: &Path, output: &str) -> Sealing {
 }
 
 #[test]
-fn output_that_cannot_be_used_is_told_without_its_secrets() {
+fn invalid_output_is_reported_without_its_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let shown = |output: &str| {
         let error = printing(folder.path(), output).seal_plan(b"PK").unwrap_err();
@@ -176,7 +176,7 @@ fn output_that_cannot_be_used_is_told_without_its_secrets() {
     assert!(printing(folder.path(), usual).seal_plan(b"PK").is_ok());
     for (output, expected) in [
         ("", "it is not valid JSON, at line 1, column 0"),
-        ("\"MDEyMzQ1Njc4OWFiY2RlZg==\"", "it is JSON of another shape than expected, at line 1, column 26"),
+        ("\"MDEyMzQ1Njc4OWFiY2RlZg==\"", "it is JSON of an unexpected form, at line 1, column 26"),
         (r#"{"keys":{"encryption_key":"MDEyMzQ1Njc4OWFiY2RlZg="},"meta":{}}"#, "encryption_key is not base64"),
         (r#"{"keys":{"encryption_key":""},"meta":{}}"#, "encryption_key is missing or empty"),
     ] {
@@ -191,8 +191,8 @@ fn output_that_cannot_be_used_is_told_without_its_secrets() {
         r#"{{"keys":{{"encryption_key":"MDEyMw=="}},"meta":{{"external_data":{{"x":"{}"}}}}}}"#,
         "x".repeat(40_000)
     );
-    assert!(shown(&long).to_string().contains("more than are kept"));
-    // What is opened needs a key for that, too.
+    assert!(shown(&long).to_string().contains("which is too long"));
+    // Opening needs a key too.
     let sealing = printing(folder.path(), usual);
     let sealed = sealing.seal_plan(b"PK").unwrap();
     let error = sealing.open_plan(&sealed).unwrap_err();

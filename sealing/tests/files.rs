@@ -1,4 +1,4 @@
-//! States and plans: the file that OpenTofu wrote, and there and back.
+//! States and plans: OpenTofu's file, and round trips.
 
 mod block;
 
@@ -22,7 +22,7 @@ fn a_state_of_opentofu_opens() {
 }
 
 #[test]
-fn what_is_written_has_the_shape_that_opentofu_writes() {
+fn files_have_the_form_of_opentofu() {
     let recorded = json(RECORDED);
     let sealing = simple(PASSPHRASE).sealing();
     let plain = sealing.open_state(RECORDED).unwrap().plain;
@@ -47,7 +47,7 @@ fn what_is_written_has_the_shape_that_opentofu_writes() {
 }
 
 #[test]
-fn states_and_plans_go_there_and_back() {
+fn states_and_plans_round_trip() {
     let sealing = simple(PASSPHRASE).sealing();
     assert!(sealing.seals(&TargetName::State) && !sealing.seals(&TargetName::DefaultRemoteState));
     let state = sealing.seal_state(STATE).unwrap();
@@ -69,7 +69,7 @@ fn sealing_nothing() -> Sealing {
 }
 
 #[test]
-fn settings_of_every_kind_go_there_and_back() {
+fn every_kind_of_settings_round_trips() {
     for (length, hash_function, salt_length) in
         [(16, HashFunction::Sha256, 1), (24, HashFunction::Sha512, 16), (32, HashFunction::Sha256, 1024)]
     {
@@ -83,7 +83,7 @@ fn settings_of_every_kind_go_there_and_back() {
         let own = &metadata(&sealed)["key_provider.pbkdf2.main"];
         assert_eq!(own["hash_function"], hash_function.word());
         assert_eq!(block.sealing().open_state(&sealed).unwrap().plain.as_slice(), STATE);
-        // Everything about a key but the passphrase comes from the metadata.
+        // Everything about a key except the passphrase comes from the metadata.
         let error = simple(PASSPHRASE).sealing().open_state(&sealed).unwrap_err();
         assert_eq!(attempts(&error), [MethodError::Wrong], "without the additional data");
     }
@@ -116,7 +116,7 @@ fn a_key_provider_of_another_name_opens_nothing() {
 }
 
 #[test]
-fn an_alias_takes_the_place_of_the_name() {
+fn an_alias_replaces_the_name() {
     let named = |name: &str| {
         let block = Block::new().words(name, PASSPHRASE).alias(name, "certificates").aes("aes_gcm.main", name);
         block.both(&["aes_gcm.main"]).sealing()
@@ -146,7 +146,7 @@ fn a_chain_keeps_the_metadata_of_all_its_links() {
 }
 
 #[test]
-fn serial_and_lineage_outside_have_to_be_those_inside() {
+fn serial_and_lineage_outside_must_match_those_inside() {
     let sealing = simple(PASSPHRASE).sealing();
     let sealed = String::from_utf8(sealing.seal_state(STATE).unwrap()).unwrap();
     let changed = |from: &str, to: &str| {
@@ -164,7 +164,7 @@ fn serial_and_lineage_outside_have_to_be_those_inside() {
     );
     // The first states that OpenTofu encrypted have neither.
     assert!(changed("\"serial\": 7,", "").is_ok() && changed("\"lineage\": \"one\",", "").is_ok());
-    // A plan in the place of a state.
+    // A plan in place of a state.
     let plan = sealing.seal_plan(b"PK").unwrap();
     let with_serial = String::from_utf8(plan).unwrap().replacen('{', "{\"serial\": 7,", 1);
     assert!(matches!(sealing.open_state(with_serial.as_bytes()).unwrap_err(), OpenError::NotAState { .. }));
@@ -189,7 +189,7 @@ fn remote_states_have_their_own_targets() {
 }
 
 #[test]
-fn what_cannot_be_sealed_is_refused() {
+fn invalid_data_is_not_sealed() {
     let sealing = simple(PASSPHRASE).sealing();
     assert!(matches!(sealing.seal_state(b"{\"version\":4}").unwrap_err(), SealError::NotAState(_)));
     let refused = SealError::AlreadySealed { target: TargetName::State };

@@ -1,4 +1,4 @@
-//! Files and records that somebody has tampered with: an error or the very plain text, no panic, no hour of work.
+//! Tampered files and records: an error or the original plain text, no panic, no hours of work.
 
 mod block;
 
@@ -12,11 +12,12 @@ use base64::prelude::BASE64_STANDARD;
 use block::*;
 use weft_sealing::*;
 
-/// Mutations of each thing.
+/// The number of mutations of each file or record.
 const ROUNDS: u64 = 6_000;
 
-/// The metadata of a key that one iteration derives. Settings refuse so few, metadata does not: so thousands of them
-/// can be tried.
+/// The metadata of a key with one iteration. Settings refuse so few, but metadata allows it, so thousands of mutations
+/// can be
+/// tried.
 const CHEAP: &str = r#"{"salt":"c2FsdCBvZiB0aGUgZWFydGg=","iterations":1,"hash_function":"sha512","key_length":32}"#;
 
 fn cheap_payload(plain: &[u8]) -> Vec<u8> {
@@ -45,7 +46,7 @@ fn cheap_envelope(metadata: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A record by the words of its module's documentation.
+/// A record in the format of its module's documentation.
 fn cheap_record(metadata: &[u8], context: &[u8], plain: &[u8]) -> Vec<u8> {
     let record_key = [5; 32];
     let wrapped = cheap_payload(&[b"weft record key", &record_key[..]].concat());
@@ -75,7 +76,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Bytes changed in one to four ways.
+    /// Changes bytes in one to four ways.
     fn mutated(&mut self, bytes: &[u8]) -> Vec<u8> {
         const WORDS: [&str; 10] =
             ["\"", "}", "{", "null", "0", "-1", "\\u0000", "\"version\":4,", "\"meta\":{},", "\u{e9}"];
@@ -106,12 +107,12 @@ impl Random {
 }
 
 #[test]
-fn what_is_made_by_hand_opens() {
+fn hand_made_files_open() {
     let sealing = simple(PASSPHRASE).sealing();
     assert_eq!(sealing.open_state(&cheap_envelope(CHEAP.as_bytes())).unwrap().plain.as_slice(), STATE);
     let record = cheap_record(CHEAP.as_bytes(), b"place", b"plain");
     assert_eq!(sealing.open_record(&TargetName::State, b"place", &record).unwrap().plain.as_slice(), b"plain");
-    // So weak a key is not taken over for new records.
+    // So weak a key is not adopted for new records.
     let new = sealing.seal_record(&TargetName::State, b"place", b"plain").unwrap();
     assert!(new.windows(19).any(|window| window == b"\"iterations\":200000"));
 }
@@ -161,26 +162,26 @@ fn mutated_records_open_to_the_same_or_not_at_all() {
 }
 
 #[test]
-fn metadata_cannot_make_us_derive_for_hours() {
+fn metadata_cannot_cause_derivations_of_hours() {
     let sealing = simple(PASSPHRASE).sealing();
     let begun = Instant::now();
     for (from, to, expected) in [
         ("\"iterations\":1", "\"iterations\":4000000000", "iterations is 4000000000, at most 100000000 are accepted"),
         ("\"iterations\":1", "\"iterations\":18446744073709551615", "at most 100000000 are accepted"),
-        ("\"iterations\":1", "\"iterations\":18446744073709551616", "JSON of another shape than expected"),
+        ("\"iterations\":1", "\"iterations\":18446744073709551616", "JSON of an unexpected form"),
         ("\"iterations\":1", "\"iterations\":0", "iterations is 0, at least 1 are needed"),
-        ("\"iterations\":1", "\"iterations\":-1", "JSON of another shape than expected"),
-        ("\"iterations\":1", "\"iterations\":1.5", "JSON of another shape than expected"),
+        ("\"iterations\":1", "\"iterations\":-1", "JSON of an unexpected form"),
+        ("\"iterations\":1", "\"iterations\":1.5", "JSON of an unexpected form"),
         ("\"key_length\":32", "\"key_length\":1000000", "key_length is 1000000, at most 1024 are accepted"),
         ("\"key_length\":32", "\"key_length\":0", "key_length is 0, at least 1 are needed"),
-        ("\"iterations\":1,", "\"iterations\":10000000,", "has 1024 bytes, and has to have 16, 24 or 32"),
+        ("\"iterations\":1,", "\"iterations\":10000000,", "has 1024 bytes, but must have 16, 24 or 32"),
         ("sha512", "sha1", "hash_function is \"sha1\""),
         ("c2FsdCBvZiB0aGUgZWFydGg=", "", "salt_length is 0, at least 1 are needed"),
         ("c2FsdCBvZiB0aGUgZWFydGg=", "?", "its salt is not base64"),
     ] {
         let mut metadata = CHEAP.replace(from, to);
         if to.contains("10000000,") {
-            // Many blocks multiply the work, so they lower the bound.
+            // Many blocks multiply the work, so they lower the limit.
             metadata = metadata.replace("\"key_length\":32", "\"key_length\":1024");
             let error = sealing.open_state(&cheap_envelope(metadata.as_bytes())).unwrap_err().to_string();
             assert!(error.contains("at most 6250000 are accepted"), "{error}");
@@ -215,7 +216,7 @@ fn envelopes_of_other_shapes_are_refused() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     let deep = envelope.replacen('{', &format!("{{\"deep\":{deep},"), 1);
     assert!(sealing.open_state(deep.as_bytes()).is_ok());
-    // What others wrote does not steer a terminal.
+    // Foreign text does not control a terminal.
     let steering = envelope.replace("key_provider.pbkdf2.main", "\\u001b[2J");
     let error = sealing.open_state(steering.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("\\u{1b}[2J") && !error.contains('\u{1b}'), "{error}");

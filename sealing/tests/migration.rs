@@ -1,4 +1,4 @@
-//! Moving to encryption, away from it, and from one key to another; and being kept from it.
+//! Migrations to encryption, from it, and from one key to another; and refusals.
 
 mod block;
 
@@ -27,7 +27,7 @@ fn fallbacks_are_tried_in_their_order() {
     let new = sealing.seal_state(STATE).unwrap();
     assert_eq!(metadata(&new).keys().collect::<Vec<_>>(), ["key_provider.pbkdf2.new"]);
     assert_eq!(how(sealing.open_state(&new)), (Through::Main, false));
-    // Each method that failed is told of, in order.
+    // Each failed method is reported, in order.
     let error = rollover(&["aes_gcm.new", "aes_gcm.main"]).words("pbkdf2.main", "not the same words").sealing();
     let OpenError::NoMethodOpens { attempts, .. } = error.open_state(&old).unwrap_err() else { panic!() };
     let tried: Vec<String> = attempts.iter().map(|attempt| attempt.method.to_string()).collect();
@@ -43,7 +43,7 @@ fn plain_text_is_refused_unless_it_is_allowed() {
     assert!(refused.to_string().contains("unencrypted"));
     assert!(simple(PASSPHRASE).sealing().open_plan(b"PK").is_err());
     assert!(simple(PASSPHRASE).sealing().open_record(&TargetName::Plan, b"", b"plain").is_err());
-    // A damaged envelope is plain text, and no way around the key.
+    // A damaged envelope is plain text, which is no way around the key.
     let mut sealed = simple(PASSPHRASE).sealing().seal_state(STATE).unwrap();
     sealed.truncate(sealed.len() - 3);
     assert_eq!(simple(PASSPHRASE).sealing().open_state(&sealed).unwrap_err(), refused);
@@ -95,7 +95,7 @@ fn enforced_allows_no_plain_text() {
     }
     let sealing = rollover(&["aes_gcm.main"]).enforced().sealing();
     assert!(sealing.open_state(STATE).is_err());
-    // As the documentation has it for settings that come from the environment, when they did not come.
+    // The documented case: settings come from the environment, and are missing there.
     let problems = Block::new().target(TargetName::State, &[]).enforced().problems();
     assert_eq!(problems, [SettingsProblem::NoMethod { target: TargetName::State, enforced: true }]);
     assert!(problems[0].to_string().contains("TF_ENCRYPTION"));

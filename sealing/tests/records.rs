@@ -20,7 +20,7 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn records_go_there_and_back() {
+fn records_round_trip() {
     let sealing = simple(PASSPHRASE).sealing();
     for plain in [&b""[..], b"x", &[0xc1; 100_000]] {
         let record = sealing.seal_record(&STATE_TARGET, b"aws_x.y", plain).unwrap();
@@ -54,7 +54,7 @@ fn every_byte_of_a_record_counts() {
     let sealing = simple(PASSPHRASE).sealing();
     let record = sealing.seal_record(&STATE_TARGET, b"key", b"plain").unwrap();
     let wrapped = 13 + header(&record).len() - 79;
-    // A changed salt costs a derivation each, so only some of the metadata.
+    // A changed salt costs a derivation each, so only a part of the metadata is tried.
     let positions = (0..14).chain((14..wrapped).step_by(16)).chain(wrapped..record.len());
     for position in positions {
         let mut changed = record.clone();
@@ -94,22 +94,22 @@ fn many_records_cost_one_derivation() {
 }
 
 #[test]
-fn whoever_has_read_records_writes_with_their_salt() {
+fn a_reader_of_records_writes_with_their_salt() {
     let first = simple(PASSPHRASE).sealing();
     let old = first.seal_record(&STATE_TARGET, b"a", b"old").unwrap();
     let second = simple(PASSPHRASE).sealing();
     second.open_record(&STATE_TARGET, b"a", &old).unwrap();
     let new = second.seal_record(&STATE_TARGET, b"b", b"new").unwrap();
-    // The metadata is the same, the record key another.
+    // The metadata is the same, but the record key differs.
     let metadata = |record: &[u8]| header(record)[..header(record).len() - 79].to_vec();
     assert_eq!(metadata(&new), metadata(&old));
     assert_ne!(header(&new), header(&old));
     assert!(first.open_record(&STATE_TARGET, b"b", &new).is_ok());
-    // States get a salt of their own all the same.
+    // States still get a salt of their own.
     let state = second.seal_state(STATE).unwrap();
     let salt = block::metadata(&state)["key_provider.pbkdf2.main"]["salt"].as_str().unwrap().to_owned();
     assert!(!holds(&old, salt.as_bytes()));
-    // Not of one that was made by other settings.
+    // A key of other settings is not adopted.
     let mut block = simple(PASSPHRASE);
     if let KeySource::Pbkdf2(main) = &mut block.0.key_providers.get_mut(&provider("pbkdf2.main")).unwrap().source {
         main.iterations = 200_001;

@@ -1,4 +1,4 @@
-//! What can be wrong with settings.
+//! Problems of settings.
 
 mod block;
 
@@ -49,7 +49,7 @@ fn every_setting_of_pbkdf2_has_bounds() {
     assert_eq!(shown, "passphrase has 5 characters, at least 16 are needed");
     assert_eq!(below(Iterations, 1000, 200_000).to_string(), "iterations is 1000, at least 200000 are needed");
     let error = "sha1".parse::<HashFunction>().unwrap_err();
-    assert_eq!(error.to_string(), "hash_function is \"sha1\", and can be \"sha256\" or \"sha512\"");
+    assert_eq!(error.to_string(), "hash_function is \"sha1\", but must be \"sha256\" or \"sha512\"");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn secrets_are_not_shown() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let block = Block::new()
         .words("pbkdf2.short", "short")
         .words("pbkdf2.odd", PASSPHRASE)
@@ -98,7 +98,7 @@ fn all_problems_are_told_at_once() {
         odd.key_length = 20;
     }
     let problems = block.problems();
-    // Each begins with what it is about.
+    // Each begins with its subject.
     let begins = |problem: &SettingsProblem| problem.to_string().starts_with(&problem.about().to_string());
     assert!(problems.iter().all(begins));
     let shown: Vec<String> = problems.iter().map(SettingsProblem::to_string).collect();
@@ -106,7 +106,7 @@ fn all_problems_are_told_at_once() {
         "state uses method.aes_gcm.missing, which is not declared",
         "plan has no method: set one, or remove the block",
         "key_provider.pbkdf2.lost uses key_provider.pbkdf2.gone, which is not declared",
-        "method.aes_gcm.odd takes keys of 16, 24 or 32 bytes, and key_provider.pbkdf2.odd makes keys of 20",
+        "method.aes_gcm.odd needs keys of 16, 24 or 32 bytes, but key_provider.pbkdf2.odd makes keys of 20",
         "method.aes_gcm.safe uses key_provider.safe.x, which is not declared",
         "method.external.none has an empty encrypt_command: its first element is the program to run",
         "key_provider.external.empty has an empty command: its first element is the program to run",
@@ -123,7 +123,7 @@ fn a_sealing_is_shared_among_threads() {
 }
 
 #[test]
-fn what_nothing_uses_may_be_wrong() {
+fn unused_parts_may_be_invalid() {
     let block = simple(PASSPHRASE)
         .words("pbkdf2.unused", "")
         .chain("pbkdf2.circle", "pbkdf2.circle")
@@ -133,7 +133,7 @@ fn what_nothing_uses_may_be_wrong() {
 }
 
 #[test]
-fn circles_are_told_once() {
+fn cycles_are_reported_once() {
     let circle = |block: Block| {
         let problems = block.problems();
         let [SettingsProblem::Circle { circle, .. }] = &problems[..] else { panic!("{problems:?}") };
@@ -143,7 +143,7 @@ fn circles_are_told_once() {
     assert_eq!(circle(base().chain("pbkdf2.c", "pbkdf2.c")), "c");
     let three = base().chain("pbkdf2.c", "pbkdf2.a").chain("pbkdf2.a", "pbkdf2.b").chain("pbkdf2.b", "pbkdf2.c");
     assert_eq!(circle(three.clone()), "a b c");
-    // Reached from outside.
+    // Reached from outside of the cycle.
     let outside = three.chain("pbkdf2.0", "pbkdf2.b").aes("aes_gcm.other", "pbkdf2.0").both(&["aes_gcm.other"]);
     let shown = outside.problems()[0].to_string();
     assert!(
@@ -188,6 +188,6 @@ fn links_of_a_chain_keep_their_metadata_apart() {
         key: "same".to_owned(),
     };
     assert_eq!(block.clone().both(&["aes_gcm.main", "aes_gcm.old"]).problems(), [problem]);
-    // Two that do not hang on one another may: the metadata is that of whoever wrote last.
+    // Independent providers may share it: the metadata is that of the last one that wrote.
     block.aes("aes_gcm.main", "pbkdf2.a").both(&["aes_gcm.main", "aes_gcm.old"]).sealing();
 }

@@ -15,6 +15,7 @@ use weft_state::{Digest, RunStore, Snapshot};
 use super::plan::{Loaded, announce, asks, bytes, show};
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Flag, switch};
 use crate::outline;
@@ -88,19 +89,13 @@ fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
         "Expected at most one positional argument, the plan file. Options stand before it.",
     )?;
     if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Coordinator not named",
-            "Only a coordinator can continue without this process. Name one with -coordinator or WEFT_COORDINATOR.",
-        )));
+        return Err(invocation.mistake(&problems::detach_without_coordinator()));
     }
     if let Some(path) = arguments.positionals.first() {
         return from_file(invocation, path, destroy);
     }
     if view.is_json() && !arguments.switch("auto-approve", false) {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Plan file or auto-approve required",
-            "Weft does not ask for approval with -json. Give a plan file or use -auto-approve.",
-        )));
+        return Err(invocation.mistake(&problems::json_without_approval()));
     }
     let wishes = Wishes::read(invocation, destroy)?;
     let loaded = Loaded::load(invocation, "Apply", wishes.mode == UiMode::Destroy)?;
@@ -153,11 +148,7 @@ async fn plan_and_apply(
     view.diagnostics(&said);
     if confirms {
         if !asks(invocation) {
-            return Err(one(Diagnostic::error(
-                "Approval needed",
-                "Input is disabled, so Weft cannot ask for approval. Use -auto-approve, or save the plan and apply \
-                its file.",
-            )));
+            return Err(one(problems::apply_not_approved()));
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {
             (
@@ -187,17 +178,11 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     let Invocation { arguments, view, .. } = invocation;
     let (plan, bytes) = load(invocation, path).map_err(|problems| invocation.fail(&problems))?;
     if destroy {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Destroy can't be called with a plan file",
-            "To apply a plan that was made with \"weft plan -destroy\", use \"weft apply FILE\".",
-        )));
+        return Err(invocation.mistake(&problems::destroy_with_plan_file()));
     }
     for option in ["destroy", "refresh-only", "refresh", "replace"] {
         if arguments.has(option) {
-            return Err(invocation.mistake(&Diagnostic::error(
-                "Planning options with a plan file",
-                format!("The plan is already made, so -{option} has no effect. Give it to \"weft plan\"."),
-            )));
+            return Err(invocation.mistake(&problems::planning_option_with_plan_file(option)));
         }
     }
     view.know_snippets(&plan.sources);
@@ -269,15 +254,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
             // Both have the form in which they were given: the text "2" of an option is not the number 2 of a file.
             planned.ty() != given.value.ty() || !planned.same_unmarked(&given.value)
         })
-        .map(|(name, _)| {
-            Diagnostic::error(
-                "Mismatch between input and plan variable value",
-                format!(
-                    "The plan was made with a different value of the variable \"{name}\" than the one that an option, \
-                    a variables file or the environment sets now. Remove that setting, or make the plan again."
-                ),
-            )
-        })
+        .map(|(name, _)| problems::other_value_than_planned(name))
         .collect();
     if differing.is_empty() { Ok(()) } else { Err(differing) }
 }

@@ -18,6 +18,7 @@ use weft_planner::{Inspected, PlanKind, PlanOptions, ProviderSet, Watch, inspect
 use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::now;
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -89,8 +90,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
 
 /// `-eval-json`: evaluates independent expressions, without configuration or state.
 fn of_file(invocation: &Invocation<'_>, path: &str) -> Exit {
-    let failed =
-        |what: String| invocation.fail(&[Diagnostic::error("Cannot read expressions", format!("{path}: {what}."))]);
+    let failed = |what: String| invocation.fail(&[problems::expressions_unreadable(path, &what)]);
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => return failed(error.to_string()),
@@ -211,7 +211,7 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
             None => None,
             Some(Ok(line)) => Some(line),
             Some(Err(error)) => {
-                return invocation.fail(&[Diagnostic::error("Cannot read the standard input", format!("{error}."))]);
+                return invocation.fail(&[problems::input_unreadable(&error)]);
             }
         };
         let ended = line.is_none();
@@ -234,9 +234,7 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
 
 /// Reads questions from a terminal. A question with an error is reported, and the session continues.
 async fn typed(invocation: &Invocation<'_>, project: &Project, session: &Session) -> Exit {
-    let unusable = |error: rustyline::error::ReadlineError| {
-        invocation.fail(&[Diagnostic::error("Cannot use the terminal", format!("{error}."))])
-    };
+    let unusable = |error: rustyline::error::ReadlineError| invocation.fail(&[problems::terminal_unusable(&error)]);
     let mut typist = match Typist::begin(&project.root) {
         Ok(typist) => typist,
         Err(error) => return unusable(error),

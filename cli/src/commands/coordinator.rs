@@ -9,6 +9,7 @@ use weft_coordinator::server::Server;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::text;
@@ -66,7 +67,7 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) -> Result<(), Diagnostic> {
     let view = &invocation.view;
-    let failed = |error: weft_coordinator::server::ListenError| Diagnostic::error("Cannot listen", format!("{error}."));
+    let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
@@ -75,7 +76,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {
         std::fs::write(path, address.port().to_string())
-            .map_err(|error| Diagnostic::error("Cannot write the port file", format!("{path}: {error}.")))?;
+            .map_err(|error| problems::port_file_unwritable(path, &error))?;
     }
     view.line(&format!("listening on {address}, with state and runs in {words}"));
     let mut attention = Attention::begin(2);

@@ -3,6 +3,7 @@
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::modules::install::ModuleInstaller;
 use crate::options::{switch, text};
@@ -36,7 +37,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let Some(directory) = invocation.arguments.positionals.first()
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        let problem = Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."));
+        let problem = problems::directory_unusable(directory, &error);
         return Err(invocation.fail(&[problem]));
     }
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;

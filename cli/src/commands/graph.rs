@@ -10,6 +10,7 @@ use weft_evaluator::drawing::Drawing;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::project::Project;
@@ -90,10 +91,7 @@ fn circles(drawing: &Drawing) -> Vec<Diagnostic> {
             .filter_map(|index| drawing.vertices().get(*index).map(|vertex| vertex.name.as_str()))
             .collect();
         names.sort_unstable();
-        Diagnostic::error(
-            format!("Cycle: {}", names.join(", ")),
-            "These depend on each other. Use -draw-cycles to print the graph anyway.",
-        )
+        problems::cycle(&names)
     };
     drawing.circles().into_iter().map(circle).collect()
 }
@@ -113,7 +111,7 @@ fn of_plan(invocation: &Invocation<'_>, path: &str) -> Result<Drawing, Exit> {
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
     let read = plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?));
     let plan = read.map_err(|error| {
-        let problem = Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."));
+        let problem = problems::not_a_plan(path, &error);
         invocation.fail(&[problem])
     })?;
     let mut drawing = planned::draw(&plan);

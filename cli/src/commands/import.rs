@@ -18,6 +18,7 @@ use weft_state::{Edit, EditAnswer};
 use super::plan::Loaded;
 use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{refusal, writes};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -56,8 +57,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let [address, id] = arguments.positionals.as_slice() else {
-        return Err(invocation
-            .mistake(&Diagnostic::error("Invalid number of arguments", "The import command expects two arguments")));
+        return Err(invocation.mistake(&problems::import_arguments()));
     };
     if let Some(problem) = negative_parallelism(arguments) {
         return Err(invocation.mistake(&problem));
@@ -66,7 +66,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let Some(directory) = arguments.value("config")
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        return Err(fail(Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))));
+        return Err(fail(problems::directory_unusable(directory, &error)));
     }
     let mut loaded = Loaded::load(invocation, "Import", false)?;
     loaded.project.root = with_import(&loaded.project.root, &address, id).map_err(fail)?;
@@ -84,10 +84,7 @@ fn parse(text: &str) -> Result<ResourceInstance, Vec<Diagnostic>> {
     let address: ResourceInstance =
         text.parse().map_err(|_| invalid_address(text, Some(("<import-address>", Position::START)), ONE_INSTANCE))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(vec![Diagnostic::error(
-            "Invalid target resource address",
-            "A managed resource address is required. Importing into a data resource is not allowed.",
-        )]);
+        return Err(vec![problems::import_of_data()]);
     }
     Ok(address)
 }
@@ -179,7 +176,7 @@ async fn imported(
         None => Default::default(),
     };
     let found = StateFile::parse(text.as_bytes(), "the imported state")
-        .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
+        .map_err(|error| one(problems::state_not_saved(&error)))?;
     if !found.instances.contains_key(&name) {
         return Err(one(Diagnostic::error(
             "Import found nothing",

@@ -1,11 +1,11 @@
 //! `weft plan inspect`: shows the contents of a plan file.
 
 use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::disassemble_with;
 use weft_graph_format::plan_file::PlanFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::outline::outline;
@@ -37,11 +37,9 @@ pub const INSPECT: Command = Command {
 fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let [path] = arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected a plan file.")));
+        return Err(invocation.mistake(&problems::plan_file_expected()));
     };
-    let refused = |error: PlanUnread| {
-        invocation.fail(&[Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."))])
-    };
+    let refused = |error: PlanUnread| invocation.fail(&[problems::not_a_plan(path, &error)]);
     let sealing = invocation.context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let reader = plan_reader(&sealing, path).map_err(refused)?;
     let plan = reader.whole().map_err(PlanUnread::from).map_err(refused)?;

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value as Json};
 use weft_expressions::functions::{self, Function, Parameter, ResultType};
 use weft_graph_format::codec::type_json;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 
 /// The version of the document.
@@ -32,10 +32,7 @@ pub const FUNCTIONS: Command = Command {
 fn functions(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
     if !invocation.arguments.switch("json", false) {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid arguments",
-            "The command `weft metadata functions` requires the `-json` flag.",
-        )));
+        return Err(invocation.mistake(&problems::functions_without_json()));
     }
     invocation.view.document(&(document().to_string() + "\n"));
     Ok(Exit::DONE)

@@ -7,6 +7,7 @@ use weft_state::OutputRecord;
 
 use super::state::current;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::render::values;
@@ -41,17 +42,11 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (json, raw) = (arguments.switch("json", false), arguments.switch("raw", false));
     invocation.at_most(1, "Unexpected argument", "Give the name of one output, or no name to show all of them.")?;
     if json && raw {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid output format",
-            "The options -raw and -json cannot be used \
-            together.",
-        )));
+        return Err(invocation.mistake(&problems::raw_with_json()));
     }
     let name = arguments.positionals.first();
     if raw && name.is_none() {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Output name required", "-raw prints one output. Give its name."))
-        );
+        return Err(invocation.mistake(&problems::output_name_required()));
     }
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let outputs = state.map(|state| state.outputs).unwrap_or_default();
@@ -78,11 +73,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Ok(Exit::DONE);
     }
     let Some(found) = outputs.get(name) else {
-        return Err(invocation.fail(&[Diagnostic::error(
-            format!("Output \"{name}\" not found"),
-            "The state has no output of this name. An output that is new in the configuration is stored by the next \
-            `weft apply`.",
-        )]));
+        return Err(invocation.fail(&[problems::unknown_output(name)]));
     };
     if invocation.document(|| parse(&found.value).to_string() + "\n")? {
         return Ok(Exit::DONE);

@@ -10,6 +10,7 @@ use weft_sealing::TargetName;
 use weft_state::{Digest, Snapshot};
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::generate::{self, Generated};
 use crate::options::{switch, text};
@@ -195,8 +196,7 @@ pub fn asks(invocation: &Invocation<'_>) -> bool {
 /// When the plan cannot be encoded.
 pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
     let mut bytes = Vec::new();
-    let digest = plan_file::write(file, &mut bytes)
-        .map_err(|error| Diagnostic::error("Failed to write plan file", format!("{error}.")))?;
+    let digest = plan_file::write(file, &mut bytes).map_err(|error| problems::plan_not_encoded(&error))?;
     Ok((bytes, Digest(digest.0)))
 }
 

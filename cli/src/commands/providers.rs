@@ -17,6 +17,7 @@ use weft_providers::constraint::Constraints;
 use weft_providers::platform::Platform;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Arguments, text};
 use crate::project::{Project, of_module, of_state};
@@ -125,15 +126,7 @@ fn draw(nodes: &[Node], indent: &str, text: &mut String) {
 fn platforms(arguments: &Arguments) -> Result<Vec<Platform>, Diagnostic> {
     let mut platforms = Vec::new();
     for text in arguments.values("platform") {
-        let platform: Platform = text.parse().map_err(|_| {
-            Diagnostic::error(
-                "Invalid target platform",
-                format!(
-                    "The string {text:?} given in the -platform option is not a valid target platform: must be two words \
-                     separated by an underscore."
-                ),
-            )
-        })?;
+        let platform: Platform = text.parse().map_err(|_| problems::invalid_platform(text))?;
         platforms.push(platform);
     }
     if platforms.is_empty() {

@@ -11,6 +11,7 @@ use super::apply::show_outputs;
 use super::plan::Loaded;
 use crate::apply::checks::begin_state;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{file_of, refusal, writes};
 use crate::exit::Exit;
 use crate::plan::Wishes;
@@ -89,7 +90,7 @@ async fn refreshed(
     let text = made.file.and_then(|file| file.manifest.prior_state);
     if let Some(text) = text {
         let found = StateFile::parse(text.as_bytes(), "the refreshed state")
-            .map_err(|error| one(Diagnostic::error("Failed to save state", format!("{error}."))))?;
+            .map_err(|error| one(problems::state_not_saved(&error)))?;
         // As in OpenTofu, an output is stored as planned where that is known. Only an apply stores results of checks.
         let file = StateFile { instances: found.instances, outputs: found.outputs, checks: None, ..file_of(&snapshot) };
         let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity: None };
@@ -104,8 +105,5 @@ async fn refreshed(
 }
 
 fn nothing_there() -> Diagnostic {
-    Diagnostic::warning(
-        "Empty or non-existent state",
-        "The state has no objects yet, so there is nothing to refresh. \"weft apply\" creates them.",
-    )
+    problems::nothing_to_refresh()
 }

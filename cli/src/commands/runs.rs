@@ -14,6 +14,7 @@ use weft_state::{
 
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::{Flag, Section, switch, text};
@@ -133,8 +134,7 @@ async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore
 }
 
 fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {
-    RunId::parse(text)
-        .ok_or_else(|| vec![Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))])
+    RunId::parse(text).ok_or_else(|| vec![problems::invalid_run_id(text)])
 }
 
 async fn list(invocation: &Invocation<'_>) -> Outcome {
@@ -203,7 +203,7 @@ fn line(run: &RunListing) -> String {
 async fn show(invocation: &Invocation<'_>) -> Outcome {
     let Invocation { arguments, view, .. } = invocation;
     let named = arguments.positionals.first().map(String::as_str);
-    let none = || vec![Diagnostic::error("No such run", "There are no runs here yet.")];
+    let none = || vec![problems::no_runs()];
     let details = match apply::coordinator(arguments) {
         Some(address) => {
             let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
@@ -343,7 +343,7 @@ async fn go_on(
 
 async fn abandon(invocation: &Invocation<'_>) -> Outcome {
     let [text] = invocation.arguments.positionals.as_slice() else {
-        return Ok(invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")));
+        return Ok(invocation.mistake(&problems::run_id_expected()));
     };
     let run = run_id(text)?;
     let place = place(invocation)?;
@@ -355,10 +355,7 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
     let lease = match term::take_lease(store.as_ref(), &run, &holder(), None).await {
         Ok(lease) => lease,
         Err(RunError::Held { view, .. }) => {
-            return Err(vec![Diagnostic::error(
-                "Run is being carried out",
-                format!("Run {run} is held by {}. End that process first.", view.holder),
-            )]);
+            return Err(vec![problems::run_is_held(&run, &view.holder)]);
         }
         Err(RunError::Store(error)) => return Err(said(error)),
         Err(error) => return Err(apply::run_problem(error)),
@@ -372,7 +369,7 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
             ));
             Ok(Exit(if doubts > 0 { 3 } else { 0 }))
         }
-        _ => Err(vec![Diagnostic::error("Run not given up", "Another process has taken over the run.")]),
+        _ => Err(vec![problems::run_taken_over()]),
     }
 }
 

@@ -14,6 +14,7 @@ use weft_state::tfstate::StateFile;
 
 use super::state::{current, schemas_of};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::is_directory;
 use crate::exit::Exit;
 use crate::options::text;
@@ -72,16 +73,10 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let switches = usize::from(config) + usize::from(arguments.switch("state", false));
     let options = forms.iter().skip(1).flatten().count() + switches + usize::from(module.is_some());
     if options > 0 && forms[0].is_some() {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Unexpected command line arguments",
-            "An option that selects what to show allows no other argument.",
-        )));
+        return Err(invocation.mistake(&problems::argument_with_show_option()));
     }
     if options > 1 {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Conflicting object types to show",
-            "Give one of PATH, -plan=FILE, -state, -config and -module=DIR.",
-        )));
+        return Err(invocation.mistake(&problems::conflicting_show_options()));
     }
     if let Some(directory) = module {
         return module_alone(invocation, directory);
@@ -94,7 +89,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         [Some(path), _] => of_file(invocation, path)?,
         [_, Some(path)] => match of_file(invocation, path)? {
             Content::State(_) => {
-                return Err(fail(Diagnostic::error("Not a plan file", format!("{path} is a state file."))));
+                return Err(fail(problems::state_instead_of_plan(path)));
             }
             plan => plan,
         },
@@ -130,10 +125,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 /// One module as a document, without the modules that it calls and without values.
 fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "JSON output required for module",
-            "A module can be shown only as JSON. Add -json.",
-        )));
+        return Err(invocation.mistake(&problems::module_without_json()));
     }
     if !is_directory(Path::new(directory)) {
         let detail = format!("The directory {directory} does not exist or cannot be read.");
@@ -154,10 +146,7 @@ fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Ex
 /// The configuration of the current directory as a document.
 fn configured(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if !invocation.arguments.switch("json", false) {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "JSON output required for configuration",
-            "The configuration can be shown only as JSON. Add -json.",
-        )));
+        return Err(invocation.mistake(&problems::configuration_without_json()));
     }
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;

@@ -27,6 +27,7 @@ use weft_state::{InstanceObject, InstanceRecord, PathStep, Snapshot, StoreError}
 
 use crate::addresses::escaped;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
@@ -104,9 +105,7 @@ pub const PULL: Command = Command {
 /// A state that cannot be read, or errors in the configuration that determines where it is.
 pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Diagnostic>> {
     let Some((bytes, place)) = exported(invocation)? else { return Ok(None) };
-    StateFile::parse(&bytes, &place)
-        .map(Some)
-        .map_err(|error| vec![Diagnostic::error("Failed to load state", format!("{error}."))])
+    StateFile::parse(&bytes, &place).map(Some).map_err(|error| vec![problems::state_not_loaded(&error)])
 }
 
 fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Vec<Diagnostic>> {
@@ -164,11 +163,7 @@ pub fn present(snapshot: &Snapshot) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn none_found() -> Diagnostic {
-    Diagnostic::error(
-        "No state file was found",
-        "State management commands require a state file. Run this command in a directory where Weft has been run, or use \
-         the -state option to point to a state file.",
-    )
+    problems::no_state_file()
 }
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -224,9 +219,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let [text] = arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected"))
-        );
+        return Err(invocation.mistake(&problems::one_argument()));
     };
     let address: ResourceInstance = text.parse().map_err(|_| {
         fail(Diagnostic::error(
@@ -239,10 +232,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     // `weft show` shows the deposed objects, this command only the current one.
     let record = state.instances.get(&address.to_string()).filter(|record| record.current.is_some());
     let Some(record) = record.map(|record| InstanceRecord { deposed: BTreeMap::new(), ..record.clone() }) else {
-        return Err(fail(Diagnostic::error(
-            "No instance found for the given address",
-            "The state has no instance with this address. \"weft state list\" shows the addresses that it has.",
-        )));
+        return Err(fail(problems::no_instance()));
     };
     Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     let schemas = schemas_of(invocation, &state);

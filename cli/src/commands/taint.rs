@@ -5,6 +5,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -52,18 +53,12 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let name = invocation.command.name();
     let [text] = arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid number of arguments",
-            format!("The {name} command expects exactly one argument."),
-        )));
+        return Err(invocation.mistake(&problems::taint_arguments(&name)));
     };
     let address: ResourceInstance =
         text.parse().map_err(|_| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(invocation.fail(&[Diagnostic::error(
-            "Invalid resource address",
-            format!("Resource instance {address} cannot be {name}ed: only objects of `resource` blocks can."),
-        )]));
+        return Err(invocation.fail(&[problems::not_managed(&address, &name)]));
     }
     let allowed = arguments.switch("allow-missing", false);
     let place = Place::for_edit(invocation, &name, false)?;
@@ -92,10 +87,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
             ));
         };
         if !tainted && !object.tainted {
-            return Err(vec![Diagnostic::error(
-                "Resource instance is not tainted",
-                format!("Resource instance {address} is not currently tainted, and so it cannot be untainted."),
-            )]);
+            return Err(vec![problems::not_tainted(&address)]);
         }
         object.tainted = tainted;
         Ok((Change::Content(Box::new(file)), None))

@@ -4,6 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use super::plan::asks;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
@@ -37,9 +38,7 @@ pub const FORCE_UNLOCK: Command = Command {
 fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let [id] = arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Wrong number of arguments", "Expected a single argument: LOCK_ID"))
-        );
+        return Err(invocation.mistake(&problems::lock_id_expected()));
     };
     let failed = |summary: String, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
     let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;

@@ -8,6 +8,7 @@ use weft_planner::{ProviderSet, validate};
 use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::{DEFAULT_WORKSPACE, is_directory};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -49,12 +50,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         [] => Vec::new(),
         [directory] if is_directory(std::path::Path::new(directory)) => match std::env::set_current_dir(directory) {
             Ok(()) => Vec::new(),
-            Err(error) => vec![Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))],
+            Err(error) => vec![problems::directory_unusable(directory, &error)],
         },
-        [directory] => vec![Diagnostic::error(
-            "Failed to read module directory",
-            format!("Module directory {directory} does not exist or cannot be read."),
-        )],
+        [directory] => vec![problems::directory_unreadable(directory)],
         _ => {
             let detail = "Expected at most one positional argument.";
             return invocation.mistake(&Diagnostic::error("Too many command line arguments", detail));

@@ -12,6 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::apply::{client_problem, coordinator};
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::{Takes, option, text};
@@ -56,28 +57,18 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     invocation.at_most(0, "Unexpected argument", "The worker takes options only.")?;
     let Some(address) = coordinator(arguments) else {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Coordinator not named",
-            "Name the coordinator to work for with -coordinator HOST:PORT or WEFT_COORDINATOR. Several addresses are \
-            separated by commas. The worker uses the first one that answers.",
-        )));
+        return Err(invocation.mistake(&problems::worker_without_coordinator()));
     };
     let mut labels = BTreeMap::new();
     for label in arguments.values("label") {
         let Some((name, value)) = label.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(invocation.mistake(&Diagnostic::error(
-                "Invalid -label option",
-                format!("{label:?} is not a label. Write KEY=VALUE."),
-            )));
+            return Err(invocation.mistake(&problems::invalid_label(label)));
         };
         labels.insert(name.to_owned(), value.to_owned());
     }
     let name = match arguments.value("name") {
         Some(name) if name.is_empty() || name.contains('/') => {
-            return Err(invocation.mistake(&Diagnostic::error(
-                "Invalid -name option",
-                "The name of a worker has at least one character, and no slash.",
-            )));
+            return Err(invocation.mistake(&problems::invalid_worker_name()));
         }
         Some(name) => name.to_owned(),
         None => {
@@ -140,13 +131,13 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
         });
         let (back, ended) = match working.await {
             Ok(worked) => worked,
-            Err(error) => return Err(Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))),
+            Err(error) => return Err(problems::worker_ended(&error)),
         };
         worker = back;
         match ended {
             Ended::Drained => break,
             Ended::Refused(reason) => {
-                return Err(Diagnostic::error("Refused by the coordinator", format!("{reason}.")));
+                return Err(problems::worker_refused(&reason));
             }
             Ended::Disconnected | Ended::Silent => {
                 view.aside("The connection to the coordinator broke. Retrying.");

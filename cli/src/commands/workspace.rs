@@ -6,6 +6,7 @@ use weft_state::tfstate::StateFile;
 
 use crate::backend::LocalBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
 use crate::exit::Exit;
@@ -145,15 +146,10 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 fn wanted<'a>(invocation: &'a Invocation<'_>) -> Result<&'a str, Exit> {
     let [name] = invocation.arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME."))
-        );
+        return Err(invocation.mistake(&problems::workspace_name_expected()));
     };
     if !is_workspace_name(name) {
-        return Err(invocation.fail(&[Diagnostic::error(
-            format!("The workspace name \"{name}\" is not allowed"),
-            "The name must contain only URL safe characters, and no path separators.",
-        )]));
+        return Err(invocation.fail(&[problems::invalid_workspace_name(name)]));
     }
     Ok(name)
 }
@@ -163,10 +159,7 @@ fn not_overridden(invocation: &Invocation<'_>, let_pass: Option<&str>, what: &st
     if environment("TF_WORKSPACE").is_none_or(|set| let_pass == Some(set.as_str())) {
         return Ok(());
     }
-    Err(invocation.fail(&[Diagnostic::error(
-        format!("The {what} is overridden using the TF_WORKSPACE environment variable"),
-        "Unset this environment variable, or set it to the name of the workspace that you want, then retry.",
-    )]))
+    Err(invocation.fail(&[problems::workspace_overridden(what)]))
 }
 
 fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
@@ -174,25 +167,18 @@ fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
 }
 
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
-    invocation.fail(&[Diagnostic::error(
-        format!("Workspace \"{name}\" doesn't exist"),
-        "Create it with \"weft workspace new\", or select it with -or-create.",
-    )])
+    invocation.fail(&[problems::unknown_workspace(name)])
 }
 
 fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
     let directory = &invocation.context.data_directory;
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(directory.join("environment"), name));
-    written.map_err(|error| {
-        invocation.fail(&[Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))])
-    })
+    written.map_err(|error| invocation.fail(&[problems::workspace_not_selected(directory, &error)]))
 }
 
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
     let path = backend(invocation)?.folder().join(name);
-    std::fs::create_dir_all(&path).map_err(|error| {
-        invocation.fail(&[Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))])
-    })
+    std::fs::create_dir_all(&path).map_err(|error| invocation.fail(&[problems::workspace_not_created(&path, &error)]))
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -200,9 +186,7 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, Some(name), "workspace")?;
     if exists(invocation, name)? {
-        return Err(
-            invocation.fail(&[Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")])
-        );
+        return Err(invocation.fail(&[problems::workspace_exists(name)]));
     }
     let given = match arguments.value("state") {
         Some(path) => Some(given_state(invocation, path)?),

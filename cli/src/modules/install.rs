@@ -16,6 +16,7 @@ use weft_registry::modules::{ModuleFetcher, RegistryError, expand, shown};
 
 use super::{FOLDER, ModuleManifest, ModuleRecord, constraints};
 use crate::context::Context;
+use crate::modules::problems;
 
 /// The maximum number of links in a path. The operating system has the same limit.
 const MOST_LINKS: usize = 40;
@@ -108,9 +109,10 @@ impl<'a> ModuleInstaller<'a> {
             if has_errors(&said) {
                 return Err(said);
             }
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-                vec![Diagnostic::error("Cannot start", format!("Weft cannot start its runtime: {error}."))]
-            })?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| vec![problems::no_runtime(&error)])?;
             let fetcher = ModuleFetcher::new(&Network::new(&config, &environment));
             self.fetching = Some(Fetching { runtime: Some(runtime), fetcher });
         }

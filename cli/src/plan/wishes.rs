@@ -11,6 +11,7 @@ use crate::addresses::{SELECTED, escaped, invalid_address};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
+use crate::plan::problems;
 
 /// The default maximum number of concurrent operations.
 pub const PARALLELISM: usize = 10;
@@ -104,32 +105,18 @@ fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
     let refresh_only = arguments.switch("refresh-only", false);
     if destroy && (arguments.has("destroy") || refresh_only) {
         let option = if arguments.has("destroy") { "destroy" } else { "refresh-only" };
-        return Some(Diagnostic::error(
-            "Invalid mode option",
-            format!("The -{option} option is not valid for \"weft destroy\", which always destroys."),
-        ));
+        return Some(problems::destroy_with_mode(option));
     }
     if arguments.switch("destroy", false) && refresh_only {
-        return Some(Diagnostic::error(
-            "Incompatible plan mode options",
-            "The options -destroy and -refresh-only cannot be used together.",
-        ));
+        return Some(problems::destroy_and_refresh_only());
     }
-    (refresh_only && !arguments.switch("refresh", true)).then(|| {
-        Diagnostic::error(
-            "Incompatible refresh options",
-            "The options -refresh-only and -refresh=false cannot be used together: there would be nothing to do.",
-        )
-    })
+    (refresh_only && !arguments.switch("refresh", true)).then(|| problems::refresh_only_without_refresh())
 }
 
 /// The error for a negative number of concurrent operations.
 pub fn negative_parallelism(arguments: &Arguments) -> Option<Diagnostic> {
     let number: i64 = arguments.value("parallelism")?.parse().ok()?;
-    (number < 0).then(|| {
-        let detail = format!("The maximum number of concurrent operations cannot be negative: {number}.");
-        Diagnostic::error("Invalid parallelism value", detail)
-    })
+    (number < 0).then(|| problems::negative_parallelism(number))
 }
 
 /// Options that select a part of the configuration, with their addresses.
@@ -140,10 +127,7 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
     let (mut selected, mut problems) = (Vec::new(), Vec::new());
     let targets = arguments.has("target") || arguments.has("target-file");
     if targets && (arguments.has("exclude") || arguments.has("exclude-file")) {
-        problems.push(Diagnostic::error(
-            "Invalid combination of arguments",
-            "The options -target and -exclude cannot be used together.",
-        ));
+        problems.push(problems::target_and_exclude());
         return (selected, problems);
     }
     for (name, list) in [("target", "target-file"), ("exclude", "exclude-file")] {
@@ -188,14 +172,8 @@ fn listed(path: &str) -> Result<Vec<(String, Position)>, Diagnostic> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         match error.kind() {
             // OpenTofu has this text only.
-            std::io::ErrorKind::NotFound => Diagnostic::error(
-                format!("open {path}: no such file or directory"),
-                "The file of addresses does not exist.",
-            ),
-            _ => Diagnostic::error(
-                "Unable to read file",
-                format!("The file of addresses {path} cannot be read: {error}."),
-            ),
+            std::io::ErrorKind::NotFound => problems::no_address_file(path),
+            _ => problems::address_file_unreadable(path, &error),
         }
     })?;
     let mut addresses = Vec::new();

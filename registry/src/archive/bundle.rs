@@ -1,4 +1,4 @@
-//! The two ways in which archives hold several files.
+//! The two archive formats for several files.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,14 +7,14 @@ use std::io::{self, BufReader, Read};
 use super::folder::Folder;
 use super::{ArchiveError, MAX_ENTRIES};
 
-/// Bits of a mode that say which kind of file it is, and the kind that links are.
+/// The bits of a mode for the kind of file, and the kind of links.
 const MODE_KIND: u32 = 0o170_000;
 const MODE_LINK: u32 = 0o120_000;
-/// Longest target of a link in a zip archive, in bytes.
+/// The maximum length of a link's target in a zip archive, in bytes.
 const LONGEST_TARGET: u64 = 4096;
-/// Most bytes between the contents of two files in a tar archive.
+/// The maximum number of bytes between the contents of two files in a tar archive.
 const HEADER_BYTES: u64 = 1 << 20;
-/// Who may do what with an entry where an archive does not say.
+/// The permissions of an entry without any.
 const PLAIN_MODE: u32 = 0o644;
 
 fn damaged(error: impl std::fmt::Display) -> ArchiveError {
@@ -43,7 +43,7 @@ pub(super) fn zip(file: BufReader<File>, folder: &mut Folder<'_>) -> Result<(), 
     Ok(())
 }
 
-/// A stream of which only so many bytes may be read until somebody allows more.
+/// A stream that can be read only up to a limit, which can be raised.
 struct Metered<'a, R> {
     inner: R,
     allowed: &'a Cell<u64>,
@@ -53,14 +53,14 @@ impl<R: Read> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         let left = self.allowed.get().checked_sub(read as u64);
-        self.allowed.set(left.ok_or_else(|| io::Error::other("a header is longer than any that is meant well"))?);
+        self.allowed.set(left.ok_or_else(|| io::Error::other("a header is too long"))?);
         Ok(read)
     }
 }
 
 pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), ArchiveError> {
     use tar::EntryType;
-    // Long names and the like are read into memory before anybody sees the entry that they belong to.
+    // Long names and the like are read into memory before their entry is returned.
     let allowed = Cell::new(HEADER_BYTES);
     let mut archive = tar::Archive::new(Metered { inner: content, allowed: &allowed });
     for entry in archive.entries().map_err(damaged)? {
@@ -72,7 +72,7 @@ pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), Arc
             EntryType::Regular if name.ends_with('/') => folder.directory(&name)?,
             EntryType::Regular | EntryType::Continuous => {
                 let mode = entry.header().mode().unwrap_or(PLAIN_MODE);
-                // The folder has its own cap for content.
+                // The folder limits contents itself.
                 allowed.set(u64::MAX);
                 folder.file(&name, mode, &mut entry)?;
             }
@@ -81,7 +81,7 @@ pub(super) fn tar(content: impl Read, folder: &mut Folder<'_>) -> Result<(), Arc
                 let target = entry.link_name_bytes().map(|bytes| text(&bytes)).transpose()?.unwrap_or_default();
                 folder.link(&name, &target)?;
             }
-            // They say something of what follows.
+            // They describe the entries that follow.
             EntryType::XGlobalHeader | EntryType::XHeader => {}
             _ => return Err(ArchiveError::Special(name)),
         }

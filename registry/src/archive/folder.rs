@@ -1,4 +1,4 @@
-//! The folder that an archive is unpacked into, with its caps.
+//! The folder that an archive is unpacked into, with its limits.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use super::links::{Name, link_stays_inside};
 use super::{ArchiveError, MAX_ENTRIES};
 
-/// Bits of a mode that say who may execute.
+/// The bits of a mode for executable files.
 const EXECUTE: u32 = 0o111;
 
 /// The folder.
 pub(super) struct Folder<'a> {
     path: &'a Path,
     entries: usize,
-    /// Bytes that may still be written, and those that might at first.
+    /// The number of bytes that may still be written, and the limit at the start.
     left: u64,
     cap: u64,
-    /// Links, made at the end.
+    /// Links, which are created at the end.
     links: BTreeMap<Name, String>,
 }
 
@@ -33,14 +33,14 @@ impl<'a> Folder<'a> {
         if self.entries > MAX_ENTRIES { Err(ArchiveError::TooMany) } else { Ok(()) }
     }
 
-    /// A folder in it, with those above. The top itself may be named.
+    /// Creates a folder in it, with its parents. The name may be empty for the top itself.
     pub(super) fn directory(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.count()?;
         let name = Name::parse(name)?;
         make(&self.path.join(name.path()))
     }
 
-    /// A file with this content. One that is there already is written anew: so do all that unpack.
+    /// Writes a file. An existing one is overwritten, as in other tools.
     pub(super) fn file(&mut self, name: &str, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
         self.count()?;
         let parsed = Name::parse(name)?;
@@ -60,7 +60,7 @@ impl<'a> Folder<'a> {
         Ok(())
     }
 
-    /// A link, made at the end.
+    /// Records a link, which is created at the end.
     pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), ArchiveError> {
         self.count()?;
         let parsed = Name::parse(name)?;
@@ -71,10 +71,10 @@ impl<'a> Folder<'a> {
         Ok(())
     }
 
-    /// Makes the links.
+    /// Creates the links.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
         for (name, target) in &self.links {
-            // A link within what another link stands for would be made elsewhere than it seems.
+            // The path of a link through another link would lead elsewhere.
             let mut above: PathBuf = self.path.to_owned();
             for part in name.parents() {
                 above.push(part);

@@ -1,13 +1,13 @@
-//! Names of entries, and which links may be among them.
+//! Names of entries, and the links that are allowed.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::ArchiveError;
 
-/// Longest name of an entry, in bytes: that of paths on the systems we run on.
+/// The maximum length of a name in bytes, as for paths on the supported systems.
 const LONGEST_NAME: usize = 4096;
-/// As much of a name is shown, in characters.
+/// The maximum length of a name in messages, in characters.
 const SHOWN_NAME: usize = 200;
 
 /// The name of an entry: the steps from the top of the archive.
@@ -15,7 +15,7 @@ const SHOWN_NAME: usize = 200;
 pub(super) struct Name(Vec<String>);
 
 impl Name {
-    /// Reads a name as archives have it: `a/b`, `./a/b`, `a/b/`.
+    /// Parses a name in an archive: `a/b`, `./a/b`, `a/b/`.
     pub(super) fn parse(text: &str) -> Result<Name, ArchiveError> {
         let escapes = || ArchiveError::Escapes(text.chars().take(SHOWN_NAME).collect());
         if text.starts_with('/') || text.contains('\0') || text.len() > LONGEST_NAME {
@@ -31,7 +31,7 @@ impl Name {
         self.0.is_empty()
     }
 
-    /// As a path below the folder.
+    /// The path below the folder.
     pub(super) fn path(&self) -> PathBuf {
         self.0.iter().collect()
     }
@@ -48,10 +48,11 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether a link with this name and target stays in the folder, whatever other such links there are.
+/// Whether a link with this name and target stays in the folder, together with any other such links.
 ///
-/// `..` may stand at its beginning only, and no oftener than there are folders above the link: after a name it would
-/// lead up from wherever a link of that name leads.
+/// `..` is allowed only at its beginning, and at most as often as there are folders above the link. After a name it
+/// would lead up from the
+/// target of any link with that name.
 pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') || target.len() > LONGEST_NAME {
         return false;

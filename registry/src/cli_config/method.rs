@@ -1,4 +1,4 @@
-//! Methods of installation: where packages may come from, and those of which providers.
+//! Installation methods: sources of packages, each for some providers.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use weft_providers::source;
 
 use super::template::Template;
 
-/// A method of installation with the providers that it is for.
+/// An installation method, and the providers that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Where packages come from.
+    /// The source of packages.
     pub kind: MethodKind,
-    /// Only these, if there are any.
+    /// Only these providers, if there are any.
     pub include: Vec<Pattern>,
-    /// None of these.
+    /// None of these providers.
     pub exclude: Vec<Pattern>,
-    /// `download_retry_count`: attempts beyond the first, if the usual number does not do.
+    /// `download_retry_count`: the number of retries, if not the default.
     pub download_retries: Option<u32>,
 }
 
-/// Where packages come from.
+/// A source of packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MethodKind {
     /// A directory with packed or unpacked packages.
     FilesystemMirror(PathBuf),
     /// A server with packages.
     NetworkMirror {
-        /// Its address, which ends with a slash.
+        /// Its address, with a final slash.
         url: Url,
-        /// Whether the lock file takes over what it says of packages for other platforms.
+        /// Whether the lock file accepts its checksums for other platforms.
         trust_all_hashes: bool,
     },
     /// An OCI registry with packages: the template of its repositories.
@@ -45,31 +45,31 @@ impl Method {
         Method { kind, include: Vec::new(), exclude: Vec::new(), download_retries: None }
     }
 
-    /// Whether the method is for a provider.
+    /// Whether the method covers a provider.
     pub fn covers(&self, source: &ProviderSource) -> bool {
         (self.include.is_empty() || self.include.iter().any(|p| p.matches(source)))
             && !self.exclude.iter().any(|p| p.matches(source))
     }
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Too few parts, or too many.
     #[error("the pattern {0:?} must have two or three parts, as in \"hashicorp/*\" or \"example.com/*/*\"")]
     Parts(String),
-    /// A host that may be any, before something that may not.
+    /// A wildcard host before a part that is not a wildcard.
     #[error("in the pattern {0:?} the host can be * only if both other parts are")]
     Host(String),
-    /// A namespace that may be any, before a type that may not.
+    /// A wildcard namespace before a type that is not one.
     #[error("in the pattern {0:?} the namespace can be * only if the type is")]
     Namespace(String),
-    /// One of its parts cannot be part of an address.
+    /// An invalid part.
     #[error(transparent)]
     Source(#[from] source::SourceError),
 }
 
-/// A source address of which the last parts may be `*`.
+/// A source address whose parts may be `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     host: Option<String>,
@@ -78,10 +78,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`; a host that is left out is the default.
+    /// Parses `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`, with the default host.
     ///
     /// # Errors
-    /// When it is neither, or when something more special follows a star.
+    /// When it has another form, or when a part that is not `*` follows one that is.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, type_name) = match parts.as_slice() {
@@ -103,7 +103,7 @@ impl Pattern {
         })
     }
 
-    /// The one that stands for this provider alone.
+    /// The pattern for one provider.
     pub fn only(source: &ProviderSource) -> Pattern {
         let part = |text: &str| Some(text.to_owned());
         Pattern { host: part(&source.host), namespace: part(&source.namespace), type_name: part(&source.type_name) }
@@ -121,7 +121,7 @@ impl Pattern {
         self.type_name.is_none()
     }
 
-    /// Whether it stands for a provider.
+    /// Whether it matches a provider.
     pub fn matches(&self, source: &ProviderSource) -> bool {
         let same = |pattern: &Option<String>, text: &str| pattern.as_ref().is_none_or(|p| p == text);
         same(&self.host, &source.host)

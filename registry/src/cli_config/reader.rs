@@ -1,5 +1,6 @@
-//! Reading the files, one after the other, into one configuration. Of single settings the first file's counts; blocks
-//! with labels of later files take the place of those of earlier ones.
+//! Reads the files into one configuration. For single settings the first file takes precedence. Blocks with labels of
+//! later files
+//! replace those of earlier ones.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl<'a> Reader<'a> {
         self.error("Invalid provider_installation block", line, detail);
     }
 
-    /// Settings that are not known here (checkpoints, ...) are passed over.
+    /// Reads a setting. Unknown ones (checkpoints, ...) are ignored.
     fn read(&mut self, settings: Vec<Setting>) {
         for Setting { words, value, line } in settings {
             let (name, labels) = match words.split_first() {
@@ -87,7 +88,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Blocks with one label; in JSON the label is a member with the block's content.
+    /// Blocks with one label. In JSON the label is a key with the block's contents as its value.
     fn labelled(&mut self, name: &str, labels: &[String], content: Vec<Setting>, line: usize) {
         if let [label] = labels {
             return self.block(name, label, content, line);
@@ -159,7 +160,7 @@ impl<'a> Reader<'a> {
                     self.config.registry.timeout = Some(Duration::from_secs(n.into()));
                 }
                 (name, _) => {
-                    let detail = format!("{:?} must be a number, and not below zero.", name.unwrap_or_default());
+                    let detail = format!("{:?} must be a number, zero or greater.", name.unwrap_or_default());
                     self.error("Invalid registry_protocols block", line, &detail);
                 }
             }
@@ -177,7 +178,7 @@ impl<'a> Reader<'a> {
                 }
                 Some("docker_credentials_helper") => defaults.helper = value.as_text().map(str::to_owned),
                 name => {
-                    let detail = format!("{:?} is not known here.", name.unwrap_or_default());
+                    let detail = format!("{:?} is unknown.", name.unwrap_or_default());
                     self.error("Invalid oci_default_credentials block", line, &detail);
                 }
             }
@@ -231,7 +232,7 @@ impl<'a> Reader<'a> {
                     Ok(source) => {
                         self.config.dev_overrides.insert(source, self.working_directory.join(path));
                     }
-                    Err(error) => self.installation_error(line, &format!("In dev_overrides: {error}.")),
+                    Err(error) => self.installation_error(line, &format!("Invalid dev_overrides: {error}.")),
                 },
                 _ => self.installation_error(line, "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\"."),
             }
@@ -247,7 +248,7 @@ impl<'a> Reader<'a> {
             "oci_mirror" => Some("repository_template"),
             "direct" => None,
             other => {
-                self.installation_error(line, &format!("There is no installation method \"{other}\"."));
+                self.installation_error(line, &format!("The installation method \"{other}\" does not exist."));
                 return None;
             }
         };
@@ -259,12 +260,12 @@ impl<'a> Reader<'a> {
                 [name] if name == "download_retry_count" && matches!(kind, "direct" | "network_mirror") => {
                     download_retries = number(&value);
                     if download_retries.is_none() {
-                        self.installation_error(line, "download_retry_count must be a number, and not below zero.");
+                        self.installation_error(line, "download_retry_count must be a number, zero or greater.");
                     }
                 }
                 [name] if name == "trust_all_hashes" && kind == "network_mirror" => trust_all_hashes = is_true(&value),
                 words => {
-                    self.installation_error(line, &format!("\"{}\" is not known here.", words.join(" ")));
+                    self.installation_error(line, &format!("\"{}\" is unknown.", words.join(" ")));
                     return None;
                 }
             }
@@ -287,7 +288,7 @@ impl<'a> Reader<'a> {
                 match template {
                     Ok(template) => MethodKind::OciMirror(template),
                     Err(error) => {
-                        self.installation_error(line, &format!("In repository_template: {error}."));
+                        self.installation_error(line, &format!("Invalid repository_template: {error}."));
                         return None;
                     }
                 }
@@ -317,10 +318,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The address of a network mirror, with a slash at its end.
+/// The address of a network mirror, with a final slash.
 ///
 /// # Errors
-/// When it is none, or not a secure one.
+/// When it is not a URL, or not a secure one.
 pub fn mirror_url(text: &str) -> Result<Url, String> {
     let mut url = Url::parse(text).map_err(|error| format!("The URL of the network mirror is not valid: {error}."))?;
     if url.scheme() != "https" || url.host_str().is_none() {
@@ -344,7 +345,7 @@ fn number(item: &Item) -> Option<u32> {
     }
 }
 
-/// A path with `$NAME` and `${NAME}` replaced by variables of the environment; those that are not set are empty.
+/// A path with `$NAME` and `${NAME}` replaced by environment variables. Unset ones are empty.
 fn expanded(path: &str) -> String {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mut text = String::new();

@@ -1,8 +1,8 @@
-//! Names of repositories with parts of a provider's address in them: `example.com/${namespace}/${type}`.
+//! Names of repositories with placeholders for parts of a provider's address: `example.com/${namespace}/${type}`.
 
 use weft_graph_format::address::ProviderSource;
 
-/// A template, read.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<Part>);
 
@@ -14,25 +14,25 @@ enum Part {
     Type,
 }
 
-/// Why a text is no template.
+/// Why a text is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// Something else than a part of an address.
+    /// A placeholder that is not a part of an address.
     #[error("\"${{{0}}}\" is not one of ${{hostname}}, ${{namespace}} and ${{type}}")]
     Unknown(String),
     /// No closing brace.
     #[error("a \"${{\" is not closed")]
     Open,
-    /// A part without which different providers would share a repository.
-    #[error("the template must have ${{{0}}}, since it is for providers that differ in it")]
+    /// A missing part, without which different providers would share a repository.
+    #[error("the template must contain ${{{0}}}, because the providers that it is for differ in it")]
     Missing(&'static str),
 }
 
 impl Template {
-    /// Reads a template; `$${` stands for `${`.
+    /// Parses a template. `$${` stands for `${`.
     ///
     /// # Errors
-    /// When it has something else in it than parts of an address.
+    /// When a placeholder is not valid.
     pub fn parse(text: &str) -> Result<Template, TemplateError> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -65,7 +65,7 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// Sees to it that providers which differ in the parts that patterns leave open have repositories of their own.
+    /// Checks that providers which differ in the wildcard parts of patterns have different repositories.
     ///
     /// # Errors
     /// When two would share one.
@@ -81,7 +81,7 @@ impl Template {
         }
     }
 
-    /// The name for a provider.
+    /// The repository of a provider.
     pub fn expand(&self, source: &ProviderSource) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What files say, and where they are.
+//! Contents of files, and their places.
 
 use weft_providers::source;
 

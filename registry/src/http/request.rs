@@ -1,4 +1,4 @@
-//! What is asked for, and within which bounds.
+//! Requests and their limits.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
-/// Cap of a document when a request names none. The list of versions of the largest provider has 2 MiB.
+/// The default size limit of a document. The list of versions of the largest provider has 2 MiB.
 const DOCUMENT_LIMIT: u64 = 32 << 20;
 
-/// A request with its bounds: GET without a time limit of its own, without repeated attempts, up to the size of a
-/// document, unless told otherwise.
+/// A request with its limits. By default a GET without a time limit of its own, without retries, up to the size of a
+/// document.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Asks for what is there.
+    /// A GET request.
     pub fn get(url: Url) -> Request {
         Request {
             method: Method::GET,
@@ -38,7 +38,7 @@ impl Request {
         }
     }
 
-    /// Sends the fields of a form, as OAuth's token endpoints take them.
+    /// A POST request with the fields of a form, as OAuth's token endpoints accept them.
     pub fn post_form(url: Url, fields: &[(&str, &str)]) -> Request {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let mut request = Request { method: Method::POST, body: Some(body.into_bytes()), ..Request::get(url) };
@@ -46,7 +46,7 @@ impl Request {
         request
     }
 
-    /// Sends a header. One whose value no header can have is left out.
+    /// Adds a header. An invalid value is ignored.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: &str) -> Request {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -55,13 +55,13 @@ impl Request {
         self
     }
 
-    /// Wants one of these kinds of content.
+    /// Sets the accepted content types.
     #[must_use]
     pub fn accept(self, kinds: &str) -> Request {
         self.header(ACCEPT, kinds)
     }
 
-    /// Sends a token, if there is one.
+    /// Adds a token, if there is one.
     #[must_use]
     pub fn bearer(mut self, token: Option<&str>) -> Request {
         if let Some(token) = token {
@@ -70,7 +70,7 @@ impl Request {
         self
     }
 
-    /// Sends a name and a password.
+    /// Adds a name and a password.
     #[must_use]
     pub fn basic(mut self, name: &str, password: &str) -> Request {
         self.authorize(&format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))));
@@ -84,28 +84,28 @@ impl Request {
         }
     }
 
-    /// Tries again this often when there is no answer, 429, or a status from 500 on.
+    /// Sets the number of retries for no answer, 429, and any status from 500 on.
     #[must_use]
     pub fn with_retries(mut self, retries: u32) -> Request {
         self.retries = retries;
         self
     }
 
-    /// Every attempt has this long, its content included.
+    /// Sets the time limit of each attempt, including its content.
     #[must_use]
     pub fn with_timeout(mut self, within: Duration) -> Request {
         self.within = Some(within);
         self
     }
 
-    /// Takes no more bytes than these.
+    /// Sets the size limit.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Request {
         self.limit = limit;
         self
     }
 
-    /// Where it goes.
+    /// Its address.
     pub fn url(&self) -> &Url {
         &self.url
     }
@@ -135,12 +135,12 @@ impl Request {
     }
 }
 
-/// An address for people: without a password, and without the query, in which signatures are.
+/// An address for messages: without a password, and without the query, which may contain signatures.
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // Neither can be refused of an address that has them; of one that has none there is nothing to take away.
+    // These calls fail only for addresses that have neither, so there is nothing to remove.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     url.to_string()

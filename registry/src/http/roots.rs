@@ -1,8 +1,10 @@
-//! The certificates that servers must prove themselves by.
+//! The root certificates for checking servers.
 //!
-//! As Go has it: `SSL_CERT_FILE` takes the place of the system's file, `SSL_CERT_DIR` that of its directories, and what
-//! is not named stays the system's. A server whose own certificate is among them is trusted too, also when that is an
-//! authority's, as those usually are that one makes for oneself.
+//! As in Go, `SSL_CERT_FILE` replaces the system's file, `SSL_CERT_DIR` replaces its directories, and the other stays
+//! the system's. A
+//! server whose own certificate is among the roots is trusted too, even if that is the certificate of an authority, as
+//! self-made ones
+//! usually are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,9 +20,9 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 use super::HttpError;
 use super::settings::CertificatePlaces;
 
-/// Where systems keep certificates one file each.
+/// The directories where systems store one certificate in each file.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
-/// Where systems keep all in one file; the first that is there counts.
+/// The files where systems store all certificates. The first one that exists is used.
 const SYSTEM_FILES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -52,11 +54,12 @@ pub(super) fn client_config(places: &CertificatePlaces) -> Result<ClientConfig, 
         .build()
         .map_err(|error| HttpError::Setup(error.to_string()))?;
     let verifier = Verifier { inner, known: certificates.iter().map(|certificate| certificate.to_vec()).collect() };
-    // Named dangerous since one can do anything here; this one only lets in what was put among the roots by name.
+    // "Dangerous" because a verifier can do anything. This one only also accepts certificates that were put among the
+    // roots.
     Ok(versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// Checks chains as usual, and knows certificates that are trusted themselves.
+/// Checks chains as usual, and accepts certificates that are roots themselves.
 #[derive(Debug)]
 struct Verifier {
     inner: Arc<WebPkiServerVerifier>,
@@ -74,7 +77,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let checked = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match checked {
-            // Its dates have been looked at by then, its name has not.
+            // Its dates were checked before, but not its name.
             Err(rustls::Error::InvalidCertificate(problem))
                 if is_authority(&problem) && self.known.contains(end_entity.as_ref()) =>
             {
@@ -108,13 +111,13 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether nothing is wrong with a certificate but that it is an authority's.
+/// Whether the only problem of a certificate is that it is an authority's.
 fn is_authority(problem: &CertificateError) -> bool {
     let CertificateError::Other(other) = problem else { return false };
     other.0.downcast_ref::<webpki::Error>() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
-/// The certificates, and what is wrong with the places that they are in.
+/// The certificates, and the problems of their places.
 fn certificates(places: &CertificatePlaces) -> (Vec<CertificateDer<'static>>, Vec<String>) {
     let mut certificates = Vec::new();
     let mut problems = Vec::new();

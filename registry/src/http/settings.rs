@@ -1,44 +1,44 @@
-//! What the environment says about requests.
+//! Settings of requests in the environment.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Attempts beyond the first to look up services and versions, and how long each may take.
+/// The variables for the number of retries and the time limit of requests to registries.
 const DISCOVERY_RETRY: &str = "TF_REGISTRY_DISCOVERY_RETRY";
 const CLIENT_TIMEOUT: &str = "TF_REGISTRY_CLIENT_TIMEOUT";
-/// Attempts beyond the first to download a package.
+/// The variable for the number of retries of downloads.
 const DOWNLOAD_RETRY: &str = "TF_PROVIDER_DOWNLOAD_RETRY";
-/// What is added to the name that we give ourselves.
+/// The variable for text that is added to the user agent.
 const APPEND_USER_AGENT: &str = "TF_APPEND_USER_AGENT";
 
-/// How requests are made.
+/// The settings of requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// What we say that we are.
+    /// The user agent.
     pub user_agent: String,
-    /// Attempts beyond the first to ask a registry.
+    /// The number of retries of requests to registries.
     pub registry_retries: u32,
-    /// How long a registry has to answer.
+    /// The time limit of requests to registries.
     pub registry_timeout: Duration,
-    /// Attempts beyond the first to download something.
+    /// The number of retries of downloads.
     pub download_retries: u32,
-    /// Wait before the second attempt; it doubles with every further one.
+    /// The pause before the first retry. It doubles with each further one.
     pub first_wait: Duration,
-    /// Where the certificates are that servers must prove themselves by.
+    /// The places of the root certificates.
     pub certificates: CertificatePlaces,
 }
 
-/// Where root certificates are.
+/// The places of root certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificatePlaces {
-    /// `SSL_CERT_FILE`: takes the place of the system's file.
+    /// `SSL_CERT_FILE`: replaces the system's file.
     pub file: Option<PathBuf>,
-    /// `SSL_CERT_DIR`: take the place of the system's directories.
+    /// `SSL_CERT_DIR`: replaces the system's directories.
     pub directories: Option<Vec<PathBuf>>,
 }
 
 impl Default for HttpSettings {
-    /// OpenTofu's numbers, with the system's certificates.
+    /// OpenTofu's values, with the system's certificates.
     fn default() -> HttpSettings {
         HttpSettings {
             user_agent: format!("Weft/{}", env!("CARGO_PKG_VERSION")),
@@ -52,12 +52,12 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
-    /// What this process's environment says.
+    /// The settings of this process's environment.
     pub fn of_process() -> HttpSettings {
         HttpSettings::of(&|name| std::env::var(name).ok())
     }
 
-    /// What an environment says. A number that is none is passed over, as OpenTofu does.
+    /// The settings of an environment. As in OpenTofu, a value that is not a number is ignored.
     pub fn of(variable: &dyn Fn(&str) -> Option<String>) -> HttpSettings {
         let set = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
         let number = |name: &str| set(name)?.trim().parse::<u32>().ok();

@@ -5,25 +5,25 @@ use weft_graph_format::module_source::{query_pairs, split_forced};
 
 use super::FetchError;
 
-/// The address of a package, taken apart.
+/// A parsed address of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageAddress {
-    /// How it is fetched: what stands before `::`, or the scheme of the URL.
+    /// The method of fetching: the text before `::`, or the scheme of the URL.
     pub way: String,
     /// The URL without its query.
     pub base: String,
-    /// Names and values of the query.
+    /// The names and values of the query.
     pub query: Vec<(String, String)>,
 }
 
-/// Arguments whose values are secrets.
+/// Arguments with secret values.
 const SECRETS: [&str; 2] = ["sshkey", "aws_access_key_secret"];
 
 impl PackageAddress {
-    /// Takes an address apart.
+    /// Parses an address.
     ///
     /// # Errors
-    /// When it has no scheme, or its query cannot be read.
+    /// When it has no scheme, or its query cannot be parsed.
     pub fn parse(text: &str) -> Result<PackageAddress, FetchError> {
         let wrong = || FetchError::Address(shown(text));
         let (forced, url) = split_forced(text);
@@ -33,17 +33,17 @@ impl PackageAddress {
         Ok(PackageAddress { way, base: base.to_owned(), query: query_pairs(query).ok_or_else(wrong)? })
     }
 
-    /// Takes an argument out of the query: its first value, if that is not empty.
+    /// Removes an argument from the query. Returns its first value, if that is not empty.
     pub fn take(&mut self, name: &str) -> Option<String> {
         let found = self.query.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone());
         self.query.retain(|(given, _)| given != name);
         found.filter(|value| !value.is_empty())
     }
 
-    /// The URL with what is left of the query.
+    /// The URL with the rest of the query.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not a valid URL.
     pub fn url(&self) -> Result<Url, FetchError> {
         let mut url = Url::parse(&self.base).map_err(|_| FetchError::Address(shown(&self.base)))?;
         if !self.query.is_empty() {
@@ -52,7 +52,7 @@ impl PackageAddress {
         Ok(url)
     }
 
-    /// The URL as text as it was written, with what is left of the query.
+    /// The URL as written, with the rest of the query.
     pub fn text(&self) -> String {
         if self.query.is_empty() {
             return self.base.clone();
@@ -62,7 +62,7 @@ impl PackageAddress {
     }
 }
 
-/// An address for people: without passwords and keys.
+/// An address for messages: without passwords and keys.
 pub fn shown(text: &str) -> String {
     let (address, query) = text.split_once('?').map_or((text, None), |(address, query)| (address, Some(query)));
     let mut out = match address.split_once("://") {

@@ -11,13 +11,13 @@ use crate::archive::{Packing, unpack};
 use crate::http::{Http, Request};
 use crate::oci::{Descriptor, OciClient, Repository};
 
-/// What the manifest of a module says that it is, and the kinds of its parts.
+/// The types of a module's manifest and of its parts.
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const MODULE: &str = "application/vnd.opentofu.modulepkg";
 const ARCHIVE: &str = "archive/zip";
-/// The tag of addresses without one.
+/// The default tag.
 const LATEST: &str = "latest";
-/// Longest tag, in characters (distribution specification 1.1).
+/// The maximum length of a tag, in characters (distribution specification 1.1).
 const LONGEST_TAG: usize = 128;
 
 #[derive(Deserialize)]
@@ -31,14 +31,14 @@ struct Manifest {
     layers: Vec<Descriptor>,
 }
 
-/// Which artifact an address means.
+/// The artifact that an address names.
 fn reference(address: &mut PackageAddress) -> Result<String, FetchError> {
     let wrong = |name, value: &str, problem| FetchError::Argument { name, value: value.to_owned(), problem };
     let (tag, digest) =
         (address.query.iter().find(|(n, _)| n == "tag"), address.query.iter().find(|(n, _)| n == "digest"));
     let found = match (tag, digest) {
         (None, None) => LATEST.to_owned(),
-        (Some((_, tag)), Some(_)) => return Err(wrong("tag", tag, "tag and digest exclude each other")),
+        (Some((_, tag)), Some(_)) => return Err(wrong("tag", tag, "tag and digest cannot be used together")),
         (Some((_, tag)), None) => {
             let sound = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
             let begins = tag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -65,14 +65,14 @@ fn reference(address: &mut PackageAddress) -> Result<String, FetchError> {
     Ok(found)
 }
 
-/// The bytes of a SHA-256 digest, in hexadecimal digits.
+/// The bytes of a SHA-256 digest in hexadecimal digits.
 fn digest_of(text: &str) -> Option<&str> {
     let digits = text.strip_prefix("sha256:")?;
     let sound = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     sound.then_some(digits)
 }
 
-/// Fetches the one archive of an artifact.
+/// Fetches the only archive of an artifact.
 pub(super) async fn fetch(
     http: &Http,
     client: &OciClient,
@@ -87,10 +87,10 @@ pub(super) async fn fetch(
     let manifest = client.manifest(&repository, &reference).await?.ok_or_else(|| unusable("is not there"))?;
     let manifest: Manifest = manifest.parse(&repository)?;
     if manifest.media_type != MANIFEST {
-        return Err(unusable("is no OCI image manifest"));
+        return Err(unusable("is not an OCI image manifest"));
     }
     if manifest.artifact_type != MODULE {
-        return Err(unusable(&format!("is an artifact of the type {:?}, and not {MODULE}", manifest.artifact_type)));
+        return Err(unusable(&format!("is an artifact of the type {:?} instead of {MODULE}", manifest.artifact_type)));
     }
     let mut archives = manifest.layers.iter().filter(|layer| layer.media_type == ARCHIVE);
     let (Some(layer), None) = (archives.next(), archives.next()) else {
@@ -98,7 +98,7 @@ pub(super) async fn fetch(
     };
     let wanted = digest_of(&layer.digest).ok_or_else(|| unusable("has an archive without a SHA-256 digest"))?;
     if layer.size > MAX_ARCHIVE {
-        return Err(unusable("has an archive that is larger than modules are"));
+        return Err(unusable("has an archive that is too large for a module"));
     }
     let request = Request::get(client.blob_url(&repository, &layer.digest)?)
         .with_retries(http.settings().download_retries)

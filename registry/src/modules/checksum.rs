@@ -1,4 +1,4 @@
-//! Checksums that addresses name: `checksum=sha256:HEX`, `checksum=HEX`, `checksum=file:URL`.
+//! Checksums in addresses: `checksum=sha256:HEX`, `checksum=HEX`, `checksum=file:URL`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use md5::Digest as _;
 
 use super::FetchError;
 
-/// What a file must add up to.
+/// The expected checksum of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Checksum {
     kind: Kind,
@@ -25,12 +25,12 @@ enum Kind {
     Sha512,
 }
 
-/// The functions with their names and lengths in bytes.
+/// The functions, with their names and the lengths of their digests in bytes.
 const KINDS: [(Kind, &str, usize); 4] =
     [(Kind::Md5, "md5", 16), (Kind::Sha1, "sha1", 20), (Kind::Sha256, "sha256", 32), (Kind::Sha512, "sha512", 64)];
 
 impl Checksum {
-    /// `sha256:HEX`, or `HEX` whose length says of which function it is.
+    /// Parses `sha256:HEX`, or `HEX`, whose length determines the function.
     pub(super) fn parse(text: &str) -> Result<Checksum, FetchError> {
         let wrong =
             |problem| FetchError::Argument { name: "checksum", value: text.chars().take(200).collect(), problem };
@@ -48,7 +48,7 @@ impl Checksum {
         Ok(Checksum { kind: *kind, value })
     }
 
-    /// The one of a file name in a list of checksums, as `sha256sum` or BSD's `md5` write them.
+    /// The checksum of a file name in a list, as `sha256sum` or BSD's `md5` write them.
     pub(super) fn in_list(list: &str, name: &str) -> Option<Checksum> {
         list.lines().find_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -66,7 +66,7 @@ impl Checksum {
         })
     }
 
-    /// Holds a file against it.
+    /// Compares a file with it.
     pub(super) fn check(&self, path: &Path) -> Result<(), FetchError> {
         let found = self.of(path).map_err(FetchError::io(path))?;
         if found == self.value {

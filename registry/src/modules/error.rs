@@ -1,4 +1,4 @@
-//! Why a package is not there.
+//! Errors of fetching a package.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,92 +10,92 @@ use crate::problem::Problem;
 /// Why a package cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// No such way, or one that Weft does not go.
-    #[error("packages cannot be fetched by {0:?}: there are git, http, https, oci and file")]
+    /// An unknown method.
+    #[error("packages cannot be fetched by {0:?}: use git, http, https, oci or file")]
     Way(String),
-    /// A way that needs a program or a service that Weft does not use.
+    /// A method that needs a program or a service that Weft does not use.
     #[error(
         "packages from {0} are not supported: offer the module as an archive over https, in a git repository or in a \
          registry"
     )]
     Unsupported(&'static str),
-    /// An address that is none.
-    #[error("{0:?} is not an address that could be fetched")]
+    /// An invalid address.
+    #[error("{0:?} is not the address of a package")]
     Address(String),
-    /// An argument in the query of an address.
+    /// An invalid argument in the query of an address.
     #[error("the argument {name} in the address cannot be {value:?}: {problem}")]
     Argument {
-        /// Which.
+        /// The name.
         name: &'static str,
         /// As written.
         value: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
-    /// The folder that was named is not there.
+    /// The folder does not exist.
     #[error("{0} is not a directory")]
     NoDirectory(PathBuf),
-    /// Somebody elsewhere names a place on this machine.
-    #[error("{0} leads to a local directory; a module from elsewhere may not name one")]
+    /// A remote source names a place on this machine.
+    #[error("{0} is a local directory, which a remote source must not name")]
     Inward(String),
-    /// No answer, or one that does not serve.
+    /// The request failed.
     #[error("{0}")]
     Http(#[from] HttpError),
-    /// The archive that came.
+    /// The archive cannot be unpacked.
     #[error("{0}")]
     Archive(#[from] ArchiveError),
-    /// An OCI registry that does not help.
+    /// An OCI registry failed.
     #[error("{0}")]
     Oci(#[from] Problem),
-    /// What is in an OCI registry is no module.
+    /// An artifact in an OCI registry is not a module.
     #[error("{place} {problem}")]
     NoModulePackage {
-        /// Where.
+        /// Its address.
         place: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// Git failed.
     #[error("{0}")]
     Git(#[from] GitError),
-    /// Neither a header nor a page that leads on.
-    #[error("{0} is no archive by its name, and the answer does not say where there is one")]
+    /// Neither a header nor a page with an address.
+    #[error("{0} does not have the name of an archive, and the answer has no address of one")]
     NoSource(String),
-    /// A circle, most likely.
-    #[error("more than {0} addresses lead from one to the next")]
+    /// Too many addresses, most likely a cycle.
+    #[error("more than {0} addresses redirect to one another")]
     TooManyHops(usize),
-    /// What came is not what was meant.
-    #[error("the {kind} checksum of what was fetched is {found}, and not {wanted}")]
+    /// A wrong checksum.
+    #[error("the {kind} checksum of the download is {found} instead of {wanted}")]
     Checksum {
         /// The function.
         kind: &'static str,
-        /// What it should be.
+        /// The expected checksum.
         wanted: String,
-        /// What it is.
+        /// The actual checksum.
         found: String,
     },
-    /// No checksum of the package in the file of checksums.
+    /// The file of checksums has none for the package.
     #[error("{0} has no checksum of this package")]
     NoChecksum(String),
-    /// A file of ours.
+    /// A local file.
     #[error("{path}: {error}")]
     Io {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
 
 impl FetchError {
-    /// A file that cannot be read or written.
+    /// The error of a file that cannot be read or written.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> FetchError {
         let path = path.to_owned();
         move |error| FetchError::Io { path, error }
     }
 }
 
-/// Why git did not do what it should.
+/// Why git failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// It cannot be started.
@@ -104,17 +104,17 @@ pub enum GitError {
     /// It failed.
     #[error("git {command} failed: {output}")]
     Failed {
-        /// Its first word.
+        /// The subcommand.
         command: String,
-        /// What it said.
+        /// Its output.
         output: String,
     },
-    /// No branch, tag or commit of this name.
+    /// There is no branch, tag or commit of this name.
     #[error("there is no branch, tag or commit {0:?} in the repository")]
     NoRef(String),
-    /// A commit where a name is needed.
+    /// A commit where a branch or tag is required.
     #[error(
-        "git clone failed: {0}. With the argument depth, the argument ref must name a branch or a tag, and not a commit"
+        "git clone failed: {0}. With the argument depth, the argument ref must name a branch or a tag, not a commit"
     )]
     ShallowCommit(String),
 }

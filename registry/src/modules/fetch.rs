@@ -1,4 +1,4 @@
-//! Packages, fetched once each.
+//! Fetches each package once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,24 +19,24 @@ use crate::http::Http;
 use crate::oci::OciClient;
 use crate::sources::Network;
 
-/// Most addresses that lead from one to the next.
+/// The maximum number of addresses that lead from one to the next.
 const MAX_HOPS: usize = 10;
 
-/// Fetches packages, and asks registries about modules; remembers what it has seen. Lives as long as one installation.
+/// Fetches packages, and asks registries about modules. Caches its results. Lives as long as one installation.
 #[derive(Debug)]
 pub struct ModuleFetcher {
     http: Http,
     discovery: Arc<Discovery>,
     credentials: Arc<Credentials>,
     oci: OciClient,
-    /// Where packages are that were fetched already.
+    /// The folders of packages that were fetched before.
     fetched: BTreeMap<String, PathBuf>,
     listed: BTreeMap<String, Arc<Listed>>,
     locations: BTreeMap<(String, Version), PackageLocation>,
 }
 
 impl ModuleFetcher {
-    /// Fetches by what is known of the network.
+    /// Uses this network.
     pub fn new(network: &Network) -> ModuleFetcher {
         ModuleFetcher {
             http: network.http.clone(),
@@ -56,7 +56,7 @@ impl ModuleFetcher {
     /// The versions of a module.
     ///
     /// # Errors
-    /// When its registry does not say.
+    /// When its registry fails.
     pub async fn versions(&mut self, module: &RegistryModule) -> Result<Arc<Listed>, RegistryError> {
         let package = module.package();
         if let Some(listed) = self.listed.get(&package) {
@@ -67,16 +67,16 @@ impl ModuleFetcher {
         Ok(listed)
     }
 
-    /// Where a version of a module is.
+    /// The place of a version of a module.
     ///
     /// # Errors
-    /// When its registry does not say.
+    /// When its registry fails.
     pub async fn location(
         &mut self,
         module: &RegistryModule,
         version: &Version,
     ) -> Result<PackageLocation, RegistryError> {
-        // By the whole address: modules of one package differ in their folders.
+        // By the whole address: modules of one package have different folders.
         let known = (module.to_string(), version.clone());
         if let Some(location) = self.locations.get(&known) {
             return Ok(location.clone());
@@ -86,7 +86,7 @@ impl ModuleFetcher {
         Ok(location)
     }
 
-    /// Fetches what a registry said into a folder that is not there.
+    /// Fetches from the place that a registry returned into a new folder.
     ///
     /// # Errors
     /// When it cannot be fetched.
@@ -98,7 +98,7 @@ impl ModuleFetcher {
     ) -> Result<(), FetchError> {
         let (url, with_credentials) = match location {
             PackageLocation::Remote(remote) => {
-                // The registry is elsewhere.
+                // The registry is remote.
                 refuse_inward(&PackageAddress::parse(&remote.package)?, &remote.package)?;
                 return self.fetch(&remote.package, to).await;
             }
@@ -116,7 +116,7 @@ impl ModuleFetcher {
         Ok(())
     }
 
-    /// Fetches a package into a folder that is not there; of an address, not of a folder in it.
+    /// Fetches a package into a new folder. The address does not include a folder within the package.
     ///
     /// # Errors
     /// When it cannot be fetched.
@@ -150,11 +150,11 @@ impl ModuleFetcher {
         Err(FetchError::TooManyHops(MAX_HOPS))
     }
 
-    /// Goes the way that an address names.
+    /// Uses the method that an address names.
     async fn go(&self, mut address: PackageAddress, to: &Path) -> Result<Outcome, FetchError> {
         match address.way.as_str() {
             "git" => {
-                // Arguments for archives mean nothing for a repository.
+                // Arguments for archives have no meaning for a repository.
                 let _ = Archive::of(&mut address);
                 git::fetch(address, to).await?;
             }
@@ -178,7 +178,7 @@ impl ModuleFetcher {
         Ok(Outcome::Done)
     }
 
-    /// The same for a folder of the package: the rest does not stay.
+    /// Fetches one folder of a package. The rest is removed.
     async fn go_inside(&self, address: PackageAddress, subdir: &str, to: &Path) -> Result<Outcome, FetchError> {
         let parent = to.parent().unwrap_or(Path::new("."));
         let folder =
@@ -187,7 +187,7 @@ impl ModuleFetcher {
         let text = address.text();
         match self.go(address, &package).await? {
             Outcome::Elsewhere(next) => {
-                // What is meant in the package stays the same wherever that is.
+                // A link in the package stays valid wherever that is.
                 let (address, inner) = split_subdir(&next);
                 let subdir = weft_graph_format::module_source::join(&inner, subdir);
                 return Ok(Outcome::Elsewhere(match address.split_once('?') {
@@ -208,7 +208,7 @@ impl ModuleFetcher {
     }
 }
 
-/// Nobody elsewhere may name directories of this machine.
+/// Refuses local directories in remote sources.
 fn refuse_inward(address: &PackageAddress, text: &str) -> Result<(), FetchError> {
     let scheme = address.base.split(':').next().unwrap_or_default();
     if address.way == "file" || scheme.eq_ignore_ascii_case("file") {

@@ -1,8 +1,10 @@
 //! Packages that are git repositories, fetched by the `git` program.
 //!
-//! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). What an
-//! address says never becomes an option of git, and neither it nor the submodules of a repository can make git use
-//! another than the few protocols that fetch something.
+//! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). No part
+//! of an address ever
+//! becomes an option of git, and neither the address nor the submodules of a repository can make git use a protocol
+//! beyond the few that
+//! are allowed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -16,25 +18,25 @@ use tokio::process::Command;
 use super::address::shown;
 use super::{FetchError, GitError, PackageAddress};
 
-/// The variable that names the protocols git may use. What the environment says in it stands.
+/// The variable that names the protocols git may use. A value in the environment takes precedence.
 const PROTOCOLS: &str = "GIT_ALLOW_PROTOCOL";
-/// What a repository may come from. Others, such as `ext`, run programs.
+/// The protocols for repositories. Others, such as `ext`, run programs.
 const ALLOWED: &str = "file:git:http:https:ssh";
-/// What submodules may come from: a repository elsewhere has no business with files here.
+/// The protocols for submodules: a remote repository must not read files here.
 const ALLOWED_SUBMODULES: &str = "git:http:https:ssh";
 /// The variable that names the program and options for ssh.
 const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
-/// Most of git's words that are repeated, in characters.
+/// The maximum length of git's output in messages, in characters.
 const LONGEST_OUTPUT: usize = 4_000;
-/// Branches are looked for here, as the clone has them; tags below the other.
+/// The prefix of branches in a clone, and that of tags.
 const BRANCHES: &str = "refs/remotes/origin/";
 const TAGS: &str = "refs/tags/";
-/// The branch of servers that do not say which is theirs.
+/// The default branch of servers that do not report one.
 const USUAL_BRANCH: &str = "master";
-/// How many hexadecimal digits make a word look like a commit.
+/// The number of hexadecimal digits that make a name look like a commit.
 const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
-/// Clones a repository into a folder that is not there, and takes out of it what is asked for.
+/// Clones a repository into a new folder, and checks the requested version out.
 pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), FetchError> {
     let reference = address.take("ref");
     let depth = address.take("depth").and_then(|text| text.parse::<u32>().ok()).filter(|depth| *depth > 0);
@@ -75,7 +77,7 @@ pub(super) async fn fetch(mut address: PackageAddress, to: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Why a name can be that of no branch, tag or commit (git-check-ref-format).
+/// Why a name cannot be a branch, tag or commit (git-check-ref-format).
 fn unsound(name: &str) -> Option<&'static str> {
     if name.starts_with('-') {
         return Some("the names of branches and tags do not begin with a dash");
@@ -88,16 +90,16 @@ fn looks_like_commit(name: &str) -> bool {
     COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// The private key in a file that nobody else can read.
+/// Writes the private key to a file that only its owner can read.
 fn key_file(key: &str) -> Result<tempfile::NamedTempFile, FetchError> {
-    let problem = "it is no base64";
+    let problem = "it is not base64";
     let key = STANDARD.decode(key).map_err(|_| FetchError::Argument {
         name: "sshkey",
         value: "(hidden)".to_owned(),
         problem,
     })?;
     let write = || {
-        // Such files are readable for their owner alone.
+        // Such files are readable only by their owner.
         let mut file = tempfile::NamedTempFile::new()?;
         file.write_all(&key)?;
         Ok(file)
@@ -105,7 +107,7 @@ fn key_file(key: &str) -> Result<tempfile::NamedTempFile, FetchError> {
     write().map_err(FetchError::io(&std::env::temp_dir()))
 }
 
-/// How git is called for one package.
+/// The settings of git for one package.
 struct Git {
     key: Option<tempfile::NamedTempFile>,
     url: String,
@@ -140,7 +142,7 @@ impl Git {
         Err(GitError::Failed { command, output: self.said(&output) })
     }
 
-    /// What git said, without passwords.
+    /// The output of git, without passwords.
     fn said(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
         let text: String = text.trim().chars().take(LONGEST_OUTPUT).collect();
@@ -154,7 +156,7 @@ impl Git {
         }
     }
 
-    /// The branch that the server has as its own.
+    /// The default branch of the server.
     async fn default_branch(&self) -> Result<String, GitError> {
         let words = ["ls-remote", "--symref", "--", &self.url, "HEAD"].map(OsStr::new);
         let output = self.output(&words, None, ALLOWED).await?;
@@ -163,7 +165,7 @@ impl Git {
         Ok(found.filter(|name| unsound(name).is_none()).unwrap_or(USUAL_BRANCH).to_owned())
     }
 
-    /// The commit that a name stands for, in what was cloned.
+    /// The commit of a name in the clone.
     async fn commit(&self, name: &str, at: &Path) -> Result<String, GitError> {
         for prefix in ["", BRANCHES, TAGS] {
             let wanted = format!("{prefix}{name}^{{commit}}");

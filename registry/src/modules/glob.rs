@@ -1,31 +1,31 @@
-//! The folder that is meant in a package, where its address leaves open how folders are called.
+//! The folder in a package, if its address has a pattern.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most folders that are looked at for one address.
+/// The maximum number of folders that are visited for one address.
 const MOST_MATCHES: usize = 1_000;
 
-/// Why there is not one folder.
+/// Why there is not exactly one folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
-    /// Nothing fits.
-    #[error("the package has nothing that fits {0:?}")]
+    /// No match.
+    #[error("the package has nothing that matches {0:?}")]
     None(String),
-    /// More than one thing fits.
-    #[error("the package has more than one folder that fits {0:?}")]
+    /// Several matches.
+    #[error("the package has more than one folder that matches {0:?}")]
     Many(String),
 }
 
-/// Whether a folder has parts that stand for others.
+/// Whether a path has wildcards.
 pub fn has_wildcards(subdir: &str) -> bool {
     subdir.contains(['*', '?', '['])
 }
 
-/// The one path in a package that fits a folder with `*`, `?` and `[..]`. Without these it need not be there.
+/// The only path in a package that matches a pattern with `*`, `?` and `[..]`. A path without them need not exist.
 ///
 /// # Errors
-/// When none fits, or several do.
+/// When no path matches, or several do.
 pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
     let mut found = vec![package.to_owned()];
     for part in subdir.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -58,11 +58,11 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, GlobError> {
     }
 }
 
-/// Whether a name fits a pattern: `*` for any characters, `?` for one, `[a-z]` and `[^a-z]` for one of some.
+/// Whether a name matches a pattern: `*` for any characters, `?` for one, `[a-z]` and `[^a-z]` for one of a set.
 fn fits(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
     let (mut at, mut from) = (0, 0);
-    // Where the last `*` stands, and up to where it has been stretched.
+    // The position of the last `*`, and how far it extends.
     let mut star: Option<(usize, usize)> = None;
     loop {
         let step = match pattern.get(from) {
@@ -90,7 +90,7 @@ fn fits(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// How long the part of a pattern is that stands for this character; none when it does not.
+/// The length of the part of a pattern that matches this character; `None` if it does not match.
 fn one(c: char, pattern: &[char]) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),

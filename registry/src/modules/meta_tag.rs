@@ -1,4 +1,4 @@
-//! Pages that say where a module is: `<meta name="terraform-get" content="...">` in their head.
+//! Pages with the address of a module: `<meta name="terraform-get" content="...">` in their head.
 
 /// The name of the tag.
 const NAME: &str = "terraform-get";
@@ -32,7 +32,7 @@ pub(super) fn source(page: &str) -> Option<String> {
     None
 }
 
-/// Where a tag ends, `>` inside quotes aside.
+/// The end of a tag. Ignores `>` inside of quotes.
 fn tag_end(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, c) in text.char_indices() {

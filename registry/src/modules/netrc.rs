@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-/// The file, where the environment does not name another.
+/// The default file.
 const FILE: &str = ".netrc";
-/// Largest file that is read, in bytes.
+/// The maximum size of the file, in bytes.
 const LARGEST: u64 = 1 << 20;
 
 /// The name and password for a host.

@@ -1,4 +1,4 @@
-//! Module registries: which versions a module has, and where one of them is (the service `modules.v1`).
+//! Module registries: the versions of a module, and their addresses (the service `modules.v1`).
 
 use http::StatusCode;
 use serde::Deserialize;
@@ -12,65 +12,65 @@ use crate::discovery::{Discovery, DiscoveryError, MODULES};
 use crate::host::{Host, HostError};
 use crate::http::{Answer, Http, HttpError, Request};
 
-/// Why a registry does not help.
+/// Why a registry failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// It does not know the module.
-    #[error("the registry does not know this module")]
+    /// It does not have the module.
+    #[error("the registry does not have this module")]
     NotFound,
-    /// It does not know this version although it listed it.
-    #[error("the registry does not know version {0} of this module, which it listed before")]
+    /// It does not have this version, although it listed it.
+    #[error("the registry does not have version {0} of this module, although it listed it")]
     VersionNotFound(Version),
-    /// Its answer lacks what it is about.
+    /// Its answer is incomplete.
     #[error("the registry's list of versions has no module in it")]
     NoModule,
     /// The host offers no modules.
     #[error("{0}")]
     Discovery(#[from] DiscoveryError),
-    /// No credentials, although there should be some.
+    /// The credentials helper failed.
     #[error("{0}")]
     Credentials(#[from] CredentialsError),
-    /// No host.
+    /// An invalid host.
     #[error("{0}")]
     Host(#[from] HostError),
-    /// No answer, or one that does not serve.
+    /// The request failed.
     #[error("{0}")]
     Http(#[from] HttpError),
-    /// It does not say where the package is.
-    #[error("the registry does not say where this version is")]
+    /// Its answer has no address.
+    #[error("the registry does not give the address of this version")]
     NoLocation,
-    /// What it says is no address of a package.
-    #[error("the registry says that this version is at {text:?}, which is no address of a package: {error}")]
+    /// Its answer is not the address of a package.
+    #[error("the registry gives the address {text:?} for this version, which is not the address of a package: {error}")]
     Location {
-        /// What it says.
+        /// The answer.
         text: String,
-        /// What is wrong with it.
+        /// The problem.
         error: ModuleSourceError,
     },
-    /// A module on this machine or in another registry.
-    #[error("the registry says that this version is at {0:?}, which is not the address of a package elsewhere")]
+    /// The address of a local module or of another registry.
+    #[error("the registry gives the address {0:?} for this version, which is not the address of a remote package")]
     NotRemote(String),
 }
 
 /// The versions of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Those that can be read.
+    /// Valid versions.
     pub versions: Vec<Version>,
-    /// Texts that are no versions.
+    /// Texts that are not versions.
     pub unreadable: Vec<String>,
 }
 
-/// Where a version of a module is.
+/// The place of a version of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackageLocation {
-    /// At an address that a configuration could name itself.
+    /// An address that a configuration could use itself.
     Remote(RemoteModule),
-    /// In an archive of the registry.
+    /// An archive of the registry.
     Direct {
         /// Its address.
         url: Url,
-        /// The registry's own credentials are to be sent.
+        /// Whether to send the registry's own credentials.
         with_credentials: bool,
         /// The folder in it.
         subdir: String,
@@ -112,7 +112,7 @@ struct LocationDocument {
     use_registry_credentials: Option<bool>,
 }
 
-/// A registry, asked with what this process knows.
+/// A registry, with the network to reach it.
 pub(super) struct Registry<'a> {
     pub(super) http: &'a Http,
     pub(super) discovery: &'a Discovery,
@@ -139,7 +139,7 @@ impl Registry<'_> {
         Ok(listed)
     }
 
-    /// Where a version of a module is.
+    /// The place of a version of a module.
     pub(super) async fn location(
         &self,
         module: &RegistryModule,
@@ -173,7 +173,7 @@ fn read_location(answer: &Answer, module: &RegistryModule) -> Result<PackageLoca
     let header = answer.header(LEADS_TO).filter(|text| !text.is_empty());
     let document = match answer.json::<LocationDocument>() {
         Ok(document) => document,
-        // Without a document the header says it, as it did before there were documents.
+        // An answer without a document has a header with the address, as in older versions of the protocol.
         Err(_) if header.is_some() || answer.status == StatusCode::NO_CONTENT => {
             LocationDocument { location: String::new(), use_registry_credentials: None }
         }

@@ -1,4 +1,4 @@
-//! Packages over HTTP: archives, and pages that say where an archive is.
+//! Packages over HTTP: archives, and pages with the address of an archive.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use super::{FetchError, PackageAddress, meta_tag, netrc};
 use crate::archive::{ArchiveError, Packing, unpack};
 use crate::http::{Http, Request};
 
-/// Largest archive of a module, in bytes.
+/// The maximum size of a module's archive, in bytes.
 pub(super) const MAX_ARCHIVE: u64 = 1 << 30;
-/// Largest page that is searched for an address, and largest list of checksums, in bytes.
+/// The maximum size of a page or of a list of checksums, in bytes.
 const MAX_PAGE: u64 = 4 << 20;
-/// The header of answers that lead elsewhere.
+/// The header with the address of a package.
 pub(super) const LEADS_TO: &str = "x-terraform-get";
 
-/// What an address says of the archive behind it.
+/// The format and checksum of an archive, as its address gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Archive {
     pub(super) packing: Option<Packing>,
@@ -25,7 +25,8 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Takes the arguments `archive` and `checksum` out of an address; without the first the name of the file counts.
+    /// Takes the arguments `archive` and `checksum` out of an address. Without the former, the name of the file
+    /// decides.
     pub(super) fn of(address: &mut PackageAddress) -> Archive {
         let checksum = address.take("checksum");
         let packing = match address.take("archive") {
@@ -37,22 +38,22 @@ impl Archive {
     }
 }
 
-/// What an address came to.
+/// The result of an address.
 pub(super) enum Outcome {
-    /// The package is there.
+    /// The package was fetched.
     Done,
-    /// Somebody says that it is here.
+    /// The package is at another address.
     Elsewhere(String),
 }
 
-/// Fetches an archive, or asks where it is.
+/// Fetches an archive, or asks for its address.
 pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -> Result<Outcome, FetchError> {
     let archive = Archive::of(&mut address);
     let url = address.url()?;
     let Some(packing) = archive.packing else {
         if archive.checksum.is_some() {
             let (name, value) = ("checksum", archive.checksum.unwrap_or_default());
-            let problem = "this is no archive by its name; the argument archive says which kind it is";
+            let problem = "this is not the name of an archive; set its format with the argument archive";
             return Err(FetchError::Argument { name, value, problem });
         }
         return ask(http, url).await.map(Outcome::Elsewhere);
@@ -71,7 +72,7 @@ pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -
     Ok(Outcome::Done)
 }
 
-/// Fetches an archive whose kind its content tells, with a token.
+/// Fetches an archive with a token. Its content determines its format.
 pub(super) async fn fetch_direct(http: &Http, url: Url, token: Option<&str>, to: &Path) -> Result<(), FetchError> {
     let folder = temporary()?;
     let file = folder.path().join("archive");
@@ -85,11 +86,11 @@ pub(super) async fn fetch_direct(http: &Http, url: Url, token: Option<&str>, to:
     Ok(unpack(&file, packing, to)?)
 }
 
-/// Unpacks an archive of this machine.
+/// Unpacks a local archive.
 pub(super) fn local(address: &PackageAddress, archive: &Archive, path: &Path, to: &Path) -> Result<(), FetchError> {
     if let Some(text) = &archive.checksum {
         if text.starts_with("file:") {
-            let problem = "lists of checksums are read for archives over https only";
+            let problem = "lists of checksums are supported only for archives over https";
             return Err(FetchError::Argument { name: "checksum", value: text.clone(), problem });
         }
         Checksum::parse(text)?.check(path)?;
@@ -98,7 +99,7 @@ pub(super) fn local(address: &PackageAddress, archive: &Archive, path: &Path, to
     Ok(unpack(path, packing, to)?)
 }
 
-/// A folder for what is on its way.
+/// A temporary folder.
 pub(super) fn temporary() -> Result<tempfile::TempDir, FetchError> {
     tempfile::tempdir().map_err(FetchError::io(&std::env::temp_dir()))
 }
@@ -112,7 +113,7 @@ fn request(url: Url, http: &Http, limit: u64) -> Request {
     }
 }
 
-/// Asks where the package of an address is.
+/// Asks for the address of a package.
 async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
     url.query_pairs_mut().append_pair("terraform-get", "1");
     let place = crate::http::shown(&url);
@@ -127,12 +128,12 @@ async fn ask(http: &Http, mut url: Url) -> Result<String, FetchError> {
     Ok(resolved(&found, &answer.url))
 }
 
-/// An address that an answer names, made whole where it is relative to that of the answer.
+/// An address in an answer, resolved relative to the address of the answer.
 pub(super) fn resolved(found: &str, from: &Url) -> String {
     if !["/", "./", "../"].iter().any(|prefix| found.starts_with(prefix)) {
         return found.to_owned();
     }
-    // `//` and a folder are no part of the path of a URL.
+    // `//` and a folder are not part of the path of a URL.
     let (address, subdir) = weft_graph_format::module_source::split_subdir(found);
     match from.join(&address) {
         Ok(url) if subdir.is_empty() => url.to_string(),
@@ -147,14 +148,14 @@ pub(super) fn resolved(found: &str, from: &Url) -> String {
     }
 }
 
-/// The checksum that an address names, by itself or in a list elsewhere.
+/// The checksum that an address gives, directly or in a list.
 async fn checksum(http: &Http, text: &str, of: &Url) -> Result<Checksum, FetchError> {
     let Some(list) = text.strip_prefix("file:") else { return Checksum::parse(text) };
     let url = Url::parse(list).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let url = url.ok_or_else(|| FetchError::Argument {
         name: "checksum",
         value: text.to_owned(),
-        problem: "after file: stands the http or https address of a list of checksums",
+        problem: "file: must be followed by the http or https address of a list of checksums",
     })?;
     let place = crate::http::shown(&url);
     let answer = http.send(&request(url, http, MAX_PAGE)).await?.sound()?;

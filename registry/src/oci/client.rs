@@ -1,4 +1,4 @@
-//! The distribution protocol, as far as fetching goes: tags, manifests, blobs, and the tokens for them.
+//! The parts of the distribution protocol for fetching: tags, manifests, blobs, and tokens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::http::{Answer, Http, Request, shown};
 use crate::offer::Authorization;
 use crate::problem::Problem;
 
-/// Longest manifest; registries refuse to take longer ones.
+/// The maximum size of a manifest. Registries refuse larger ones.
 const MAX_MANIFEST: u64 = 4 << 20;
 
-/// Most pages of a list of tags. A page usually has a hundred tags or more.
+/// The maximum number of pages of a list of tags. A page usually has a hundred tags or more.
 const MAX_PAGES: usize = 1000;
 
-/// Kinds of manifests that are understood.
+/// The supported types of manifests.
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
 
 /// A repository in a registry.
@@ -37,28 +37,28 @@ pub struct Repository {
     pub name: String,
 }
 
-/// What refers to a manifest or a blob.
+/// A reference to a manifest or a blob.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What kind of thing it is.
+    /// Its type.
     #[serde(default)]
     pub media_type: String,
     /// Its algorithm and digest: `sha256:...`.
     pub digest: String,
-    /// Length in bytes.
+    /// The length in bytes.
     #[serde(default)]
     pub size: u64,
 }
 
-/// A manifest as it was sent, checked against its digest if it was asked for by that.
+/// A manifest as received. Its digest was checked if it was requested by digest.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// Its bytes, which are JSON.
     pub content: Vec<u8>,
 }
 
-/// Asks OCI registries. Clones share their tokens.
+/// A client of OCI registries. Clones share their tokens.
 #[derive(Clone, Debug)]
 pub struct OciClient {
     http: Http,
@@ -81,10 +81,10 @@ struct Token {
 }
 
 impl Repository {
-    /// Reads `HOST/NAME`.
+    /// Parses `HOST/NAME`.
     ///
     /// # Errors
-    /// When it has no host, or a part of its name is none.
+    /// When it has no host, or a part of its name is not valid.
     pub fn parse(text: &str) -> Result<Repository, Problem> {
         let sound = |part: &str| {
             let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -103,11 +103,11 @@ impl Repository {
     }
 
     fn url(&self, rest: &[&str]) -> Result<Url, Problem> {
-        // The one registry whose address is not its name.
+        // The only registry whose address is not its name.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
         let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| Problem::Answer {
             place: format!("oci://{self}"),
-            problem: format!("its host is none: {error}"),
+            problem: format!("its host is not valid: {error}"),
         })?;
         let parts: Vec<&str> = self.name.split('/').chain(rest.iter().copied()).collect();
         Ok(crate::problem::path_of(&base, &parts))
@@ -121,10 +121,10 @@ impl std::fmt::Display for Repository {
 }
 
 impl Manifest {
-    /// Its content as a document of this form.
+    /// Parses its content.
     ///
     /// # Errors
-    /// When it has another one.
+    /// When it has another form.
     pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, Problem> {
         serde_json::from_slice(&self.content).map_err(|error| Problem::Answer {
             place: format!("oci://{repository}"),
@@ -134,15 +134,15 @@ impl Manifest {
 }
 
 impl OciClient {
-    /// Asks by this client, with the credentials of configuration and environment.
+    /// Uses this client, with the credentials of configuration and environment.
     pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciClient {
         OciClient { http, keys: Arc::new(OciKeys::new(config, environment)), opened: Arc::default() }
     }
 
-    /// All tags of a repository; none when there is no such repository.
+    /// All tags of a repository; empty if it does not exist.
     ///
     /// # Errors
-    /// When the registry does not answer, or not as registries do.
+    /// When the registry does not answer, or its answer is not valid.
     pub async fn tags(&self, repository: &Repository) -> Result<Option<Vec<String>>, Problem> {
         let mut url = repository.url(&["tags", "list"])?;
         let mut tags = Vec::new();
@@ -165,10 +165,10 @@ impl OciClient {
         Err(Problem::Answer { place: format!("oci://{repository}"), problem })
     }
 
-    /// A manifest by its tag or digest; none when there is no such thing.
+    /// A manifest by its tag or digest; `None` if it does not exist.
     ///
     /// # Errors
-    /// When the registry does not answer, or with something else than was asked for.
+    /// When the registry does not answer, or its answer is not the requested manifest.
     pub async fn manifest(&self, repository: &Repository, reference: &str) -> Result<Option<Manifest>, Problem> {
         let request =
             Request::get(repository.url(&["manifests", reference])?).accept(MANIFESTS).with_limit(MAX_MANIFEST);
@@ -180,22 +180,22 @@ impl OciClient {
         if let Some(expected) = reference.strip_prefix("sha256:") {
             let found = HEXLOWER.encode(digest(&SHA256, &answer.body).as_ref());
             if found != expected {
-                let problem = format!("it should have the digest {expected}, and has {found}");
+                let problem = format!("it should have the digest {expected}, but has {found}");
                 return Err(Problem::Answer { place: shown(&answer.url), problem });
             }
         }
         Ok(Some(Manifest { content: answer.body }))
     }
 
-    /// Where a blob is.
+    /// The address of a blob.
     ///
     /// # Errors
-    /// When the repository's host is none.
+    /// When the repository's host is not valid.
     pub fn blob_url(&self, repository: &Repository, digest: &str) -> Result<Url, Problem> {
         repository.url(&["blobs", digest])
     }
 
-    /// What opens a repository, once something was asked of it.
+    /// The credentials for a repository, after an earlier request to it.
     ///
     /// # Errors
     /// When a credentials helper fails.
@@ -203,7 +203,7 @@ impl OciClient {
         Ok(self.opened.lock().await.get(repository).cloned().unwrap_or(Authorization::None))
     }
 
-    /// Asks; when the registry wants to know who asks, tells it, and asks again.
+    /// Sends a request. If the registry asks for credentials, repeats it with them.
     async fn ask(&self, repository: &Repository, request: Request) -> Result<Answer, Problem> {
         let settings = self.http.settings();
         let request =
@@ -240,7 +240,7 @@ impl OciClient {
         Ok(None)
     }
 
-    /// Gets a token from where the registry says that there are some.
+    /// Gets a token from the address that the registry gives.
     async fn exchange(
         &self,
         repository: &Repository,
@@ -250,9 +250,9 @@ impl OciClient {
         let unusable =
             |problem: &str| Problem::Answer { place: format!("oci://{repository}"), problem: problem.to_owned() };
         let realm = said.get("realm").and_then(|realm| Url::parse(realm).ok());
-        let mut realm = realm.filter(|url| url.scheme() == "https").ok_or_else(|| {
-            unusable("it does not say where its tokens are, or not at an address that begins with https://")
-        })?;
+        let mut realm = realm
+            .filter(|url| url.scheme() == "https")
+            .ok_or_else(|| unusable("it does not give an https:// address for tokens"))?;
         let service = said.get("service").map(String::as_str).unwrap_or_default();
         let scope = format!("repository:{}:pull", repository.name);
         let request = if let Some(OciLogin::Refresh(token)) = login {
@@ -275,7 +275,7 @@ impl OciClient {
         let request = request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout);
         let token: Token =
             self.http.json(&request.header(HeaderName::from_static("accept"), "application/json")).await?;
-        let token = token.token.or(token.access_token).ok_or_else(|| unusable("it hands out no token"))?;
+        let token = token.token.or(token.access_token).ok_or_else(|| unusable("it returned no token"))?;
         Ok(Authorization::Bearer(Secret::new(token)))
     }
 }

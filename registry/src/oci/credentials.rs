@@ -1,4 +1,4 @@
-//! Who we are to OCI registries: `oci_credentials` blocks, and the files and helpers of Docker and its relatives.
+//! Credentials for OCI registries: `oci_credentials` blocks, and the files and helpers of Docker and similar tools.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,29 +15,29 @@ use super::client::Repository;
 use crate::cli_config::{CliConfig, Environment, OciCredentials, OciDefaults};
 use crate::credentials::{CredentialsError, Secret};
 
-/// What the names of helper programs begin with.
+/// The prefix of helper programs.
 const HELPER_PREFIX: &str = "docker-credential-";
 
-/// How long a helper may take; it may ask its user something.
+/// The time limit for a helper, which may ask its user something.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The name by which a helper says that it hands out a token.
+/// The user name of a helper that returns a token.
 const TOKEN_USER: &str = "<token>";
 
-/// How one proves who one is.
+/// Credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OciLogin {
     Password {
         user: String,
         password: Secret,
     },
-    /// Sent as it is.
+    /// Sent unchanged.
     Access(Secret),
-    /// Exchanged for one that is.
+    /// Exchanged for another token.
     Refresh(Secret),
 }
 
-/// All that is known about this.
+/// All sources of credentials.
 #[derive(Clone, Debug)]
 pub(super) struct OciKeys {
     configured: BTreeMap<String, OciCredentials>,
@@ -45,7 +45,7 @@ pub(super) struct OciKeys {
     usual_files: Vec<PathBuf>,
 }
 
-/// A file in Docker's form, as far as it matters here.
+/// The relevant parts of a file in Docker's format.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct DockerFile {
@@ -83,7 +83,7 @@ impl OciKeys {
         }
     }
 
-    /// The login for a repository; of several the one that names most of it.
+    /// The credentials for a repository. If there are several, the most specific ones.
     pub(super) async fn login(&self, repository: &Repository) -> Result<Option<OciLogin>, CredentialsError> {
         let name = repository.to_string();
         match best(&self.configured, &name) {
@@ -106,7 +106,7 @@ impl OciKeys {
             (None, false) => return Ok(None),
         };
         for file in files {
-            // A file that is not there, or is another program's matter, says nothing.
+            // A missing file, or one of another program, has no entries.
             let Ok(bytes) = std::fs::read(file) else { continue };
             let Ok(docker) = serde_json::from_slice::<DockerFile>(&bytes) else {
                 tracing::debug!("{} is no file of credentials", file.display());
@@ -137,7 +137,7 @@ impl DockerAuth {
     }
 }
 
-/// The entry that names most of a repository: its host, then parts of its name.
+/// The most specific entry for a repository: its host, then parts of its name.
 fn best<'a, T>(entries: &'a BTreeMap<String, T>, repository: &str) -> Option<&'a T> {
     let mut name = repository;
     loop {
@@ -148,12 +148,12 @@ fn best<'a, T>(entries: &'a BTreeMap<String, T>, repository: &str) -> Option<&'a
     }
 }
 
-/// Asks a helper in Docker's form.
+/// Runs a helper in Docker's format.
 async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsError> {
     let program = PathBuf::from(format!("{HELPER_PREFIX}{helper}"));
     let failed = |problem: String| CredentialsError::Run { program: program.clone(), problem };
     if helper.is_empty() || helper.contains(['/', '\\']) {
-        return Err(failed("its name is none".to_owned()));
+        return Err(failed("its name is not valid".to_owned()));
     }
     let mut child = Command::new(&program)
         .arg("get")
@@ -171,7 +171,7 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
         .map_err(|_| failed(format!("it does not end within {} seconds", HELPER_TIMEOUT.as_secs())))?
         .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
-        // Helpers say this way that they know nothing, and write why to where their answer should be.
+        // Helpers use this status for unknown hosts, and print the reason to the standard output.
         return Ok(None);
     }
     let answer: HelperAnswer =

@@ -1,4 +1,4 @@
-//! A host on this machine: TLS with a certificate of an authority of its own, and answers out of a table.
+//! A host on this machine: TLS with a certificate of its own authority, and a table of answers.
 
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
@@ -19,15 +19,15 @@ use tokio_rustls::TlsAcceptor;
 use weft_registry::HttpSettings;
 use weft_registry::http::CertificatePlaces;
 
-/// What a host answers.
+/// The answer of a host.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// How often before it answers 503.
+    /// How many times it answers 503 first.
     pub failures: u32,
-    /// Only with this header.
+    /// The header that a request must have.
     pub authorization: Option<String>,
     pub delay: Duration,
 }
@@ -76,7 +76,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Begins to answer.
+    /// Starts it.
     pub async fn start() -> Host {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate().unwrap();
@@ -91,7 +91,7 @@ impl Host {
         Host::with(folder, own.der().clone(), own_key).await
     }
 
-    /// Begins to answer, with a certificate for these names that is its own authority.
+    /// Starts it, with a self-signed certificate for these names.
     pub async fn alone(names: &[&str]) -> Host {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate().unwrap();
@@ -136,22 +136,22 @@ impl Host {
         format!("localhost:{}", self.port)
     }
 
-    /// An address of it.
+    /// An address on it.
     pub fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.name())
     }
 
-    /// Answers so from now on.
+    /// Sets the answer for a path.
     pub fn put(&self, path: &str, reply: Reply) {
         self.table.lock().unwrap().replies.insert(path.to_owned(), reply);
     }
 
-    /// How often a path was asked for.
+    /// The number of requests for a path.
     pub fn count(&self, path: &str) -> usize {
         self.table.lock().unwrap().asked.iter().filter(|(asked, _)| asked == path).count()
     }
 
-    /// The credentials that came with the last request for a path.
+    /// The credentials of the last request for a path.
     pub fn authorization(&self, path: &str) -> Option<String> {
         let table = self.table.lock().unwrap();
         table.asked.iter().rev().find(|(asked, _)| asked == path).and_then(|(_, credentials)| credentials.clone())
@@ -162,7 +162,7 @@ impl Host {
         self.folder.path().join("ca.pem")
     }
 
-    /// Settings of a client that trusts it, and does not wait long.
+    /// The settings of a client that trusts it, and does not wait long.
     pub fn settings(&self) -> HttpSettings {
         let certificates = CertificatePlaces { file: Some(self.authority()), directories: Some(Vec::new()) };
         HttpSettings { first_wait: Duration::from_millis(5), certificates, ..HttpSettings::default() }

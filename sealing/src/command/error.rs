@@ -1,9 +1,9 @@
-//! Why a command gives nothing that can be used.
+//! Why a command gives no usable output.
 
 use super::PROTOCOL_VERSION;
 use crate::json::JsonProblem;
 
-/// A command did not do what it was run for.
+/// A command failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// It cannot be started.
@@ -11,18 +11,18 @@ pub enum CommandError {
     Start {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: String,
     },
-    /// It does not end in time, and was killed.
+    /// It did not end in time, and was killed.
     #[error("the command {program} does not end within {seconds} seconds, and was stopped")]
     Late {
         /// The program.
         program: String,
-        /// The time that it had.
+        /// The time limit.
         seconds: u64,
     },
-    /// It ended, and says that it failed.
+    /// It ended with a failure.
     #[error("the command {program} failed ({status}){}{said}", if .said.is_empty() { "" } else { ": " })]
     Failed {
         /// The program.
@@ -32,26 +32,26 @@ pub enum CommandError {
         /// Its standard error, shortened, without secrets.
         said: String,
     },
-    /// Its first line is not the one of the protocol.
+    /// Its first line is not that of the protocol.
     #[error(
         "the command {program} does not begin with the line {{\"magic\":\"{magic}\",\"version\":{PROTOCOL_VERSION}}}: \
-         it has to be written for OpenTofu"
+         it must implement OpenTofu's protocol"
     )]
     Greeting {
         /// The program.
         program: String,
-        /// Who it should be.
+        /// The expected `magic`.
         magic: &'static str,
     },
     /// It speaks another version of the protocol.
-    #[error("the command {program} speaks version {version} of the protocol, and only {PROTOCOL_VERSION} is known")]
+    #[error("the command {program} speaks version {version} of the protocol, but only {PROTOCOL_VERSION} is supported")]
     Version {
         /// The program.
         program: String,
         /// Its version.
         version: u64,
     },
-    /// It prints too much.
+    /// Its output is too long.
     #[error("the command {program} prints more than {most} bytes")]
     TooLong {
         /// The program.
@@ -59,37 +59,37 @@ pub enum CommandError {
         /// The limit.
         most: u64,
     },
-    /// Its pipes break.
+    /// Its pipes broke.
     #[error("the command {program} cannot be read from: {error}")]
     Read {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: String,
     },
-    /// Its output cannot be read.
+    /// Its output is not valid.
     #[error("the output of the command {program} cannot be used: {problem}")]
     Output {
         /// The program.
         program: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: OutputProblem,
     },
 }
 
-/// What is wrong with the output of a command.
+/// The problem of a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutputProblem {
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("it is {0}")]
     Json(JsonProblem),
     /// A value is not base64.
     #[error("{0} is not base64")]
     Base64(&'static str),
-    /// There is no key, or an empty one.
+    /// A missing or empty key.
     #[error("{0} is missing or empty")]
     NoKey(&'static str),
-    /// The metadata is too long to be kept.
-    #[error("its meta has {0} bytes, more than are kept")]
+    /// The metadata is too long to be stored.
+    #[error("its meta has {0} bytes, which is too long")]
     LongMetadata(usize),
 }

@@ -1,16 +1,17 @@
-//! A complaint without secrets. A shell script under `set -x` prints all that it reads.
+//! Removes secrets from error output. A shell script under `set -x` prints everything that it reads.
 
-/// What takes the place of a secret.
+/// Replaces a secret.
 const HIDDEN: &str = "(secret)";
 
-/// Shortest word that may be a secret, or the rest of one that was cut off. The shortest key has 22 characters.
+/// The minimum length of a word that may be a secret, or the rest of a truncated one. The shortest key has 22
+/// characters.
 const SHORTEST: usize = 10;
 
-/// Most words that are looked for: secrets may have gigabytes. Further ones are hidden unseen.
+/// The maximum number of words that are compared, because secrets may have gigabytes. Further ones are always hidden.
 const MOST_WORDS: usize = 128;
 
-/// A text in which each word of base64 that is found in one of the secrets is hidden. Control characters, which could
-/// steer a terminal, are dropped.
+/// Hides each base64 word of a text that occurs in one of the secrets. Drops control characters, which could control a
+/// terminal.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut looked = 0;
@@ -38,13 +39,14 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/')
 }
 
-/// Whether a word has something of the secret: some piece of it, since a secret may be glued to other letters. Cut into
-/// pieces of the shortest length, a word that holds a whole key has a piece of nothing else.
+/// Whether a word contains a part of the secret, which may be joined to other letters. The word is cut into pieces of
+/// the minimum
+/// length: a word that contains a whole key has a piece that is only key.
 fn shares_piece(word: &str, secret: &str) -> bool {
     if word.len() < 2 * SHORTEST {
         return secret.contains(word);
     }
-    // The word is ASCII: any cut is between characters.
+    // The word is ASCII, so any cut is between characters.
     (0..word.len() / SHORTEST).any(|piece| secret.contains(&word[piece * SHORTEST..(piece + 1) * SHORTEST]))
 }
 

@@ -1,4 +1,4 @@
-//! Why something is not sealed, or not opened.
+//! Errors of sealing and opening.
 
 use crate::cipher::CipherError;
 use crate::command::CommandError;
@@ -9,38 +9,38 @@ use crate::name::{MethodName, TargetName};
 use crate::pbkdf2::RandomError;
 use crate::record::{LONGEST_WRAPPED_KEY, RecordError};
 
-/// A method does not encrypt or decrypt.
+/// Why a method does not encrypt or decrypt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MethodError {
     /// There is no key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The key has a length that AES does not have.
-    #[error("its key has {length} bytes, and has to have 16, 24 or 32")]
+    /// The key has a length that AES does not support.
+    #[error("its key has {length} bytes, but must have 16, 24 or 32")]
     KeyLength {
-        /// Bytes of the key.
+        /// The length in bytes.
         length: usize,
     },
-    /// What is to be encrypted is longer than the method takes at once.
-    #[error("it is more than can be encrypted at once")]
+    /// The plain text is longer than the method allows.
+    #[error("it is too long to be encrypted at once")]
     Long,
-    /// What is to be decrypted is shorter than the shortest.
-    #[error("what is encrypted is cut off")]
+    /// The ciphertext is too short.
+    #[error("the ciphertext is truncated")]
     Short,
-    /// The key is not the one that encrypted it, or it was changed since.
-    #[error("the key is another one than it was encrypted with, or it was changed since")]
+    /// The key is wrong, or the ciphertext was changed.
+    #[error("it was encrypted with a different key, or it was changed since")]
     Wrong,
-    /// The command does not do what it should.
+    /// The command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The command makes more of a key than a record can hold.
-    #[error("it makes {size} bytes of the key of records, and at most {LONGEST_WRAPPED_KEY} are kept")]
+    /// The command's wrapped record key is too long for a record.
+    #[error("it wraps the record key in {size} bytes, but at most {LONGEST_WRAPPED_KEY} are allowed")]
     LongWrappedKey {
-        /// Bytes of the wrapped key.
+        /// The length of the wrapped key.
         size: usize,
     },
-    /// The key of records has no place in a record.
-    #[error("the key of records cannot be kept: {0}")]
+    /// The record key cannot be stored in a record.
+    #[error("the record key cannot be stored: {0}")]
     RecordKey(RecordError),
     /// There are no random bytes.
     #[error(transparent)]
@@ -58,7 +58,7 @@ impl From<CipherError> for MethodError {
     }
 }
 
-/// Something is not sealed.
+/// Why something is not sealed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// It is too large.
@@ -69,14 +69,14 @@ pub enum SealError {
         /// Its size.
         size: u64,
     },
-    /// It is sealed already, so that opening it once would not give it back.
-    #[error("cannot encrypt {target}: it is encrypted already")]
+    /// It is already sealed, so opening it once would not restore it.
+    #[error("cannot encrypt {target}: it is already encrypted")]
     AlreadySealed {
         /// The target.
         target: TargetName,
     },
-    /// What should be a state has no serial and lineage.
-    #[error("cannot encrypt state: it is no state, but {0}")]
+    /// The data is not a state with serial and lineage.
+    #[error("cannot encrypt state: it is not a state, but {0}")]
     NotAState(JsonProblem),
     /// The main method fails.
     #[error("cannot encrypt {target} with {method}: {error}")]
@@ -85,7 +85,7 @@ pub enum SealError {
         target: TargetName,
         /// The method.
         method: MethodName,
-        /// Why.
+        /// The reason.
         error: MethodError,
     },
 }
@@ -96,27 +96,27 @@ pub enum SealError {
 pub struct Attempt {
     /// The method.
     pub method: MethodName,
-    /// Why not.
+    /// The reason.
     pub error: MethodError,
 }
 
-/// Something is not opened.
+/// Why something is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// It is sealed, and nothing is configured.
+    /// It is sealed, and no encryption is configured.
     #[error(
-        "{target} is encrypted, and no encryption is configured for it; its keys are those of: {}",
+        "{target} is encrypted, but no encryption is configured for it; its keys are those of: {}",
         listed(.metadata_keys)
     )]
     NotConfigured {
         /// The target.
         target: TargetName,
-        /// Under which keys it has metadata.
+        /// The keys of its metadata.
         metadata_keys: Vec<String>,
     },
-    /// It is not sealed, and has to be.
+    /// It is not sealed, but must be.
     #[error(
-        "{target} is not encrypted, and its settings demand that it is: to move to encryption, add a method \
+        "{target} is not encrypted, but its settings require encryption: to migrate, add a method \
          \"unencrypted\" as a fallback"
     )]
     PlainText {
@@ -132,35 +132,35 @@ pub enum OpenError {
         target: TargetName,
         /// Each method that encrypts, in order.
         attempts: Vec<Attempt>,
-        /// Under which keys it has metadata.
+        /// The keys of its metadata.
         metadata_keys: Vec<String>,
     },
-    /// The envelope cannot be read.
+    /// The envelope is not valid.
     #[error("{target} is encrypted, and its envelope cannot be used: {error}")]
     Envelope {
         /// The target.
         target: TargetName,
-        /// What is wrong with it.
+        /// The problem.
         error: EnvelopeError,
     },
-    /// The record cannot be read.
+    /// The record is not valid.
     #[error("a record of {target} is encrypted, and cannot be used: {error}")]
     Record {
         /// The target.
         target: TargetName,
-        /// What is wrong with it.
+        /// The problem.
         error: RecordError,
     },
-    /// What should be a state has no serial and lineage inside.
-    #[error("{target} was decrypted, and is no state, but {problem}")]
+    /// The plain text is not a state with serial and lineage.
+    #[error("{target} was decrypted, but it is not a state: it is {problem}")]
     NotAState {
         /// The target.
         target: TargetName,
-        /// What is wrong with it.
+        /// The problem.
         problem: JsonProblem,
     },
-    /// The serial outside, which anybody can change, is not the one inside.
-    #[error("{target} has serial {outer} outside of what is encrypted and {inner} inside: the file was changed")]
+    /// The serial outside, which is not authenticated, differs from the one inside.
+    #[error("{target} has serial {outer} outside of the encrypted part and {inner} inside: the file was changed")]
     Serial {
         /// The target.
         target: TargetName,
@@ -169,8 +169,8 @@ pub enum OpenError {
         /// In the state.
         inner: u64,
     },
-    /// The lineage outside, which anybody can change, is not the one inside.
-    #[error("{target} has lineage {outer:?} outside of what is encrypted and {inner:?} inside: the file was changed")]
+    /// The lineage outside, which is not authenticated, differs from the one inside.
+    #[error("{target} has lineage {outer:?} outside of the encrypted part and {inner:?} inside: the file was changed")]
     Lineage {
         /// The target.
         target: TargetName,
@@ -185,7 +185,7 @@ fn listed(keys: &[String]) -> String {
     if keys.is_empty() {
         return "no key provider".to_owned();
     }
-    // Anybody may have written them: quoted, so that they steer no terminal.
+    // The keys may come from an untrusted file, so they are quoted and cannot control a terminal.
     keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,4 +1,4 @@
-//! Settings as an `encryption` block would give them, for tests.
+//! Settings of an `encryption` block, for tests.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Block {
         Block::default()
     }
 
-    /// `key_provider "pbkdf2" NAME`, with as few iterations as may be.
+    /// `key_provider "pbkdf2" NAME`, with the minimum number of iterations.
     pub fn words(self, name: &str, passphrase: &str) -> Block {
         self.pbkdf2(name, Passphrase::Words(Secret::new(passphrase)))
     }
@@ -56,7 +56,7 @@ impl Block {
         self
     }
 
-    /// `encrypted_metadata_alias` of a provider that is there.
+    /// `encrypted_metadata_alias` of an existing provider.
     pub fn alias(mut self, name: &str, alias: &str) -> Block {
         self.0.key_providers.get_mut(&provider(name)).unwrap().encrypted_metadata_alias = Some(alias.to_owned());
         self
@@ -116,7 +116,7 @@ pub fn json(envelope: &[u8]) -> serde_json::Value {
     serde_json::from_slice(envelope).unwrap()
 }
 
-/// Metadata of an envelope by its keys.
+/// The metadata of an envelope, by key.
 pub fn metadata(envelope: &[u8]) -> BTreeMap<String, serde_json::Value> {
     use base64::Engine as _;
     let json = json(envelope);

@@ -12,6 +12,7 @@ use super::tell;
 use crate::backend::LocalBackend;
 use crate::command::Invocation;
 use crate::commands::plan::asks;
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
@@ -50,11 +51,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     }
     let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
     if arguments.has("backend-config") && !written.configured {
-        invocation.view.diagnostics(&[Diagnostic::warning(
-            "Missing backend configuration",
-            "-backend-config was used without a \"backend\" block in the configuration, and is ignored. Add to the \
-             configuration:\n\nterraform {\n  backend \"local\" {}\n}",
-        )]);
+        invocation.view.diagnostics(&[problems::backend_options_unused()]);
     }
     let now = match written.configured {
         true => written.clone().with(arguments.values("backend-config")),
@@ -78,12 +75,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     let before = known.settings;
     let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
     if before.configured && !migrate {
-        return Err(one(Diagnostic::error(
-            "Backend configuration changed",
-            "The backend block has changed since the last init, and the state may have to move.\n\nTo copy the state, \
-            use \"weft init -migrate-state\". To leave the state where it is and only use the new configuration, use \
-            \"weft init -reconfigure\".",
-        )));
+        return Err(one(problems::backend_changed()));
     }
     move_states(invocation, &before, &now)?;
     now.remember(&written, &context.data_directory).map_err(one)?;
@@ -128,11 +120,7 @@ fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolSt
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
     if !asks(invocation) {
-        return Err(invocation.fail(&[Diagnostic::error(
-            "Error asking for state migration action",
-            "Input is disabled, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure to \
-            leave it where it is.",
-        )]));
+        return Err(invocation.fail(&[problems::migration_not_confirmed()]));
     }
     let question = if count == 1 {
         "Do you want to copy existing state to the new backend?".to_owned()

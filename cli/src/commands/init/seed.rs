@@ -8,6 +8,7 @@ use weft_evaluator::config::{Installed, StaticInputs, has_configuration, load_tr
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::{ModuleSource, is_local, join, split_subdir};
 
+use crate::commands::problems;
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::install::ModuleInstaller;
 
@@ -19,15 +20,9 @@ const FOLDER: &str = "init-from-module";
 /// # Errors
 /// When the directory is not empty, the module cannot be fetched, or copying fails.
 pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Result<(), Vec<Diagnostic>> {
-    let failed = |error: io::Error| {
-        vec![Diagnostic::error("Failed to copy root module", format!("The module {text}: {error}."))]
-    };
+    let failed = |error: io::Error| vec![problems::module_not_copied(text, &error)];
     if has_configuration(Path::new(".")) {
-        return Err(vec![Diagnostic::error(
-            "The working directory already contains files",
-            "-from-module copies a module into an empty directory, and this one has a configuration. Remove the \
-            option to initialize this configuration, or choose another directory.",
-        )]);
+        return Err(vec![problems::directory_in_use()]);
     }
     for entry in fs::read_dir(".").map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -65,12 +60,7 @@ fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
     } else {
         text.to_owned()
     };
-    Ok(ModuleSource::parse(&text).map_err(|error| {
-        Diagnostic::error(
-            "Invalid module source address",
-            format!("{text:?} cannot be the source of a module: {error}."),
-        )
-    }))
+    Ok(ModuleSource::parse(&text).map_err(|error| problems::invalid_module_source(&text, &error)))
 }
 
 /// The calls whose sources are outside of the module, and so were not copied.

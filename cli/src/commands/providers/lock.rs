@@ -13,6 +13,7 @@ use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Arguments, text};
 use crate::project::Project;
@@ -59,10 +60,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let places = ["fs-mirror", "net-mirror", "oci-mirror"].into_iter().filter(|name| arguments.has(name)).count();
     if places > 1 {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid installation method options",
-            "Only one of -fs-mirror, -net-mirror and -oci-mirror can be used.",
-        )));
+        return Err(invocation.mistake(&problems::several_mirrors()));
     }
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;
     let project = Project::load_whole(invocation).map_err(fail)?;
@@ -95,12 +93,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         };
         view.line(&format!("- Obtained {} checksums for {platform}; {what}", source.for_display()));
     }
-    new.save(path).map_err(|error| {
-        fail(vec![Diagnostic::error(
-            "Failed to save dependency lock file",
-            format!("The dependency lock file {} cannot be written: {error}.", path.display()),
-        )])
-    })?;
+    new.save(path).map_err(|error| fail(vec![problems::lock_file_not_saved(&path, &error)]))?;
     // OpenTofu's text and colors: scripts look for them.
     let (bold, green, reset) = (view.escape("1"), view.escape("32"), view.escape("0"));
     let success = |what: &str| format!("\n{bold}{green}Success!{reset} {bold}{what}{reset}{reset}");

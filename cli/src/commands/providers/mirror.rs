@@ -15,6 +15,7 @@ use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::project::Project;
@@ -49,10 +50,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let [directory] = arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "No output directory specified",
-            "The providers mirror command requires an output directory as a command-line argument.",
-        )));
+        return Err(invocation.mistake(&problems::no_output_directory()));
     };
     let root = Path::new(directory);
     let platforms = platforms(arguments).map_err(|problem| fail(vec![problem]))?;

@@ -12,6 +12,7 @@ use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
@@ -48,10 +49,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
     if !arguments.switch("json", false) {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Output only in json is allowed",
-            "The `weft providers schema` command requires the `-json` flag.",
-        )));
+        return Err(invocation.mistake(&problems::schemas_without_json()));
     }
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;

@@ -9,6 +9,7 @@ use weft_state::{OpIndex, OpStatus, RunId, StoreError};
 use super::{LIST, Outcome, PLACE, concluded, go_on, load, place, run_id, said};
 use crate::apply;
 use crate::command::{self, Command, Invocation};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::outline::outline;
@@ -42,10 +43,7 @@ pub const RESOLVE: Command = Command {
 async fn resolve(invocation: &Invocation<'_>) -> Outcome {
     let Invocation { arguments, view, .. } = invocation;
     let [run, address] = arguments.positionals.as_slice() else {
-        return Ok(invocation.mistake(&Diagnostic::error(
-            "Invalid number of arguments",
-            "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
-        )));
+        return Ok(invocation.mistake(&problems::resolve_arguments()));
     };
     let mut decisions: Vec<Decision> =
         arguments.value("adopt").map(|id| Decision::Adopt(id.to_owned())).into_iter().collect();
@@ -55,10 +53,7 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
         }
     }
     let [decision] = decisions.as_slice() else {
-        return Ok(invocation.mistake(&Diagnostic::error(
-            "Decision missing",
-            "Record the outcome with exactly one of -adopt ID, -absent, -retry, -forget.",
-        )));
+        return Ok(invocation.mistake(&problems::decision_missing()));
     };
     let id = run_id(run)?;
     let (status, reason) = match apply::coordinator(arguments) {
@@ -69,9 +64,7 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
         None => resolve_here(invocation, &id, address, decision.clone()).await?,
     };
     if status == OpStatus::InDoubt.word() {
-        return Err(vec![
-            Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}.")).about(address),
-        ]);
+        return Err(vec![problems::still_in_doubt(&address, &reason).about(address)]);
     }
     view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", what(decision, &status)));
     Ok(Exit::DONE)
@@ -97,16 +90,10 @@ async fn resolve_here(
     let operation = match doubtful(&view, &outline(&plan), address).as_slice() {
         [operation] => *operation,
         [] => {
-            return Err(vec![Diagnostic::error(
-                "Nothing in doubt",
-                format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
-            )]);
+            return Err(vec![problems::nothing_in_doubt(address, run)]);
         }
         _ => {
-            return Err(vec![Diagnostic::error(
-                "Several objects in doubt",
-                format!("Several objects of {address} are in doubt. Name one: '{address} (deposed object KEY)'."),
-            )]);
+            return Err(vec![problems::several_in_doubt(address)]);
         }
     };
     let options = RunOptions {

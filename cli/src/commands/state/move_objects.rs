@@ -11,6 +11,7 @@ use weft_state::{InstanceRecord, instance_address};
 
 use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -57,9 +58,7 @@ struct Move {
 fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let [from, to] = arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly two arguments expected"))
-        );
+        return Err(invocation.mistake(&problems::two_arguments()));
     };
     let parse = |text: &str| Selection::parse(text).map_err(|problems| invocation.fail(&problems));
     let (from, to) = (parse(from)?, parse(to)?);
@@ -130,7 +129,7 @@ fn plan(
     source: &StateFile,
     target: &StateFile,
 ) -> Result<Vec<Move>, Vec<Diagnostic>> {
-    let invalid_target = |what: String| vec![Diagnostic::error("Invalid target address", what)];
+    let invalid_target = |what: String| vec![problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let Selection::Module(module) = from {
         // The source is one instance: no key stands for the one of a call that is not repeated.

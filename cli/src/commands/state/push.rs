@@ -7,6 +7,7 @@ use weft_state::Snapshot;
 use weft_state::tfstate::{FormatDigit, StateFile, find_format_digit};
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -38,9 +39,7 @@ pub const PUSH: Command = Command {
 
 fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [path] = invocation.arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly one argument expected"))
-        );
+        return Err(invocation.mistake(&problems::one_argument()));
     };
     let fail = |summary: &str, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
     let bytes = if path == "-" {

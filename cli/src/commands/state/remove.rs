@@ -1,9 +1,8 @@
 //! `weft state rm`: removes objects from the state, and leaves the real objects as they are.
 
-use weft_graph_format::diagnostic::Diagnostic;
-
 use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -38,10 +37,7 @@ pub const REMOVE: Command = Command {
 fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     if arguments.positionals.is_empty() {
-        return Err(invocation.mistake(&Diagnostic::error(
-            "Invalid number of arguments",
-            "At least one address is required: a module, a resource, or a resource instance.",
-        )));
+        return Err(invocation.mistake(&problems::address_required()));
     }
     let dry = arguments.switch("dry-run", false);
     let place = Place::for_edit(invocation, "state-rm", true)?;
@@ -57,10 +53,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             removed.append(&mut found);
         }
         if removed.is_empty() && !dry {
-            return Err(vec![Diagnostic::error(
-                "Invalid target address",
-                "The state has no object with this address. \"weft state list\" shows the addresses that it has.",
-            )]);
+            return Err(vec![problems::nothing_to_remove()]);
         }
         for address in &removed {
             file.instances.remove(&address.to_string());

@@ -7,6 +7,7 @@ use weft_state::InstanceRecord;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::plan::asks;
+use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -43,9 +44,7 @@ pub const REPLACE_PROVIDER: Command = Command {
 fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let [from, to] = arguments.positionals.as_slice() else {
-        return Err(
-            invocation.mistake(&Diagnostic::error("Invalid number of arguments", "Exactly two arguments expected"))
-        );
+        return Err(invocation.mistake(&problems::two_arguments()));
     };
     let source = |role: &str, text: &str| {
         provider_source(text)
@@ -79,20 +78,14 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         announce(view, &from, &to, &resources);
         if !approved {
             if !asks {
-                return Err(vec![Diagnostic::error(
-                    "Approval needed",
-                    "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.",
-                )]);
+                return Err(vec![problems::replacement_not_approved()]);
             }
             let question = "Do you want to make these changes?";
             match Prompt::new().decide(question, "Only 'yes' will be accepted to continue.\n") {
                 Some(true) => {}
                 Some(false) => return Ok((Change::Nothing, Some(None))),
                 None => {
-                    return Err(vec![Diagnostic::error(
-                        "Error asking for approval",
-                        "The input ended without an answer. Use -auto-approve in scripts.",
-                    )]);
+                    return Err(vec![problems::no_answer()]);
                 }
             }
         }

@@ -1,0 +1,53 @@
+//! The diagnostics of making a plan, as constructors.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// Planning was interrupted.
+pub fn interrupted() -> Diagnostic {
+    Diagnostic::error("Planning interrupted", "Planning was interrupted before it was complete.")
+}
+
+/// `destroy` was given an option that selects another mode.
+pub fn destroy_with_mode(option: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid mode option",
+        format!("The -{option} option is not valid for \"weft destroy\", which always destroys."),
+    )
+}
+
+/// `-destroy` and `-refresh-only` were given together.
+pub fn destroy_and_refresh_only() -> Diagnostic {
+    Diagnostic::error(
+        "Incompatible plan mode options",
+        "The options -destroy and -refresh-only cannot be used together.",
+    )
+}
+
+/// `-refresh-only` and `-refresh=false` were given together.
+pub fn refresh_only_without_refresh() -> Diagnostic {
+    Diagnostic::error(
+        "Incompatible refresh options",
+        "The options -refresh-only and -refresh=false cannot be used together: there would be nothing to do.",
+    )
+}
+
+/// `-parallelism` is negative.
+pub fn negative_parallelism(number: i64) -> Diagnostic {
+    let detail = format!("The maximum number of concurrent operations cannot be negative: {number}.");
+    Diagnostic::error("Invalid parallelism value", detail)
+}
+
+/// `-target` and `-exclude` were given together.
+pub fn target_and_exclude() -> Diagnostic {
+    Diagnostic::error("Invalid combination of arguments", "The options -target and -exclude cannot be used together.")
+}
+
+/// The file of addresses does not exist.
+pub fn no_address_file(path: &str) -> Diagnostic {
+    Diagnostic::error(format!("open {path}: no such file or directory"), "The file of addresses does not exist.")
+}
+
+/// The file of addresses cannot be read.
+pub fn address_file_unreadable(path: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error("Unable to read file", format!("The file of addresses {path} cannot be read: {error}."))
+}
