@@ -12,6 +12,7 @@ use super::plan::Loaded;
 use crate::apply::checks::begin_state;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{file_of, refusal, writes};
 use crate::exit::Exit;
 use crate::plan::Wishes;
@@ -105,5 +106,5 @@ async fn refreshed(
 }
 
 fn nothing_there() -> Diagnostic {
-    problems::nothing_to_refresh()
+    state_problems::nothing_to_refresh()
 }

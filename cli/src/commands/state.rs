@@ -1,6 +1,7 @@
 //! `weft state ...`: shows the state (`list`, `show`, `pull`), and changes it outside of runs.
 
 mod move_objects;
+pub mod problems;
 mod push;
 mod remove;
 mod replace_provider;
@@ -27,7 +28,6 @@ use weft_state::{InstanceObject, InstanceRecord, PathStep, Snapshot, StoreError}
 
 use crate::addresses::escaped;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
@@ -219,7 +219,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let [text] = arguments.positionals.as_slice() else {
-        return Err(invocation.mistake(&problems::one_argument()));
+        return Err(invocation.mistake(&super::problems::one_argument()));
     };
     let address: ResourceInstance = text.parse().map_err(|_| {
         fail(Diagnostic::error(

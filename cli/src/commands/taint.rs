@@ -6,6 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -58,7 +59,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let address: ResourceInstance =
         text.parse().map_err(|_| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(invocation.fail(&[problems::not_managed(&address, &name)]));
+        return Err(invocation.fail(&[state_problems::not_managed(&address, &name)]));
     }
     let allowed = arguments.switch("allow-missing", false);
     let place = Place::for_edit(invocation, &name, false)?;
@@ -87,7 +88,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
             ));
         };
         if !tainted && !object.tainted {
-            return Err(vec![problems::not_tainted(&address)]);
+            return Err(vec![state_problems::not_tainted(&address)]);
         }
         object.tainted = tainted;
         Ok((Change::Content(Box::new(file)), None))

@@ -12,6 +12,7 @@ use weft_state::{InstanceRecord, instance_address};
 use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -129,7 +130,7 @@ fn plan(
     source: &StateFile,
     target: &StateFile,
 ) -> Result<Vec<Move>, Vec<Diagnostic>> {
-    let invalid_target = |what: String| vec![problems::invalid_move_target(what)];
+    let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
     if let Selection::Module(module) = from {
         // The source is one instance: no key stands for the one of a call that is not repeated.

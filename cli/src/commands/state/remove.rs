@@ -2,7 +2,7 @@
 
 use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -37,7 +37,7 @@ pub const REMOVE: Command = Command {
 fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     if arguments.positionals.is_empty() {
-        return Err(invocation.mistake(&problems::address_required()));
+        return Err(invocation.mistake(&state_problems::address_required()));
     }
     let dry = arguments.switch("dry-run", false);
     let place = Place::for_edit(invocation, "state-rm", true)?;
@@ -53,7 +53,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             removed.append(&mut found);
         }
         if removed.is_empty() && !dry {
-            return Err(vec![problems::nothing_to_remove()]);
+            return Err(vec![state_problems::nothing_to_remove()]);
         }
         for address in &removed {
             file.instances.remove(&address.to_string());

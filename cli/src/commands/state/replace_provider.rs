@@ -8,6 +8,7 @@ use weft_state::InstanceRecord;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::plan::asks;
 use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -78,14 +79,14 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         announce(view, &from, &to, &resources);
         if !approved {
             if !asks {
-                return Err(vec![problems::replacement_not_approved()]);
+                return Err(vec![state_problems::replacement_not_approved()]);
             }
             let question = "Do you want to make these changes?";
             match Prompt::new().decide(question, "Only 'yes' will be accepted to continue.\n") {
                 Some(true) => {}
                 Some(false) => return Ok((Change::Nothing, Some(None))),
                 None => {
-                    return Err(vec![problems::no_answer()]);
+                    return Err(vec![state_problems::no_answer()]);
                 }
             }
         }
