@@ -15,6 +15,7 @@ mod encryption;
 mod experiments;
 mod generated;
 mod import;
+mod lifecycle;
 mod literal;
 mod load;
 mod meta;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::value::is_printable;
+use crate::quoting::is_printable;
 
 pub use parse::AddressError;
 

@@ -120,7 +120,7 @@ pub enum DecodeProblem {
     #[error("unsupported attribute {0:?}")]
     UnsupportedAttribute(SmolStr),
     /// The same attribute twice (in JSON without a type: with different types).
-    #[error("duplicate {0:?} property")]
+    #[error("duplicate {0:?} property in JSON object")]
     DuplicateAttribute(SmolStr),
     /// Elements of one collection with different types.
     #[error("all elements must have the same type")]

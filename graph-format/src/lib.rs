@@ -22,6 +22,7 @@ pub mod number;
 pub mod origin;
 pub mod path;
 pub mod plan_file;
+pub mod quoting;
 pub mod schema;
 pub mod source;
 pub mod types;

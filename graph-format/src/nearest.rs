@@ -1,19 +1,19 @@
-//! Did you mean ...? The name among those that exist that somebody may have meant.
+//! Did you mean ...? The existing name that was probably meant.
 
-/// Edits up to which a name counts as a slip of another one.
+/// Maximum edits by which a slip differs from the name that was meant.
 const LARGEST_SLIP: usize = 2;
 
-/// Names of fewer letters are other names after two edits, so one is allowed; of those with a single letter none.
+/// Two edits turn a name of fewer letters into another name, so it may have one. A single letter may have none.
 const SHORT: usize = 4;
 
-/// Longer names are compared by nobody: no slip makes one of them.
+/// Longer names are not compared: they are no slips.
 const LONGEST: usize = 128;
 
-/// The nearest of `names` to `given`, when it is near enough to be a slip: of letters left out, put in, exchanged or
-/// swapped with their neighbours, whatever their case. Of several equally near ones the first in the alphabet.
+/// The nearest of `names` to `given`, when it is near enough to be a slip: letters left out, added, replaced or swapped
+/// with their neighbours. Case does not count. The first in the alphabet wins among equally near names.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = folded(given);
-    let most = match letters.len() {
+    let most = match letters.chars().count() {
         0 | 1 => 0,
         length if length < SHORT => 1,
         length if length > LONGEST => return None,
@@ -32,34 +32,16 @@ pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -
     nearest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
 }
 
-fn folded(name: &str) -> Vec<char> {
-    name.chars().flat_map(char::to_lowercase).collect()
+fn folded(name: &str) -> String {
+    name.to_lowercase()
 }
 
-/// The edits between two names, a swap of neighbours counted once (optimal string alignment); none above `most`.
-fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > most {
+/// The edits between two names, a swap of neighbours counted once (optimal string alignment); `None` above `most`.
+fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a.chars().count().abs_diff(b.chars().count()) > most {
         return None;
     }
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(last.len());
-        row.push(i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let mut edits = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
-            let swapped = i > 0 && j > 0 && a[i - 1] == *y && b[j - 1] == *x;
-            if swapped {
-                edits = edits.min(before[j - 1] + 1);
-            }
-            row.push(edits);
-        }
-        if row.iter().all(|edits| *edits > most) {
-            return None;
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().filter(|edits| *edits <= most)
+    Some(strsim::osa_distance(a, b)).filter(|edits| *edits <= most)
 }
 
 #[cfg(test)]
@@ -90,10 +72,9 @@ mod tests {
 
     #[test]
     fn a_swap_is_one_edit() {
-        let letters = |text: &str| text.chars().collect::<Vec<char>>();
-        assert_eq!(distance(&letters("abcd"), &letters("badc"), 2), Some(2));
-        assert_eq!(distance(&letters("abc"), &letters("acb"), 2), Some(1));
-        assert_eq!(distance(&letters("abc"), &letters("abc"), 2), Some(0));
-        assert_eq!(distance(&letters("abcdef"), &letters("uvwxyz"), 2), None);
+        assert_eq!(distance("abcd", "badc", 2), Some(2));
+        assert_eq!(distance("abc", "acb", 2), Some(1));
+        assert_eq!(distance("abc", "abc", 2), Some(0));
+        assert_eq!(distance("abcdef", "uvwxyz", 2), None);
     }
 }

@@ -24,7 +24,6 @@ pub use extent::{DEEPEST, Excess, Extent, LONGEST_TEXT, MOST_PARTS, MOST_TEXT};
 pub use plain::{DEEPEST_VALUE, PlainValue, Unwritable};
 pub use refinement::{Refinement, Unknown};
 pub use set_order::compare_for_set;
-pub(crate) use set_order::is_printable;
 pub use walk::{PathError, Transform};
 
 use crate::address::ProviderInstance;

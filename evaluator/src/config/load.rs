@@ -1,5 +1,7 @@
 //! Reading a tree of modules from directories.
 
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression, Tree, is_identifier};
 
+pub(super) use self::files::LARGEST_FILE;
+use self::files::{is_override, kind_of};
 use super::compile::compile_module;
 use super::encryption::Encryption;
 use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequest};
@@ -25,8 +29,6 @@ use super::{CallSource, CompiledModule, ModuleCall};
 
 /// Deepest nesting of module calls. A module that calls itself would otherwise never end.
 const DEEPEST_MODULES: usize = 100;
-/// Largest configuration file in bytes; larger ones are no hand-written text.
-pub(super) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// All files that were read, by the name that diagnostics use.
 pub type Sources = BTreeMap<SmolStr, Arc<Tree>>;
@@ -139,34 +141,6 @@ struct Loader<'a> {
     statics: StaticValues,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FileKind {
-    Native,
-    Json,
-}
-
-/// What kind of configuration file a name is of; none when it is not one.
-fn kind_of(name: &str) -> Option<FileKind> {
-    if name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')) {
-        return None;
-    }
-    if name.ends_with(".tf") || name.ends_with(".tofu") {
-        return Some(FileKind::Native);
-    }
-    (name.ends_with(".tf.json") || name.ends_with(".tofu.json")).then_some(FileKind::Json)
-}
-
-/// The name without what tells the products apart, to see which file hides which.
-fn stem_of(name: &str) -> &str {
-    [".tofu.json", ".tf.json", ".tofu", ".tf"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
-}
-
-/// Whether a configuration file overrides the others.
-fn is_override(name: &str) -> bool {
-    let stem = stem_of(name);
-    stem == "override" || stem.ends_with("_override")
 }
 
 impl<'a> Loader<'a> {
@@ -405,70 +379,6 @@ impl<'a> Loader<'a> {
             };
             self.statics.variable(&module.path, &variable.name, &needing, &mut self.diagnostics);
         }
-    }
-
-    /// The configuration files of a directory in order. A `.tofu` file hides the `.tf` file of the same name.
-    fn files(&self, dir: &str) -> Result<Vec<String>, LoadError> {
-        let path = self.root.join(dir);
-        let unreadable = |cause| LoadError::Unreadable { path: dir.to_string(), cause };
-        let mut names: Vec<String> = Vec::new();
-        for entry in std::fs::read_dir(&path).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if kind_of(&name).is_some() && !entry.path().is_dir() {
-                names.push(name);
-            }
-        }
-        names.sort();
-        let hidden: Vec<String> = names
-            .iter()
-            .filter(|name| {
-                let twin = match kind_of(name) {
-                    Some(FileKind::Native) => format!("{}.tofu", stem_of(name)),
-                    _ => format!("{}.tofu.json", stem_of(name)),
-                };
-                !name.contains(".tofu") && names.contains(&twin)
-            })
-            .cloned()
-            .collect();
-        names.retain(|name| !hidden.contains(name));
-        Ok(names)
-    }
-
-    fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
-        let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
-        // A directory that several calls lead to is read once.
-        if let Some(found) = self.sources.get(shown.as_str()) {
-            return Some(found.clone());
-        }
-        let path = self.root.join(dir).join(name);
-        let refuse = |loader: &mut Self, summary: &str, detail: String| {
-            loader.diagnostics.push(Diagnostic::error(summary, detail));
-            None
-        };
-        match std::fs::metadata(&path) {
-            Ok(found) if found.len() > LARGEST_FILE => {
-                return refuse(
-                    self,
-                    "Configuration file too large",
-                    format!("The file {shown} has {} bytes; the limit is {LARGEST_FILE}.", found.len()),
-                );
-            }
-            _ => {}
-        }
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(cause) => {
-                return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}."));
-            }
-        };
-        let (tree, problems) = match kind_of(name) {
-            Some(FileKind::Json) => weft_syntax::parse_json_bytes(&shown, &bytes),
-            _ => weft_syntax::parse_bytes(&shown, &bytes),
-        };
-        self.diagnostics.extend(problems);
-        self.sources.insert(shown.into(), tree.clone());
-        Some(tree)
     }
 }
 

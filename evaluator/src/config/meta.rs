@@ -1,16 +1,13 @@
 //! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
 
 use smol_str::SmolStr;
-use weft_expressions::constant::evaluate_constant;
-use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
-use weft_syntax::{ExprKind, Expression, Key, StepKind, Syntax, Traversal, references};
+use weft_syntax::{ExprKind, Expression, StepKind, Syntax, Traversal, references};
 
 use super::compile::Compiling;
-use super::content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock};
-use super::{Condition, Lifecycle, ProviderKey, ProviderReference, Repetition};
+use super::content::{AttributeRule, Content, ContentRules, FoundBlock};
+use super::{Condition, ProviderKey, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
@@ -81,22 +78,6 @@ pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>
         kind.for_each_child(|child| pending.push(child));
     }
 }
-
-const LIFECYCLE: ContentRules = ContentRules {
-    attributes: &[
-        AttributeRule { name: "create_before_destroy", required: false },
-        AttributeRule { name: "prevent_destroy", required: false },
-        AttributeRule { name: "destroy", required: false },
-        AttributeRule { name: "ignore_changes", required: false },
-        AttributeRule { name: "replace_triggered_by", required: false },
-        AttributeRule { name: "enabled", required: false },
-    ],
-    blocks: &[BlockRule { name: "precondition", labels: &[] }, BlockRule { name: "postcondition", labels: &[] }],
-    open: false,
-};
-
-const MODULE_LIFECYCLE: ContentRules =
-    ContentRules { attributes: &[AttributeRule { name: "enabled", required: false }], blocks: &[], open: false };
 
 const CONDITION: ContentRules = ContentRules {
     attributes: &[
@@ -301,190 +282,6 @@ impl Compiling<'_> {
             range: block.range.clone(),
         });
         (condition, whole)
-    }
-
-    /// The `lifecycle` block of a module call: its `enabled`.
-    pub(super) fn module_lifecycle(&mut self, block: &FoundBlock) -> Option<Expression> {
-        self.content(block, &MODULE_LIFECYCLE).get("enabled").cloned()
-    }
-
-    /// A `lifecycle` block. The second part is `enabled`.
-    pub(super) fn lifecycle(&mut self, block: &FoundBlock, resource: &Resource) -> (Lifecycle, Option<Expression>) {
-        let mode = resource.mode;
-        let content = self.content(block, &LIFECYCLE);
-        let mut lifecycle = Lifecycle::default();
-        if mode != ResourceMode::Managed {
-            for (name, found) in content.attributes.iter().filter(|(name, _)| *name != "enabled") {
-                let (summary, at) = match mode {
-                    ResourceMode::Data => ("Invalid data resource lifecycle argument", &found.name_range),
-                    _ => ("Invalid lifecycle configuration for ephemeral resource", &block.range),
-                };
-                let detail =
-                    format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only.");
-                self.error(summary, detail, at);
-            }
-        }
-        lifecycle.create_before_destroy = self.literal_bool(content.get("create_before_destroy"));
-        if let Some(destroy) = content.get("destroy") {
-            let (value, problems) = evaluate_constant(destroy);
-            lifecycle.destroy = value.as_bool().filter(|_| !has_errors(&problems));
-            // It matters when something is planned, not before.
-            lifecycle.unclear_destroy = lifecycle.destroy.is_none().then(|| destroy.clone());
-        }
-        lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
-        if let Some(expression) = content.get("ignore_changes") {
-            self.ignore_changes(expression, &mut lifecycle);
-        }
-        if let Some(expression) = content.get("replace_triggered_by") {
-            match expression.as_list() {
-                Some(items) => {
-                    for item in items {
-                        match item.unquoted() {
-                            Ok(item) => self.trigger(item, &mut lifecycle),
-                            Err(problems) => self.diagnostics.extend(problems),
-                        }
-                    }
-                }
-                None => {
-                    self.error(
-                        "Invalid expression",
-                        "A static list of references is needed here.",
-                        &expression.range(),
-                    );
-                }
-            }
-        }
-        for inner in &content.blocks {
-            if let Some(condition) = self.condition(inner) {
-                self.not_of_itself(inner, &condition, resource);
-                match inner.block_type {
-                    "precondition" => lifecycle.preconditions.push(condition),
-                    _ => lifecycle.postconditions.push(condition),
-                }
-            }
-        }
-        (lifecycle, content.get("enabled").cloned())
-    }
-
-    /// A condition in a resource names that resource as `self`, not by its address.
-    fn not_of_itself(&mut self, block: &FoundBlock, condition: &Condition, resource: &Resource) {
-        for part in [&condition.condition, &condition.error_message] {
-            let itself = references(part).into_iter().any(|traversal| {
-                resolve(&part.tree, traversal)
-                    .is_ok_and(|found| matches!(&found.subject, Subject::Resource(named) if named == resource))
-            });
-            if itself {
-                self.error(
-                    &format!("Invalid reference in {}", block.block_type),
-                    format!(
-                        "{resource} may not refer to itself by its address. In a postcondition write self in its place."
-                    ),
-                    &part.range(),
-                );
-            }
-        }
-    }
-
-    /// An entry of `replace_triggered_by`: it names one resource, and beside that only the key of an instance.
-    fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
-        const SUMMARY: &str = "Invalid replace_triggered_by expression";
-        let at = item.range();
-        let mut problems = Vec::new();
-        let references = references_of(&item, &mut problems);
-        let mut resources = 0;
-        if problems.is_empty() {
-            for reference in &references {
-                let (summary, detail) = match reference.subject {
-                    Subject::Resource(_) => {
-                        resources += 1;
-                        continue;
-                    }
-                    Subject::CountIndex | Subject::EachKey => continue,
-                    Subject::EachValue => (
-                        "Invalid each reference in replace_triggered_by expression",
-                        "Of each, replace_triggered_by can use the key only: each.key.",
-                    ),
-                    _ => (
-                        "Invalid reference in replace_triggered_by expression",
-                        "Only resources, and as keys of their instances count.index and each.key, may be named in \
-                         replace_triggered_by.",
-                    ),
-                };
-                problems.push(Diagnostic::error(summary, detail));
-            }
-            match resources {
-                1 => {}
-                0 => {
-                    problems.push(Diagnostic::error(SUMMARY, "Each entry must name a resource, and this one does not."))
-                }
-                _ => problems.push(Diagnostic::error(
-                    SUMMARY,
-                    "Each entry names one resource. Give each resource an entry of its own.",
-                )),
-            }
-        }
-        match problems.is_empty() {
-            true => lifecycle.replace_triggered_by.push(item),
-            false => self.diagnostics.extend(problems.into_iter().map(|problem| problem.at(at.clone()))),
-        }
-    }
-
-    fn ignore_changes(&mut self, expression: &Expression, lifecycle: &mut Lifecycle) {
-        if expression.as_keyword() == Some("all") {
-            lifecycle.ignore_all = true;
-            return;
-        }
-        let Some(items) = expression.as_list() else {
-            self.error(
-                "Invalid expression",
-                "ignore_changes is the keyword all, or a list of attributes.",
-                &expression.range(),
-            );
-            return;
-        };
-        let mut star = None;
-        for item in items {
-            if item.as_string_literal().is_some_and(|text| text == "*") {
-                self.error(
-                    "Invalid ignore_changes wildcard",
-                    "The list [\"*\"] meant all attributes once. Write ignore_changes = all.",
-                    &expression.range(),
-                );
-                star = Some(item.range());
-                continue;
-            }
-            let traversal = match self.unquoted(&item) {
-                Unquoted::Broken => continue,
-                Unquoted::Reference(parsed) => parsed.as_traversal(),
-                Unquoted::AsWritten => item.as_traversal(),
-            };
-            let Some(traversal) = traversal else {
-                self.error(
-                    "Invalid expression",
-                    "Each entry is the name of an attribute, perhaps with constant keys behind it.",
-                    &item.range(),
-                );
-                continue;
-            };
-            let mut steps = vec![Step::Attribute(traversal.root.text.clone())];
-            for step in &traversal.steps {
-                steps.push(match &step.kind {
-                    StepKind::Attribute(name) => Step::Attribute(name.clone()),
-                    StepKind::Index(Key::String(key)) => Step::Key(key.clone()),
-                    StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                        Step::Index(digits.parse().unwrap_or(u64::MAX))
-                    }
-                });
-            }
-            lifecycle.ignore_changes.push((Path(steps), item.range()));
-        }
-        if let Some(star) = star.filter(|_| !lifecycle.ignore_changes.is_empty()) {
-            self.error(
-                "Invalid ignore_changes ruleset",
-                "An entry \"*\" stands for all attributes: nothing can be named beside it.",
-                &star,
-            );
-        }
     }
 }
 

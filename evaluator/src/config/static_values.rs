@@ -3,29 +3,29 @@
 //!
 //! Evaluated on demand while the tree of modules is read, callers first, each named value once.
 
+mod scope;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use smol_str::SmolStr;
-use weft_expressions::call_context::CallContext;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::{convert, convert_with_defaults};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::evaluate::evaluate;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::formula::Parameter;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Traversal, Tree};
+use weft_syntax::Expression;
 
+use self::scope::StaticScope;
 use super::{CompiledModule, Local, ModuleCall, Variable, references_of};
 use crate::glue::GivenVariables;
-use crate::reference::{Reference, Subject, resolve};
+use crate::reference::{Reference, Subject};
 
 /// What static values may come from beside the configuration.
 pub struct StaticInputs<'a> {
@@ -486,44 +486,4 @@ pub(super) fn static_text(
     };
     diagnostics.push(Diagnostic::error(summary, detail).at(at.clone()));
     None
-}
-
-struct StaticScope<'a> {
-    values: BTreeMap<Subject, Value>,
-    statics: &'a StaticValues,
-}
-
-impl Scope for StaticScope<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
-        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
-        match self.values.get(&reference.subject) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: reference.steps }),
-            None => Err(vec![
-                Diagnostic::error("Dynamic value in static context", "This has no value before planning.")
-                    .at(reference.range),
-            ]),
-        }
-    }
-
-    fn context(&self) -> CallContext<'_> {
-        CallContext {
-            base_directory: &self.statics.root_dir,
-            ..CallContext::new(&self.statics.occurrences, &self.statics.parameters)
-        }
-    }
-
-    fn new_parameter(&self) -> Parameter {
-        Parameter(self.statics.parameters.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Provider function in static context",
-            format!("{name} belongs to a provider, which nobody can ask before planning."),
-        ))
-    }
-
-    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(FunctionError::new("functions of providers cannot be called before planning"))
-    }
 }

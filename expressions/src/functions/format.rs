@@ -1,6 +1,7 @@
 //! `format` and `formatlist`: Go's verbs as go-cty reads them.
 
 use weft_graph_format::number::{Number, NumberStyle};
+use weft_graph_format::quoting::quoted;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, MOST_TEXT, Refinement, Value};
 
@@ -282,7 +283,7 @@ fn expanded(verb: &Verb<'_>, mode: u8, value: &Value) -> Result<String, Function
                 Some(count) if count > 0 => clusters(text).take(count).collect(),
                 _ => text.into(),
             };
-            Ok(verb.padded(if mode == b'q' { go_quoted(&text) } else { text }))
+            Ok(verb.padded(if mode == b'q' { quoted(&text) } else { text }))
         }
         b'b' | b'd' | b'o' | b'x' | b'X' => {
             let converted = converted(&Type::Number)?;
@@ -366,44 +367,4 @@ fn float(verb: &Verb<'_>, mode: u8, number: &Number) -> String {
     } else {
         format!("{}{sign}{digits}", " ".repeat(missing))
     }
-}
-
-/// The text in double quotes with Go's escapes for what cannot be printed.
-fn go_quoted(text: &str) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            ' '..='~' => out.push(c),
-            c if c.is_ascii() => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c if printable(c) => out.push(c),
-            c if (c as u32) < 0x10000 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => {
-                let _ = write!(out, "\\U{:08x}", c as u32);
-            }
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// Whether a character beyond ASCII can be shown; a combining one can when something stands before it.
-fn printable(c: char) -> bool {
-    let mut after_letter = String::from("a");
-    after_letter.push(c);
-    after_letter.escape_debug().eq(after_letter.chars())
 }

@@ -39,59 +39,21 @@ pub(super) fn read_private_key(pem: &str) -> Result<PrivateKey, String> {
     Ok(key)
 }
 
-const INTEGER: u8 = 0x02;
-const OCTET_STRING: u8 = 0x04;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-
-/// 1.2.840.113549.1.1.1
-const RSA_ENCRYPTION: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
-
-/// Takes one element of DER with this tag off the front.
-fn element<'a>(der: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
-    let (found, rest) = der.split_first()?;
-    let (first, rest) = rest.split_first()?;
-    let (length, rest) = if first & 0x80 == 0 {
-        (usize::from(*first), rest)
-    } else {
-        let count = usize::from(first & 0x7f);
-        if count > size_of::<u32>() {
-            return None;
-        }
-        let bytes = rest.get(..count)?;
-        (bytes.iter().fold(0, |all, b| all << 8 | usize::from(*b)), &rest[count..])
-    };
-    if *found != tag || length > rest.len() {
-        return None;
-    }
-    let (content, rest) = rest.split_at(length);
-    *der = rest;
-    Some(content)
-}
-
 fn pkcs1(der: &[u8]) -> Option<PrivateKey> {
-    let mut fields = element(&mut &der[..], SEQUENCE)?;
-    let mut number = || element(&mut fields, INTEGER).map(BigUint::from_bytes_be);
-    let _version = number()?;
-    let modulus = number()?;
-    let _public_exponent = number()?;
-    let exponent = number()?;
-    Some(PrivateKey { modulus, exponent })
+    let key = pkcs1::RsaPrivateKey::try_from(der).ok()?;
+    Some(PrivateKey {
+        modulus: BigUint::from_bytes_be(key.modulus.as_bytes()),
+        exponent: BigUint::from_bytes_be(key.private_exponent.as_bytes()),
+    })
 }
 
 fn pkcs8(der: &[u8]) -> Result<PrivateKey, String> {
-    let read = || {
-        let mut fields = element(&mut &der[..], SEQUENCE)?;
-        let _version = element(&mut fields, INTEGER)?;
-        let mut algorithm = element(&mut fields, SEQUENCE)?;
-        let name = element(&mut algorithm, OBJECT_IDENTIFIER)?;
-        Some((name, element(&mut fields, OCTET_STRING)?))
-    };
-    let (algorithm, key) = read().ok_or("the key is malformed")?;
-    if algorithm != RSA_ENCRYPTION {
+    let broken = || "the key is malformed".to_owned();
+    let key = pkcs8::PrivateKeyInfo::try_from(der).map_err(|_| broken())?;
+    if key.algorithm.oid != pkcs1::ALGORITHM_OID {
         return Err("the key is not an RSA key".into());
     }
-    pkcs1(key).ok_or_else(|| "the key is malformed".into())
+    pkcs1(key.private_key).ok_or_else(broken)
 }
 
 const OPENSSH_MAGIC: &[u8] = b"openssh-key-v1\0";

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::{Kind, Value};
 use crate::number::NumberStyle;
+use crate::quoting::write_quoted;
 
 /// Significant digits of a number inside an element that is not primitive: as many as `big.Float.String` gives.
 const ORDER_DIGITS: usize = 10;
@@ -108,44 +109,6 @@ fn write_parts<'v>(open: char, parts: impl IntoIterator<Item = &'v Value>, close
         text.push(';');
     }
     text.push(close);
-}
-
-/// Text in quotes as Go's `%q`: what cannot be printed is escaped.
-fn write_quoted(s: &str, text: &mut String) {
-    text.push('"');
-    for c in s.chars() {
-        let short = match c {
-            '"' | '\\' => c,
-            '\u{7}' => 'a',
-            '\u{8}' => 'b',
-            '\u{c}' => 'f',
-            '\n' => 'n',
-            '\r' => 'r',
-            '\t' => 't',
-            '\u{b}' => 'v',
-            _ => {
-                // Writing to a string cannot fail.
-                let _ = match u32::from(c) {
-                    _ if is_printable(c) => text.write_char(c),
-                    code @ 0..0x80 => write!(text, "\\x{code:02x}"),
-                    code @ 0x80..0x10000 => write!(text, "\\u{code:04x}"),
-                    code => write!(text, "\\U{code:08x}"),
-                };
-                continue;
-            }
-        };
-        text.push('\\');
-        text.push(short);
-    }
-    text.push('"');
-}
-
-/// Whether Go prints it as it is: no control, format or private character, and no space but the usual one.
-pub(crate) fn is_printable(c: char) -> bool {
-    !(c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..))
 }
 
 #[cfg(test)]

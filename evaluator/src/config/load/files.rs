@@ -1,0 +1,106 @@
+//! The configuration files of one directory.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_syntax::Tree;
+
+use super::{LoadError, Loader};
+
+/// Largest configuration file in bytes; larger ones are no hand-written text.
+pub(in crate::config) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    Native,
+    Json,
+}
+
+/// What kind of configuration file a name is of; none when it is not one.
+pub(super) fn kind_of(name: &str) -> Option<FileKind> {
+    if name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')) {
+        return None;
+    }
+    if name.ends_with(".tf") || name.ends_with(".tofu") {
+        return Some(FileKind::Native);
+    }
+    (name.ends_with(".tf.json") || name.ends_with(".tofu.json")).then_some(FileKind::Json)
+}
+
+/// The name without what tells the products apart, to see which file hides which.
+fn stem_of(name: &str) -> &str {
+    [".tofu.json", ".tf.json", ".tofu", ".tf"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// Whether a configuration file overrides the others.
+pub(super) fn is_override(name: &str) -> bool {
+    let stem = stem_of(name);
+    stem == "override" || stem.ends_with("_override")
+}
+
+impl Loader<'_> {
+    /// The configuration files of a directory in order. A `.tofu` file hides the `.tf` file of the same name.
+    pub(super) fn files(&self, dir: &str) -> Result<Vec<String>, LoadError> {
+        let path = self.root.join(dir);
+        let unreadable = |cause| LoadError::Unreadable { path: dir.to_string(), cause };
+        let mut names: Vec<String> = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if kind_of(&name).is_some() && !entry.path().is_dir() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        let hidden: Vec<String> = names
+            .iter()
+            .filter(|name| {
+                let twin = match kind_of(name) {
+                    Some(FileKind::Native) => format!("{}.tofu", stem_of(name)),
+                    _ => format!("{}.tofu.json", stem_of(name)),
+                };
+                !name.contains(".tofu") && names.contains(&twin)
+            })
+            .cloned()
+            .collect();
+        names.retain(|name| !hidden.contains(name));
+        Ok(names)
+    }
+
+    /// Reads and parses one file, or reports why it cannot be read.
+    pub(super) fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
+        let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
+        // A directory that several calls lead to is read once.
+        if let Some(found) = self.sources.get(shown.as_str()) {
+            return Some(found.clone());
+        }
+        let path = self.root.join(dir).join(name);
+        let refuse = |loader: &mut Self, summary: &str, detail: String| {
+            loader.diagnostics.push(Diagnostic::error(summary, detail));
+            None
+        };
+        match std::fs::metadata(&path) {
+            Ok(found) if found.len() > LARGEST_FILE => {
+                return refuse(
+                    self,
+                    "Configuration file too large",
+                    format!("The file {shown} has {} bytes; the limit is {LARGEST_FILE}.", found.len()),
+                );
+            }
+            _ => {}
+        }
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(cause) => {
+                return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}."));
+            }
+        };
+        let (tree, problems) = match kind_of(name) {
+            Some(FileKind::Json) => weft_syntax::parse_json_bytes(&shown, &bytes),
+            _ => weft_syntax::parse_bytes(&shown, &bytes),
+        };
+        self.diagnostics.extend(problems);
+        self.sources.insert(shown.into(), tree.clone());
+        Some(tree)
+    }
+}

@@ -1,0 +1,56 @@
+//! What an expression may name before anything is planned.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use weft_expressions::call_context::CallContext;
+use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::functions::FunctionError;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::formula::Parameter;
+use weft_graph_format::value::Value;
+use weft_syntax::{Traversal, Tree};
+
+use super::StaticValues;
+use crate::reference::{Subject, resolve};
+
+/// The named values that one expression needs.
+pub(super) struct StaticScope<'a> {
+    pub(super) values: BTreeMap<Subject, Value>,
+    pub(super) statics: &'a StaticValues,
+}
+
+impl Scope for StaticScope<'_> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
+        match self.values.get(&reference.subject) {
+            Some(value) => Ok(Resolved { value: value.clone(), consumed: reference.steps }),
+            None => Err(vec![
+                Diagnostic::error("Dynamic value in static context", "This has no value before planning.")
+                    .at(reference.range),
+            ]),
+        }
+    }
+
+    fn context(&self) -> CallContext<'_> {
+        CallContext {
+            base_directory: &self.statics.root_dir,
+            ..CallContext::new(&self.statics.occurrences, &self.statics.parameters)
+        }
+    }
+
+    fn new_parameter(&self) -> Parameter {
+        Parameter(self.statics.parameters.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
+        Err(Diagnostic::error(
+            "Provider function in static context",
+            format!("{name} belongs to a provider, which nobody can ask before planning."),
+        ))
+    }
+
+    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
+        Err(FunctionError::new("functions of providers cannot be called before planning"))
+    }
+}
