@@ -190,6 +190,18 @@ impl Place {
         self.open_store(access).await.map_err(|error| problem(&error))
     }
 
+    /// The store for reading; `None` where nothing was ever kept.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub async fn open_existing(&self) -> Result<Option<Arc<dyn RunStore>>, Diagnostic> {
+        match self.open_store(Access::Read).await {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::NoState(_)) => Ok(None),
+            Err(error) => Err(problem(&error)),
+        }
+    }
+
     /// Opens the store.
     ///
     /// # Errors

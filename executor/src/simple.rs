@@ -2,7 +2,7 @@
 
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::{json, type_json};
-use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE};
+use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE, UNSUITABLE_CONDITION};
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::source::SourceRange;
@@ -85,11 +85,11 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         Ok(value) if !value.is_null() => value,
         Ok(_) => {
             let detail = "The condition is null; it must be true or false.";
-            return Err(vec![place(Diagnostic::error("Invalid condition result", detail))]);
+            return Err(vec![place(Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION))]);
         }
         Err(error) => {
             let detail = format!("The condition is unsuitable: {error}.");
-            return Err(vec![place(Diagnostic::error("Invalid condition result", detail))]);
+            return Err(vec![place(Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION))]);
         }
     };
     if value.as_bool() == Some(true) {
@@ -106,13 +106,12 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     };
     if *kind == CheckKind::Assertion {
         // The check block goes on, and so does everything else.
-        let mut warning = place(Diagnostic::warning(summary(*kind, address), text));
-        if hidden {
-            warning = warning.code(HIDDEN_MESSAGE);
-        }
+        let warning = place(Diagnostic::warning(summary(*kind, address), text));
+        let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
         return Ok(context.done(Some(&value), Writes::default(), vec![warning]));
     }
-    problems.insert(0, place(Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()))));
+    let failure = Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()));
+    problems.insert(0, place(failure.code(FAILED_CONDITION)));
     Err(problems)
 }
 

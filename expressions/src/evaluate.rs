@@ -37,6 +37,7 @@ use crate::symbolic;
 
 pub(crate) use calls::no_success;
 pub(crate) use constructors::constructor_key;
+pub(crate) use templates::UNKNOWN_NAME;
 pub(crate) use templates::join_parts;
 pub use templates::{TemplateScope, evaluate_template};
 

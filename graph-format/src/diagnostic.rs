@@ -122,7 +122,12 @@ impl Diagnostic {
 
     /// Whether it only says that apply will decide an assertion of a check block.
     pub fn is_open_check(&self) -> bool {
-        self.summary == OPEN_ASSERTION
+        self.code == OPEN_ASSERTION
+    }
+
+    /// Whether it says that a condition was evaluated and does not hold.
+    pub fn is_failed_condition(&self) -> bool {
+        self.code == FAILED_CONDITION || self.code == HIDDEN_MESSAGE
     }
 }
 
@@ -141,13 +146,19 @@ pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-/// The summary of the warning about an assertion that only apply can decide.
-pub const OPEN_ASSERTION: &str = "Check block assertion known after apply";
+/// The code of the warning about an assertion that only apply can decide.
+pub const OPEN_ASSERTION: &str = "open-assertion";
+
+/// The code of a condition that was evaluated at apply and does not hold.
+pub const FAILED_CONDITION: &str = "failed-condition";
 
 /// The code of what went wrong when something was read for a check block.
 pub const READ_FOR_CHECK: &str = "read-for-check";
 
-/// The code of a failed assertion whose message cannot be shown, so that nobody records it.
+/// The code of a condition that came to neither true nor false.
+pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
+
+/// The code of a failed assertion whose message is secret: it must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
 /// The code of warnings about attributes that the type of a module's variable does not have. Validating tells them;

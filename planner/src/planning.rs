@@ -31,8 +31,8 @@ use crate::whole::{checking, moved, orphans, protection, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned};
 
-/// The summary of the warning about a value for a variable of the root module that is deprecated.
-pub const DEPRECATED_VARIABLE: &str = "Deprecated variable used from the root module";
+/// The code of the warning about a value for a deprecated variable of the root module.
+pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
 
 /// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
 /// providers that state needs.
@@ -176,7 +176,8 @@ fn deprecated_variables(facts: &Facts, given: &GivenVariables) -> Vec<Diagnostic
             "The variable {:?} is given a value although it is deprecated. Its author says: {notice}",
             variable.name.as_str()
         );
-        Some(Diagnostic::warning(DEPRECATED_VARIABLE, detail).at(variable.range.clone()))
+        let warning = Diagnostic::warning("Deprecated variable used from the root module", detail);
+        Some(warning.code(DEPRECATED_VARIABLE).at(variable.range.clone()))
     };
     variables.filter_map(warning).collect()
 }

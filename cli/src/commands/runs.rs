@@ -124,13 +124,9 @@ fn place(invocation: &Invocation<'_>) -> Result<Place, Vec<Diagnostic>> {
     Place::find(&invocation.context, &invocation.arguments, None)
 }
 
-/// Opens the store for reading; `None` when nothing was ever stored.
+/// The store for reading; `None` where nothing was ever kept.
 async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore>>, Vec<Diagnostic>> {
-    match place(invocation)?.open(Access::Read).await {
-        Ok(store) => Ok(Some(store)),
-        Err(problem) if problem.summary == "No state" => Ok(None),
-        Err(problem) => Err(vec![problem]),
-    }
+    place(invocation)?.open_existing().await.map_err(|problem| vec![problem])
 }
 
 fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {

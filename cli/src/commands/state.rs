@@ -37,7 +37,7 @@ use crate::render::state::{self as render, Schemas};
 use crate::render::style::Style;
 use crate::render::{events, show_json};
 use crate::runtime::block_on;
-use crate::store::{self, Access, Place};
+use crate::store::{self, Place};
 
 /// The command.
 pub const LIST: Command = Command {
@@ -117,11 +117,7 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
         }
     }
     block_on(async {
-        let store = match place.open(Access::Read).await {
-            Ok(store) => store,
-            Err(problem) if problem.summary == "No state" => return Ok(None),
-            Err(problem) => return Err(problem),
-        };
+        let Some(store) = place.open_existing().await? else { return Ok(None) };
         match store.export().await {
             Ok(bytes) => Ok(bytes.map(|bytes| (bytes, store.place()))),
             Err(StoreError::NoState(_)) => Ok(None),

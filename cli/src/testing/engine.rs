@@ -17,7 +17,7 @@ use weft_evaluator::glue::GivenVariables;
 use weft_executor::{Channel, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDITION, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
 use weft_planner::planning::PlanInputs;
@@ -141,7 +141,7 @@ impl Engine<'_> {
         };
         let mut problems = outcome.diagnostics;
         // Elsewhere the user sets variables of the root module. Here the tests do.
-        problems.retain(|problem| problem.summary != weft_planner::planning::DEPRECATED_VARIABLE);
+        problems.retain(|problem| problem.code != weft_planner::planning::DEPRECATED_VARIABLE);
         let errored = has_errors(&problems);
         let mut live = Inputs::new();
         if let Some(planned) = &outcome.planned {
@@ -324,7 +324,7 @@ impl Heard {
             problem.subject = of.and_then(|config| self.places.get(&config).cloned());
         }
         let Some(step) = step else { return problem };
-        if step.action == "check" && problem.summary != "Invalid condition result" {
+        if step.action == "check" && problem.code != UNSUITABLE_CONDITION {
             problem.checked = checked_object(&step.address).into();
         } else if problem.code == READ_FOR_CHECK {
             let check = config(&step.address).and_then(|config| self.checks.get(&config).cloned());

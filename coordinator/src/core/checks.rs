@@ -15,9 +15,6 @@ use crate::status::Status;
 /// The kind of object that a check block is.
 const CHECK: &str = "check";
 
-/// The summary of an assertion that does not hold.
-const ASSERTION_FAILED: &str = "Check block assertion failed";
-
 /// What the operations of one object say.
 #[derive(Default)]
 struct Checked<'op> {
@@ -58,12 +55,9 @@ impl Coordinator {
         if self.operation(position).kind != OperationKind::Check {
             return;
         }
-        let asserted = |diagnostic: &Diagnostic| diagnostic.summary == ASSERTION_FAILED;
-        let mut told = decode_diagnostics(diagnostics).into_iter();
-        let Some(failure) = told.find(|told| told.is_error() || asserted(told)) else { return };
-        let holds_not = failure.summary.ends_with("condition failed")
-            || failure.summary.starts_with("Invalid value")
-            || asserted(&failure);
+        let mut reported = decode_diagnostics(diagnostics).into_iter();
+        let Some(failure) = reported.find(|one| one.is_error() || one.is_failed_condition()) else { return };
+        let holds_not = failure.is_failed_condition();
         let message = Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE);
         self.checks.failures.insert(position, CheckFailure { holds_not, message });
     }

@@ -197,7 +197,8 @@ impl Assertions<'_> {
                 self.tally.note(CheckStatus::Unknown, None);
                 if !self.node.evaluation.is_validation() {
                     let detail = "The condition depends on values that only apply can know: it is looked at then.";
-                    let problem = Diagnostic::warning(OPEN_ASSERTION, detail);
+                    let problem =
+                        Diagnostic::warning("Check block assertion known after apply", detail).code(OPEN_ASSERTION);
                     glue.report(problem.checking(&self.address).at(self.range(index)));
                     self.at_apply(index, condition, message);
                 }

@@ -13,7 +13,8 @@ use weft_syntax::{Traversal, Tree};
 
 use crate::config::Condition;
 
-const SUMMARY: &str = "Unknown variable";
+/// The code of the errors of [`unknown_names`].
+const NAMELESS: &str = "nameless";
 
 /// A place where no name has a value.
 #[derive(Default)]
@@ -27,7 +28,7 @@ impl Scope for Nameless {
         let name = traversal.root.text.as_str();
         let detail =
             format!("There is no variable named {name:?} here, since other references of the condition are wrong.");
-        Err(vec![Diagnostic::error(SUMMARY, detail).at(tree.range(traversal.root.span))])
+        Err(vec![Diagnostic::error("Unknown variable", detail).code(NAMELESS).at(tree.range(traversal.root.span))])
     }
 
     fn context(&self) -> CallContext<'_> {
@@ -51,5 +52,5 @@ impl Scope for Nameless {
 pub(super) fn unknown_names(condition: &Condition) -> Vec<Diagnostic> {
     let scope = Nameless::default();
     let said = [&condition.condition, &condition.error_message].map(|expression| evaluate(expression, &scope).1);
-    said.into_iter().flatten().filter(|problem| problem.summary == SUMMARY).collect()
+    said.into_iter().flatten().filter(|problem| problem.code == NAMELESS).collect()
 }

@@ -185,31 +185,31 @@ impl Scope for ReadyScope {
     }
 }
 
-/// What is said of names that have no value in their place.
-const OUT_OF_SCOPE: [&str; 4] = [
-    "Reference to \"count\" in non-counted context",
-    "each.value cannot be used in this context",
-    "Reference to \"each\" in context without for_each",
-    "Invalid \"self\" reference",
-];
+/// The code of what has a value in other places.
+const OUT_OF_SCOPE: &str = "out-of-scope";
 
-/// Whether a problem is one of [`out_of_scope`].
+/// Whether a problem is about a name that has a value in other places.
 pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
-    OUT_OF_SCOPE.contains(&problem.summary.as_str())
+    problem.code == OUT_OF_SCOPE
 }
 
 /// What is named in a place where it has no value.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let (summary, detail) = match &reference.subject {
-        Subject::CountIndex => {
-            (OUT_OF_SCOPE[0], "count.index has a value only inside resource, data and module blocks that set count.")
-        }
-        Subject::EachValue => (OUT_OF_SCOPE[1], "each.value has a value only inside blocks that set for_each."),
-        Subject::EachKey => {
-            (OUT_OF_SCOPE[2], "each.key and each.value have values only inside blocks that set for_each.")
-        }
+        Subject::CountIndex => (
+            "Reference to \"count\" in non-counted context",
+            "count.index has a value only inside resource, data and module blocks that set count.",
+        ),
+        Subject::EachValue => (
+            "each.value cannot be used in this context",
+            "each.value has a value only inside blocks that set for_each.",
+        ),
+        Subject::EachKey => (
+            "Reference to \"each\" in context without for_each",
+            "each.key and each.value have values only inside blocks that set for_each.",
+        ),
         Subject::SelfObject => (
-            OUT_OF_SCOPE[3],
+            "Invalid \"self\" reference",
             "self has a value only in provisioner, connection and postcondition blocks of a resource.",
         ),
         Subject::Terraform(..) => (
@@ -218,7 +218,11 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
         ),
         _ => ("Reference to undeclared object", "What is named here has no value in this place."),
     };
-    Diagnostic::error(summary, detail).at(reference.range.clone())
+    let problem = Diagnostic::error(summary, detail).at(reference.range.clone());
+    match &reference.subject {
+        Subject::CountIndex | Subject::EachValue | Subject::EachKey | Subject::SelfObject => problem.code(OUT_OF_SCOPE),
+        _ => problem,
+    }
 }
 
 /// What references name, each thing once.

@@ -24,6 +24,9 @@ use crate::symbolic::{self, Passing};
 /// How many templates may be evaluated one inside of the other by `templatefile` and `templatestring`.
 pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
+/// The code of a reference to a name that the template was not given.
+pub(crate) const UNKNOWN_NAME: &str = "unknown-name";
+
 const INVALID_VALUE: &str = "Invalid template interpolation value";
 
 /// The text of one part of a template; none while it is unknown.
@@ -211,7 +214,7 @@ impl Scope for TemplateScope<'_> {
                         place(tree, traversal)
                     ),
                 );
-                Err(vec![problem.at(tree.range(traversal.root.span))])
+                Err(vec![problem.code(UNKNOWN_NAME).at(tree.range(traversal.root.span))])
             }
         }
     }

@@ -10,7 +10,7 @@ use weft_graph_format::value::Value;
 use super::arguments::text;
 use super::files::Content;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
-use crate::evaluate::evaluate_template;
+use crate::evaluate::{UNKNOWN_NAME, evaluate_template};
 use crate::stack;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -29,9 +29,6 @@ pub(super) fn functions() -> Vec<Function> {
 
 /// What a template from a string is called in messages.
 const STRING_NAME: &str = "<templatestring argument>";
-
-/// The summary of a reference to a name that the template was not given.
-const UNKNOWN_NAME: &str = "Unknown variable";
 
 fn names(value: &Value) -> Result<BTreeMap<SmolStr, Value>, FunctionError> {
     let wrong = |message: String| FunctionError::argument(1, message);
@@ -61,7 +58,7 @@ fn rendered(
         let first = problems.into_iter().find(Diagnostic::is_error);
         let Some(first) = first else { return FunctionError::new("the template cannot be rendered") };
         let detail = first.detail.trim_end_matches('.').to_owned();
-        if first.summary == UNKNOWN_NAME {
+        if first.code == UNKNOWN_NAME {
             return FunctionError::argument(1, detail);
         }
         let place = first
