@@ -111,7 +111,7 @@ impl Generated {
     pub fn save(self, path: &str, mut plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
         for change in plan.iter().flat_map(|plan| &plan.changes.resources) {
-            if let Some(Importing::Id(id)) = &change.importing {
+            if let Some(Importing::Id(id)) = change.importing.as_deref() {
                 ids.insert(change.address.clone(), id.to_string());
             }
         }

@@ -18,24 +18,17 @@ use crate::problems;
 /// How claims of outputs begin.
 const OUTPUT: &str = "output.";
 
-/// What a run of this plan is begun with.
+/// What a run of this plan is begun with. The plan itself is not kept: there may be millions of operations.
 ///
 /// # Errors
 /// When a part of it cannot be written for a worker.
-pub fn run_plan(plan: &PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
-    let mut fragments: Vec<Arc<[u8]>> = Vec::with_capacity(plan.graph.fragments.len());
-    for index in 0..plan.graph.fragments.len() {
-        let package = plan.package(index).map(|package| package.encode());
-        match package {
-            Some(Ok(bytes)) => fragments.push(bytes.into()),
-            Some(Err(error)) => {
-                return Err(vec![Diagnostic::error("Plan cannot be carried out", format!("{error}."))]);
-            }
-            None => {}
-        }
-    }
+pub fn run_plan(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
+    let outline = Arc::new(outline(&plan));
     let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
-    Ok(RunPlan { outline: Arc::new(outline(plan)), fragments, digest, inputs: BTreeMap::new(), wanted })
+    let encoded = plan.take_packages().map(|package| package.encode().map(Arc::from));
+    let fragments: Result<Vec<Arc<[u8]>>, _> = encoded.collect();
+    let unwritable = |error| vec![Diagnostic::error("Plan cannot be carried out", format!("{error}."))];
+    Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
 }
 
 /// The operations as a coordinator sees them.
@@ -165,6 +158,6 @@ impl weft_coordinator::PlanReader for Reader {
     fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>> {
         let file = read(plan)?;
         refuse_errored(&file).map_err(|problem| vec![problem])?;
-        run_plan(&file, Digest::of(plan))
+        run_plan(file, Digest::of(plan))
     }
 }

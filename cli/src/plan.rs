@@ -374,7 +374,7 @@ fn add_stored(
         let Ok(provider) = record.provider.parse::<ProviderInstance>() else { continue };
         let Some(whole) = all.get(&provider.source) else { continue };
         let name = record.resource_type.as_str();
-        let part = schemas.entry(provider.source).or_default();
+        let part = schemas.entry(provider.source.clone()).or_default();
         let (known, kept) = match record.mode {
             weft_state::ResourceMode::Managed => (&whole.resources, &mut part.resources),
             weft_state::ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
@@ -393,7 +393,7 @@ fn called(graph: &ExecutionGraph) -> BTreeSet<ProviderSource> {
         _ => None,
     })
     .filter_map(|provider| {
-        let instance = provider.parse::<ProviderInstance>().map(|instance| instance.source);
+        let instance = provider.parse::<ProviderInstance>().map(|instance| instance.source.clone());
         instance.ok().or_else(|| provider.parse().ok())
     })
     .collect()

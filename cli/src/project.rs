@@ -315,5 +315,5 @@ pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
     let mut texts: Vec<&str> = state.instances.values().map(|stored| stored.record.provider.as_str()).collect();
     texts.sort_unstable();
     texts.dedup();
-    texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source)
+    texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source.clone())
 }

@@ -52,7 +52,7 @@ impl<'a> FunctionCaller<'a> {
         }
         // The text of an instance has as many slashes as that of a source.
         let source = ProviderInstance::from_str(name)
-            .map(|instance| instance.source)
+            .map(|instance| instance.source.clone())
             .or_else(|_| ProviderSource::from_str(name))
             .map_err(|error| unavailable(name, &error.to_string()))?;
         if source.is_builtin() {

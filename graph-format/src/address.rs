@@ -7,6 +7,7 @@ mod parse;
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -143,16 +144,37 @@ pub struct ProviderConfig {
 }
 
 /// One configured provider: `provider["registry.opentofu.org/hashicorp/aws"].by_region["eu-west-1"]`.
+///
+/// Cheap to clone: thousands of objects belong to one provider, and all of them name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ProviderInstance {
+#[serde(transparent)]
+pub struct ProviderInstance(Arc<ProviderParts>);
+
+/// What a [`ProviderInstance`] consists of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ProviderParts {
     /// The module instance whose block it is.
     pub module: ModuleInstance,
     /// Which provider.
     pub source: ProviderSource,
-    /// `alias`, none for the default configuration.
+    /// `alias`; `None` for the default configuration.
     pub alias: Option<SmolStr>,
     /// Under `for_each`.
     pub key: InstanceKey,
+}
+
+impl Deref for ProviderInstance {
+    type Target = ProviderParts;
+
+    fn deref(&self) -> &ProviderParts {
+        &self.0
+    }
+}
+
+impl From<ProviderParts> for ProviderInstance {
+    fn from(parts: ProviderParts) -> ProviderInstance {
+        ProviderInstance(Arc::new(parts))
+    }
 }
 
 /// The key of an object that is no longer the current one of its instance: 8 hex digits.

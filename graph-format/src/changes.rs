@@ -119,7 +119,7 @@ pub struct ResourceChange {
     /// Whose.
     pub address: ResourceInstance,
     /// Where it was before it was moved.
-    pub previous_address: Option<ResourceInstance>,
+    pub previous_address: Option<Box<ResourceInstance>>,
     /// Which object, when it is not the current one.
     pub deposed: Option<DeposedKey>,
     /// Which provider.
@@ -135,9 +135,9 @@ pub struct ResourceChange {
     /// What makes a replacement necessary.
     pub replace_paths: Vec<Path>,
     /// The object that is taken over, where one is.
-    pub importing: Option<Importing>,
+    pub importing: Option<Box<Importing>>,
     /// What state keeps beside the object before the change, where there is one.
-    pub before_record: Option<StateRecord>,
+    pub before_record: Option<Box<StateRecord>>,
     /// Version of the schema that `after` follows.
     pub schema_version: u64,
 }

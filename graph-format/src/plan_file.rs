@@ -18,6 +18,7 @@ mod depth;
 mod error;
 mod manifest;
 mod package;
+mod read_back;
 mod reader;
 mod record;
 mod snippets;

@@ -9,6 +9,7 @@ mod container;
 mod entries;
 mod extent;
 mod plain;
+mod recent;
 mod refinement;
 mod set_order;
 mod walk;
@@ -241,14 +242,7 @@ impl Value {
             (Kind::Tuple(s), Type::Tuple(types)) => kept(&s.kept.ty).unwrap_or_else(|| {
                 s.len() == types.len() && s.items().iter().zip(types.iter()).all(|(item, ty)| item.has_type(ty))
             }),
-            (Kind::Object(f), Type::Object(object)) => kept(&f.kept.ty).unwrap_or_else(|| {
-                let mut attributes = object.attributes.iter();
-                f.len() == object.attributes.len()
-                    && object.optional.is_empty()
-                    && f.iter().all(|(name, value)| {
-                        attributes.next().is_some_and(|(known, ty)| known == name && value.has_type(ty))
-                    })
-            }),
+            (Kind::Object(f), Type::Object(_)) => kept(&f.kept.ty).unwrap_or_else(|| f.has_object_type(ty)),
             _ => false,
         }
     }

@@ -31,7 +31,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Refinement, Value};
 
 fn source() -> ProviderSource {
-    region("eu").source
+    region("eu").source.clone()
 }
 
 fn range(line: u32) -> SourceRange {
@@ -102,7 +102,7 @@ fn sample() -> PlanFile {
     };
     let change = ResourceChange {
         address: keyed("a", 0),
-        previous_address: Some(address("cloud_network.was")),
+        previous_address: Some(Box::new(address("cloud_network.was"))),
         deposed: None,
         provider: region("eu"),
         action: ChangeAction::Only(Action::Create),

@@ -127,7 +127,7 @@ fn drift(
     let gone = prior.value.is_null();
     Some(ResourceChange {
         address: address.clone(),
-        previous_address: previous.cloned(),
+        previous_address: previous.cloned().map(Box::new),
         deposed: None,
         provider: provider.clone(),
         action: ChangeAction::Only(if gone { Action::Delete } else { Action::Update }),
@@ -136,7 +136,7 @@ fn drift(
         after: prior.value.clone(),
         replace_paths: Vec::new(),
         importing: None,
-        before_record: Some(prior.record.clone()),
+        before_record: Some(Box::new(prior.record.clone())),
         schema_version,
     })
 }

@@ -62,7 +62,7 @@ pub struct Place<'a> {
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
-    let mut plan = run_plan(&work.plan, work.digest)?;
+    let mut plan = run_plan(work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
@@ -75,7 +75,7 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 /// The reason why the run was not resumed.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
-    let mut plan = run_plan(&work.plan, work.digest)?;
+    let mut plan = run_plan(work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
     if let Some(stored) = &stored {

@@ -133,7 +133,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
         if let Ok(instance) = record.provider.parse::<ProviderInstance>() {
-            require(&mut requirements, instance.source, &Constraints::any());
+            require(&mut requirements, instance.source.clone(), &Constraints::any());
         }
     }
     let Ok((packages, _)) = Installed::find(&invocation.context, &requirements, true) else { return Schemas::new() };

@@ -321,7 +321,7 @@ pub fn resource_address(address: &ResourceInstance) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
+    use weft_graph_format::address::{ModuleInstance, ProviderParts, ProviderSource};
     use weft_graph_format::changes::Reason;
     use weft_graph_format::types::Type;
     use weft_graph_format::value::Value;
@@ -334,14 +334,15 @@ mod tests {
     fn change(action: ChangeAction, reason: Reason, previous: Option<&str>) -> ResourceChange {
         ResourceChange {
             address: address("module.m[\"k\"].aws_x.y[0]"),
-            previous_address: previous.map(address),
+            previous_address: previous.map(|text| Box::new(address(text))),
             deposed: None,
-            provider: ProviderInstance {
+            provider: ProviderParts {
                 module: ModuleInstance::root(),
                 source: ProviderSource::default_for("aws"),
                 alias: None,
                 key: InstanceKey::None,
-            },
+            }
+            .into(),
             action,
             reason,
             before: Value::null(Type::Dynamic),

@@ -85,7 +85,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
 fn is_shown(change: &ResourceChange) -> bool {
     let data_goes = change.address.resource.mode == ResourceMode::Data
         && matches!(change.action, ChangeAction::Only(Action::Delete | Action::Forget));
-    let moves = change.previous_address.as_ref().is_some_and(|previous| *previous != change.address);
+    let moves = change.previous_address.as_deref().is_some_and(|previous| *previous != change.address);
     !data_goes && (!change.action.is_no_op() || moves || change.importing.is_some())
 }
 

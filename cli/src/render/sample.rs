@@ -1,6 +1,6 @@
 //! Hand-made changes, for tests of their display.
 
-use weft_graph_format::address::{ModuleInstance, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{ModuleInstance, ProviderParts, ProviderSource};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::value::Value;
 
@@ -14,12 +14,13 @@ pub fn change(address: &str, action: ChangeAction, before: Value, after: Value) 
         address,
         previous_address: None,
         deposed: None,
-        provider: ProviderInstance {
+        provider: ProviderParts {
             module: ModuleInstance::root(),
             source: ProviderSource::default_for("lab"),
             alias: None,
             key: Default::default(),
-        },
+        }
+        .into(),
         action,
         reason: Reason::None,
         before,

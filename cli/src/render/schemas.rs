@@ -37,7 +37,7 @@ pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
 
 /// The provider of a stored instance.
 pub fn provider_of(record: &InstanceRecord) -> Option<ProviderSource> {
-    Some(record.provider.parse::<ProviderInstance>().ok()?.source)
+    record.provider.parse::<ProviderInstance>().ok().map(|instance| instance.source.clone())
 }
 
 /// The schema of a stored instance, if available.

@@ -197,7 +197,7 @@ impl Engine<'_> {
         let digest = plan_file::write(&plan, &mut bytes)
             .map_err(|error| vec![Diagnostic::error("Failed to write plan file", format!("{error}."))])?;
         let mut heard = Heard::new(tested, plan.manifest.places.clone());
-        let mut run_of = run_plan(&plan, Digest(digest.0))?;
+        let mut run_of = run_plan(plan, Digest(digest.0))?;
         run_of.inputs = inputs;
         let run = RunId::random().map_err(|error| vec![Diagnostic::error("Run not begun", format!("{error}."))])?;
         let content = Opaque(bytes);

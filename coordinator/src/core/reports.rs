@@ -162,7 +162,7 @@ impl Coordinator {
         match self.results.records.write(writes) {
             Ok(writes) => {
                 let commit = self.commit_record(position, writes, &kept, intended);
-                self.ops[position as usize].phase = Phase::ResultInStore;
+                self.result_is_here(position);
                 self.store(Step::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
             }
             Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
@@ -232,7 +232,7 @@ impl Coordinator {
         };
         let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
         self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
-        self.ops[position as usize].phase = Phase::ResultInStore;
+        self.result_is_here(position);
         self.store(Step::Fail(position, diagnostics), StoreStep::Fail(failure));
     }
 

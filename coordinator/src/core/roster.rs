@@ -360,6 +360,17 @@ impl Coordinator {
     /// An operation is no longer a task of its worker.
     pub(super) fn let_go(&mut self, position: Position) {
         self.ops[position as usize].phase = Phase::Idle;
+        self.has_hands_free(position);
+    }
+
+    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the intent of that
+    /// one stands behind this result in the journal, so there are never more open intents than tasks.
+    pub(super) fn result_is_here(&mut self, position: Position) {
+        self.ops[position as usize].phase = Phase::ResultInStore;
+        self.has_hands_free(position);
+    }
+
+    fn has_hands_free(&mut self, position: Position) {
         let Some(holder) = self.ops[position as usize].holder else { return };
         if self.roster.workers[holder].tasks.remove(&position) {
             self.tally.in_flight -= 1;

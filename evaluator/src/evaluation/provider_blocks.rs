@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance};
+use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -135,7 +135,7 @@ impl ModuleNode {
             Some(instance) => Ok(Chosen { instance, origin }),
             None if self.evaluation.is_validation() => {
                 let (module, source, alias) = found.named.clone();
-                Ok(Chosen { instance: ProviderInstance { module, source, alias, key }, origin })
+                Ok(Chosen { instance: ProviderParts { module, source, alias, key }.into(), origin })
             }
             None => Err(Failed),
         }
@@ -237,7 +237,7 @@ impl ModuleNode {
                             origin,
                             (&node.address.to_string(), &at),
                         )?;
-                        found.key = Some(chosen.instance.key);
+                        found.key = Some(chosen.instance.key.clone());
                         found.origin = chosen.origin;
                     }
                     Ok(found)
@@ -286,12 +286,13 @@ impl ModuleNode {
             let mut instances = BTreeMap::new();
             let mut failed = false;
             for (instance_key, repeated) in expanded.instances {
-                let instance = ProviderInstance {
+                let instance: ProviderInstance = ProviderParts {
                     module: node.address.clone(),
                     source: source.clone(),
                     alias: key.1.clone(),
                     key: instance_key.clone(),
-                };
+                }
+                .into();
                 let done = node.configure(block.as_deref(), &schema.provider.block, &instance, &repeated).await;
                 failed |= done.is_err();
                 instances.insert(instance_key, instance);

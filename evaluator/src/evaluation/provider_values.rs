@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::involved::unknowns;
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
@@ -201,7 +201,7 @@ impl ModuleNode {
     /// What stands for an instance while nothing is known of it.
     fn any_provider(&self, source: &ProviderSource) -> ProviderInstance {
         let module = self.address.clone();
-        ProviderInstance { module, source: source.clone(), alias: None, key: InstanceKey::None }
+        ProviderParts { module, source: source.clone(), alias: None, key: InstanceKey::None }.into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Resources: from a block to planned instances.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
@@ -80,7 +80,7 @@ impl ModuleNode {
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let rules = Arc::new(BlockRules::of(&block));
-            let common = Arc::new(Common { block, rules, schema: schema.clone(), waits, direct });
+            let common = Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;
@@ -109,7 +109,8 @@ impl ModuleNode {
         self.scope(&others, &Repeated::default()).await?;
         let schema = self.schema_of(block).await?;
         let rules = Arc::new(BlockRules::of(block));
-        let common = Common { block: block.clone(), rules, schema, waits: None, direct: Vec::new() };
+        let (direct, provider) = Default::default();
+        let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider };
         let repeated = Repeated::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
@@ -288,7 +289,7 @@ impl ModuleNode {
         };
         let checked = self.conditions(conditions, tally).await?;
         let waits = Origin::union([common.waits.clone(), chosen.origin.clone(), checked].into_iter().flatten());
-        let desired = self.desired(common, &address, chosen.instance, repeated, waits).await?;
+        let desired = self.desired(common, &address, common.shared(chosen.instance), repeated, waits).await?;
         let value = match block.resource.mode {
             ResourceMode::Managed => self.managed(block, desired, repeated).await?,
             ResourceMode::Data => self.evaluation.glue.data(desired).await?,
@@ -541,6 +542,16 @@ struct Common {
     schema: Arc<Schema>,
     waits: Option<Origin>,
     direct: Vec<weft_graph_format::address::AbsResource>,
+    /// The provider of the first instance that has one.
+    provider: OnceLock<ProviderInstance>,
+}
+
+impl Common {
+    /// A provider, which shares its memory with that of other instances where it is the same.
+    fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
+        let first = self.provider.get_or_init(|| provider.clone());
+        if *first == provider { first.clone() } else { provider }
+    }
 }
 
 /// Ephemeral values may only go where they are not stored.

@@ -1,6 +1,6 @@
 //! Small graphs over `terraform_data` and other types.
 
-use weft_graph_format::address::{DeposedKey, InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{DeposedKey, InstanceKey, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{
     Action, Applied, Builder, ExecutionGraph, OperationId, PlannedObject, PriorObject, Provider, Ref, Shard,
@@ -19,7 +19,7 @@ pub struct Draft {
 }
 
 pub fn instance(source: ProviderSource) -> ProviderInstance {
-    ProviderInstance { module: Default::default(), source, alias: None, key: InstanceKey::None }
+    ProviderParts { module: Default::default(), source, alias: None, key: InstanceKey::None }.into()
 }
 
 pub fn address(text: &str) -> ResourceInstance {

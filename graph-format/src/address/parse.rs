@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{
     AbsResource, ConfigResource, DEFAULT_REGISTRY, InstanceKey, Module, ModuleInstance, ModuleStep, ProviderConfig,
-    ProviderInstance, ProviderSource, Resource, ResourceInstance, ResourceMode,
+    ProviderInstance, ProviderParts, ProviderSource, Resource, ResourceInstance, ResourceMode,
 };
 
 /// Text that is no address.
@@ -279,7 +279,7 @@ impl FromStr for ProviderInstance {
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let mut reader = Reader::new(text);
         let (module, source, alias, key) = reader.provider()?;
-        reader.end(ProviderInstance { module, source, alias, key })
+        reader.end(ProviderParts { module, source, alias, key }.into())
     }
 }
 
@@ -291,6 +291,7 @@ impl FromStr for ProviderConfig {
         if found.key != InstanceKey::None {
             return Err(AddressError::Trailing { rest: found.key.to_string(), text: text.to_string() });
         }
-        Ok(ProviderConfig { module: without_keys(text, found.module)?, source: found.source, alias: found.alias })
+        let (source, alias) = (found.source.clone(), found.alias.clone());
+        Ok(ProviderConfig { module: without_keys(text, found.module.clone())?, source, alias })
     }
 }

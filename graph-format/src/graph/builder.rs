@@ -285,7 +285,7 @@ impl Builder {
         shard: Shard,
         waits: Option<Origin>,
     ) -> Ref<Applied> {
-        let provider = provider.id;
+        let (provider, record) = (provider.id, Box::new(record));
         let operation = Operation::ReadData { address, provider, config, planned, record, sensitive, for_check };
         Ref::new(self.add(operation, shard, waits))
     }
@@ -298,7 +298,8 @@ impl Builder {
         object: Option<PriorObject>,
         provider: ProviderInstance,
     ) -> Ref<Applied> {
-        let operation = Operation::Record { address, previous, object: object.map(Box::new), provider };
+        let (previous, object) = (previous.map(Box::new), object.map(Box::new));
+        let operation = Operation::Record { address, previous, object, provider };
         Ref::new(self.add(operation, Shard::Unplaced, None))
     }
 

@@ -235,7 +235,7 @@ pub enum Operation<F> {
         /// What was planned: config with unknown results.
         planned: Value,
         /// What is to be stored beside the object.
-        record: StateRecord,
+        record: Box<StateRecord>,
         /// Where the schema or configuration says sensitive.
         sensitive: Vec<Path>,
         /// It is read for a check block: what goes wrong is a warning.
@@ -246,7 +246,7 @@ pub enum Operation<F> {
         /// Whose.
         address: ResourceInstance,
         /// The address that the object had until now, when it is another one: nothing is left there.
-        previous: Option<ResourceInstance>,
+        previous: Option<Box<ResourceInstance>>,
         /// The new object; none when it is gone.
         object: Option<Box<PriorObject>>,
         /// The provider that the state names from now on.

@@ -8,7 +8,7 @@ use super::container::{Magic, SectionKind, assemble};
 use super::error::{PlanFileError, WriteError};
 use super::manifest::Manifest;
 use super::snippets::SourceSnippets;
-use super::{FORMAT_VERSION, PlanFile, PlanReader, reader, record, writer};
+use super::{FORMAT_VERSION, PlanFile, PlanReader, read_back, reader, record, writer};
 use crate::address::ProviderSource;
 use crate::graph::{Fragment, Operation, Shard, verify_fragment};
 use crate::schema::ProviderSchema;
@@ -48,7 +48,7 @@ impl FragmentPackage {
     /// # Errors
     /// As [`super::write()`].
     pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
-        let section = writer::section::<FragmentPackage>(SectionKind::Package, 0, self)?;
+        let section = writer::section::<read_back::Package>(SectionKind::Package, 0, self)?;
         Ok(assemble(Magic::Package, vec![section]))
     }
 
@@ -69,15 +69,25 @@ impl FragmentPackage {
 }
 
 impl PlanFile {
-    /// The part of the plan that the worker of one shard gets; none when there is no such fragment.
+    /// The part of the plan that the worker of one shard gets; `None` when there is no such fragment.
     pub fn package(&self, index: usize) -> Option<FragmentPackage> {
-        let fragment = self.graph.fragments.get(index)?.clone();
+        self.graph.fragments.get(index).map(|fragment| self.package_of(fragment.clone()))
+    }
+
+    /// The parts of all workers, in the order of the shards. Each fragment is taken out of the plan: what is left of the
+    /// plan has none.
+    pub fn take_packages(&mut self) -> impl Iterator<Item = FragmentPackage> {
+        let fragments = std::mem::take(&mut self.graph.fragments);
+        fragments.into_iter().map(|fragment| self.package_of(fragment))
+    }
+
+    fn package_of(&self, fragment: Fragment) -> FragmentPackage {
         let schemas = FragmentPackage::providers(&fragment)
             .into_iter()
             .filter_map(|source| Some((source.clone(), self.schemas.get(&source)?.clone())))
             .collect();
         let sources = self.sources.for_fragment(&fragment);
-        Some(FragmentPackage { manifest: self.manifest.for_worker(), schemas, sources, fragment })
+        FragmentPackage { manifest: self.manifest.for_worker(), schemas, sources, fragment }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A file is read with `seek` and `read_exact`, section by section. Mapping it into memory would spare a copy, but is
 //! unsafe to call for a good reason: another process that cuts the file short would end this one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -42,20 +43,20 @@ pub struct PlanOutline {
 
 /// The outline as it stands in its section.
 #[derive(Serialize, Deserialize)]
-pub(super) struct OutlineRecord {
+pub(super) struct OutlineRecord<'a> {
     operations: u32,
-    waiters: Vec<Waits>,
-    rows: Vec<OutlineRow>,
-    final_states: BTreeMap<String, OperationId>,
+    waiters: Cow<'a, [Waits]>,
+    rows: Cow<'a, [OutlineRow]>,
+    final_states: Cow<'a, BTreeMap<String, OperationId>>,
 }
 
-impl OutlineRecord {
-    pub(super) fn of(graph: &ExecutionGraph) -> OutlineRecord {
+impl OutlineRecord<'_> {
+    pub(super) fn of(graph: &ExecutionGraph) -> OutlineRecord<'_> {
         OutlineRecord {
             operations: graph.operations,
-            waiters: graph.waiters.clone(),
-            rows: graph.outline.clone(),
-            final_states: graph.final_states.clone(),
+            waiters: Cow::Borrowed(&graph.waiters),
+            rows: Cow::Borrowed(&graph.outline),
+            final_states: Cow::Borrowed(&graph.final_states),
         }
     }
 }
@@ -268,9 +269,15 @@ impl PlanReader {
     /// # Errors
     /// What is wrong with the section.
     pub fn outline(&self) -> Result<PlanOutline, PlanFileError> {
-        let OutlineRecord { operations, waiters, rows, final_states } = self.record(SectionKind::Outline, 0)?;
-        let outline = PlanOutline { operations, shards: self.contents.shards.clone(), waiters, rows, final_states };
-        let flaws = verify_outline(operations, outline.shards.len(), &outline.waiters, &outline.rows);
+        let record: OutlineRecord<'static> = self.record(SectionKind::Outline, 0)?;
+        let outline = PlanOutline {
+            operations: record.operations,
+            shards: self.contents.shards.clone(),
+            waiters: record.waiters.into_owned(),
+            rows: record.rows.into_owned(),
+            final_states: record.final_states.into_owned(),
+        };
+        let flaws = verify_outline(outline.operations, outline.shards.len(), &outline.waiters, &outline.rows);
         if flaws.is_empty() { Ok(outline) } else { Err(PlanFileError::Unsound(flaws)) }
     }
 

@@ -11,9 +11,7 @@ use serde::de::DeserializeOwned;
 use super::container::{GENERATED, MOST_SECTIONS, Magic, Section, SectionKind, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
-use super::{Contents, Digest, PlanFile, SourceSnippets, record};
-use crate::changes::Changes;
-use crate::graph::Fragment;
+use super::{Contents, Digest, PlanFile, SourceSnippets, read_back, record};
 use crate::schema::ProviderSchema;
 
 /// Writes a plan. Equal plans give equal bytes; their blake3 is handed back.
@@ -55,14 +53,14 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         let index = GENERATED as usize;
         parts.push(Box::new(move || section::<BTreeMap<String, String>>(SectionKind::Configuration, index, generated)));
     }
-    parts.push(Box::new(|| section::<Changes>(SectionKind::Changes, 0, &plan.changes)));
+    parts.push(Box::new(|| section::<read_back::Changes>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {
         parts.push(Box::new(move || section::<ProviderSchema>(SectionKind::Schema, index, schema)));
     }
     parts.push(Box::new(|| section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)));
-    parts.push(Box::new(|| section::<OutlineRecord>(SectionKind::Outline, 0, &outline)));
+    parts.push(Box::new(|| section::<read_back::Outline>(SectionKind::Outline, 0, &outline)));
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
-        parts.push(Box::new(move || section::<Fragment>(SectionKind::Fragment, index, fragment)));
+        parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));
     }
     let sections = side_by_side(parts)?;
     if sections.len() > MOST_SECTIONS as usize {
@@ -100,13 +98,13 @@ fn side_by_side(parts: Vec<Part<'_>>) -> Result<Vec<Section>, WriteError> {
     made.into_iter().map(|(_, section)| section).collect()
 }
 
-/// The section of a record, after reading it back.
-pub(super) fn section<T: Serialize + DeserializeOwned>(
+/// The section of a record, after reading it back as an `R`: the record itself, or a type of [`read_back`].
+pub(super) fn section<R: DeserializeOwned>(
     kind: SectionKind,
     index: usize,
-    content: &T,
+    content: &impl Serialize,
 ) -> Result<Section, WriteError> {
     let content = record::encode(kind, content)?;
-    record::decode::<T>(kind, &content).map_err(|damage| WriteError::Unreadable { kind, damage })?;
+    record::decode::<R>(kind, &content).map_err(|damage| WriteError::Unreadable { kind, damage })?;
     Ok(Section { kind, index: u32::try_from(index).unwrap_or(u32::MAX), content })
 }

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use super::entries::Entries;
 use super::extent::Extent;
-use super::{Deep, Value};
+use super::{Deep, Value, recent};
 use crate::formula::Formula;
 use crate::origin::Origin;
 use crate::types::Type;
@@ -153,9 +153,21 @@ impl Fields {
         if let Some(found) = self.kept.ty.get() {
             return found.clone();
         }
-        let found = Type::object(self.entries.iter().map(|(name, value)| (name.clone(), value.ty())));
+        let make = || Type::object(self.entries.iter().map(|(name, value)| (name.clone(), value.ty())));
+        let found = recent::object_type(self, make);
         let _ = self.kept.ty.set(found.clone());
         found
+    }
+
+    /// Whether this is the type of an object of these attributes, without making that.
+    pub(super) fn has_object_type(&self, ty: &Type) -> bool {
+        let Type::Object(object) = ty else { return false };
+        let mut attributes = object.attributes.iter();
+        self.len() == object.attributes.len()
+            && object.optional.is_empty()
+            && self.iter().all(|(name, value)| {
+                attributes.next().is_some_and(|(known, ty)| known == name && value.has_type(ty))
+            })
     }
 
     pub(super) fn deep(&self) -> Deep {

@@ -248,7 +248,7 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     };
     let change = ResourceChange {
         address: desired.address.clone(),
-        previous_address: around.previous_address.clone(),
+        previous_address: around.previous_address.clone().map(Box::new),
         deposed: None,
         provider: desired.provider.clone(),
         action,
@@ -256,8 +256,8 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
         before: without_provenance(&before),
         after: without_provenance(&shown),
         replace_paths,
-        importing: around.importing.clone(),
-        before_record: prior.map(|p| p.record.clone()),
+        importing: around.importing.clone().map(Box::new),
+        before_record: prior.map(|p| Box::new(p.record.clone())),
         schema_version: desired.schema.version,
     };
     let legacy = proposal.legacy;

@@ -63,7 +63,7 @@ fn planned(
     };
     let change = ResourceChange {
         address: of.address.clone(),
-        previous_address,
+        previous_address: previous_address.map(Box::new),
         deposed: of.deposed.cloned(),
         provider: of.instance.clone(),
         action: ChangeAction::Only(action),
@@ -72,7 +72,7 @@ fn planned(
         after: Value::null(of.schema.block.implied_type()),
         replace_paths: Vec::new(),
         importing: None,
-        before_record: Some(of.prior.record.clone()),
+        before_record: Some(Box::new(of.prior.record.clone())),
         schema_version: of.schema.version,
     };
     let leaving = Box::new(leaving);

@@ -7,7 +7,7 @@ use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{AbsResource, InstanceKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{AbsResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -139,7 +139,7 @@ pub(crate) fn absent_providers(state: &PriorState, declared: &Declared, root: &A
     needed
         .into_iter()
         .filter(|instance| !root.has_provider(&instance.config()))
-        .map(|instance| missing_instance(&ProviderInstance { key: InstanceKey::None, ..instance }))
+        .map(|instance| missing_instance(&ProviderParts { key: InstanceKey::None, ..(*instance).clone() }.into()))
         .collect()
 }
 

@@ -3,7 +3,7 @@
 //! The address stands with the resource or with each of its instances; only the latter may have an instance key, and all
 //! instances of a resource must name the same provider configuration. Files of Terraform 0.12 have a short form.
 
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 
 use super::Problem;
 
@@ -108,5 +108,5 @@ fn short_form(text: &str) -> Option<ProviderInstance> {
         "terraform" => ProviderSource::builtin("terraform"),
         name => name.parse().ok()?,
     };
-    Some(ProviderInstance { module, source, alias, key: InstanceKey::None })
+    Some(ProviderParts { module, source, alias, key: InstanceKey::None }.into())
 }

@@ -1,7 +1,7 @@
 //! `weft state replace-provider`: changes the provider of objects in the state.
 
 use weft_evaluator::config::provider_source;
-use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::InstanceRecord;
 
@@ -63,12 +63,12 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut file = file_of(snapshot);
         let mut resources: Vec<AbsResource> = Vec::new();
         for record in file.instances.values_mut() {
-            let Ok(mut provider) = record.provider.parse::<ProviderInstance>() else { continue };
+            let Ok(provider) = record.provider.parse::<ProviderInstance>() else { continue };
             if provider.source != from {
                 continue;
             }
-            provider.source = to.clone();
-            record.provider = provider.to_string();
+            let replaced = ProviderParts { source: to.clone(), ..(*provider).clone() };
+            record.provider = ProviderInstance::from(replaced).to_string();
             resources.extend(resource_of(record));
         }
         resources.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));

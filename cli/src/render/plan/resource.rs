@@ -82,7 +82,7 @@ pub fn change(
 }
 
 fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
-    change.previous_address.as_ref().filter(|previous| **previous != change.address)
+    change.previous_address.as_deref().filter(|previous| **previous != change.address)
 }
 
 /// The first line names the action. Each other line gives a reason or a detail.
@@ -114,7 +114,7 @@ fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
 
 /// The id or identity of an imported object, and a warning if it will be destroyed.
 fn origin(change: &ResourceChange, style: &Style) -> Vec<String> {
-    let Some(importing) = &change.importing else { return Vec::new() };
+    let Some(importing) = change.importing.as_deref() else { return Vec::new() };
     let mut lines: Vec<String> = match importing {
         Importing::Id(id) => vec![format!("(imported from \"{id}\")")],
         Importing::Identity(_) => {

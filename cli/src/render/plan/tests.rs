@@ -349,7 +349,7 @@ fn text_and_documents_show_their_changes() {
 fn moved_and_read() {
     let value = object(&[("id", text("i")), ("size", Value::int(1))]);
     let moved = ResourceChange {
-        previous_address: "lab_thing.old".parse().ok(),
+        previous_address: "lab_thing.old".parse().ok().map(Box::new),
         ..change("lab_thing.a", ChangeAction::Only(Action::NoOp), value.clone(), value)
     };
     let expected = "  # lab_thing.old has moved to lab_thing.a\n    resource \"lab_thing\" \"a\" {\n        id        = \"i\"\n\

@@ -108,7 +108,7 @@ fn marked(plan: &PlanFile, change: &ResourceChange, value: &Value) -> Value {
 
 fn resource_change(plan: &PlanFile, change: &ResourceChange) -> Json {
     let mut object = objects::named(&change.address, true);
-    if let Some(previous) = change.previous_address.as_ref().filter(|previous| **previous != change.address) {
+    if let Some(previous) = change.previous_address.as_deref().filter(|previous| **previous != change.address) {
         object.insert("previous_address".into(), previous.to_string().into());
     }
     if let Some(deposed) = &change.deposed {

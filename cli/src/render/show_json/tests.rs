@@ -93,7 +93,7 @@ fn a_replacement_says_why() {
     let replaced = ResourceChange {
         reason: Reason::ReplaceBecauseCannotUpdate,
         replace_paths: vec![Path(vec![Step::Attribute("tags".into()), Step::Index(0)])],
-        previous_address: "lab_thing.old".parse().ok(),
+        previous_address: "lab_thing.old".parse().ok().map(Box::new),
         ..change("lab_thing.a[\"k\"]", ChangeAction::CreateThenDelete, object("x"), object("y"))
     };
     let document = document(Manifest::default(), Changes { resources: vec![replaced], ..Changes::default() });

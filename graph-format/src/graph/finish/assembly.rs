@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use rustc_hash::FxHashMap;
 
 use super::waiting::Members;
-use super::{Finish, numbers, outline};
+use super::{Drafted, Finish, numbers, outline};
 use crate::formula::{FormulaOp, Occurrence, Parameter};
 use crate::graph::opcode::Operation;
 use crate::graph::{
@@ -32,7 +32,9 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     let shard_of: Vec<u32> =
         operations.iter().map(|d| shard_index.get(&d.shard).copied().unwrap_or(u32::MAX)).collect();
 
-    let mut parts: Vec<Part> = shard_index.keys().map(|s| Part::new(s.clone())).collect();
+    let mut sizes = vec![0; shard_index.len()];
+    order.iter().for_each(|id| sizes[shard_of[*id as usize] as usize] += 1);
+    let mut parts: Vec<Part> = shard_index.keys().zip(sizes).map(|(s, rows)| Part::new(s.clone(), rows)).collect();
     let mut renamed = Renamed::default();
     let mut waits_of: Vec<Waits> = Vec::with_capacity(operations.len());
     for drafted in &operations {
@@ -41,9 +43,11 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
     let outline = outline::rows(&operations, reads, order, &number, &shard_of, &waits_of, &waiters);
     let mut final_states = BTreeMap::new();
-    let mut slots: Vec<Option<_>> = operations.into_iter().zip(waits_of).map(Some).collect();
+    // In place: there may be millions.
+    let mut slots: Vec<Option<Drafted>> = operations.into_iter().map(Some).collect();
     for (place, id) in order.iter().enumerate() {
-        let Some((drafted, waits)) = slots[*id as usize].take() else { continue };
+        let Some(drafted) = slots[*id as usize].take() else { continue };
+        let waits = std::mem::take(&mut waits_of[*id as usize]);
         let own = shard_of[*id as usize];
         let part = &mut parts[own as usize];
         let here = live.in_shard(&part.shard);
@@ -155,10 +159,11 @@ struct Part {
 }
 
 impl Part {
-    fn new(shard: Shard) -> Part {
+    /// An empty one, with room for so many rows.
+    fn new(shard: Shard, rows: usize) -> Part {
         Part {
             shard,
-            rows: Vec::new(),
+            rows: Vec::with_capacity(rows),
             table: FormulaTable::default(),
             local: FxHashMap::default(),
             foreign: BTreeMap::new(),

@@ -1,0 +1,87 @@
+//! The large records of a plan as they are read back right after writing: element by element, nothing is kept.
+//!
+//! The fields stand in the order of the records themselves, since records are encoded by position. What is written
+//! and cannot be read as one of these is refused, so a field that is missing here shows with the first plan.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use smol_str::SmolStr;
+
+use super::{Manifest, SourceSnippets};
+use crate::address::ProviderSource;
+use crate::changes::{OutputChange, RelevantAttribute, ResourceChange};
+use crate::graph::{ForeignResult, FormulaRow, OperationId, OutlineRow, Row, Shard, Waits};
+use crate::schema::ProviderSchema;
+
+/// [`crate::changes::Changes`].
+#[derive(Deserialize)]
+#[allow(dead_code)] // Only read.
+pub(super) struct Changes {
+    resources: Each<ResourceChange>,
+    drift: Each<ResourceChange>,
+    outputs: BTreeMap<SmolStr, OutputChange>,
+    relevant: Each<RelevantAttribute>,
+}
+
+/// [`crate::graph::Fragment`].
+#[derive(Deserialize)]
+#[allow(dead_code)] // Only read.
+pub(super) struct Fragment {
+    shard: Shard,
+    rows: Each<Row>,
+    formulas: FormulaTable,
+    foreign: Each<ForeignResult>,
+}
+
+/// [`crate::graph::FormulaTable`].
+#[derive(Deserialize)]
+#[allow(dead_code)] // Only read.
+struct FormulaTable {
+    rows: Each<FormulaRow>,
+}
+
+/// The outline of a graph.
+#[derive(Deserialize)]
+#[allow(dead_code)] // Only read.
+pub(super) struct Outline {
+    operations: u32,
+    waiters: Each<Waits>,
+    rows: Each<OutlineRow>,
+    final_states: BTreeMap<String, OperationId>,
+}
+
+/// [`super::FragmentPackage`].
+#[derive(Deserialize)]
+#[allow(dead_code)] // Only read.
+pub(super) struct Package {
+    manifest: Manifest,
+    schemas: BTreeMap<ProviderSource, ProviderSchema>,
+    sources: SourceSnippets,
+    fragment: Fragment,
+}
+
+/// A sequence whose elements are read one after the other and dropped.
+struct Each<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Each<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Each<T>, D::Error> {
+        deserializer.deserialize_seq(Each(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Each<T> {
+    type Value = Each<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Each<T>, A::Error> {
+        while elements.next_element::<T>()?.is_some() {}
+        Ok(self)
+    }
+}

@@ -1,0 +1,90 @@
+//! Types of objects that were asked for lately.
+//!
+//! The instances of a resource are objects of one type. Each of them computes it, and a type of its own would take more
+//! room than the object does. So each thread remembers the last few, and objects of the same type share one.
+
+use std::cell::RefCell;
+
+use super::container::Fields;
+use crate::types::Type;
+
+/// Number of types that a thread remembers. Planning an instance makes objects of some four types in turns.
+const REMEMBERED: usize = 8;
+
+/// Deepest nesting of an object whose type is looked up. Each level of an object is looked up by itself, so that the
+/// work grows with the product of its size and depth.
+const DEEPEST_LOOKED_UP: u16 = 8;
+
+thread_local! {
+    /// Most recently used first.
+    static RECENT: RefCell<Vec<Type>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The type of an object: the one that another object has already, or the one that `make` makes.
+pub(super) fn object_type(fields: &Fields, make: impl FnOnce() -> Type) -> Type {
+    if fields.extent().depth > DEEPEST_LOOKED_UP {
+        return make();
+    }
+    // Comparing asks parts of the object for their types, so nothing is borrowed meanwhile.
+    let known = RECENT.with_borrow(Clone::clone);
+    if let Some(place) = known.iter().position(|ty| fields.has_object_type(ty)) {
+        if place > 0 {
+            RECENT.with_borrow_mut(|recent| {
+                if place < recent.len() {
+                    recent[..=place].rotate_right(1);
+                }
+            });
+        }
+        return known[place].clone();
+    }
+    let made = make();
+    RECENT.with_borrow_mut(|recent| {
+        recent.truncate(REMEMBERED - 1);
+        recent.insert(0, made.clone());
+    });
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Value;
+    use super::*;
+
+    fn object(names: &[&str], value: &Value) -> Value {
+        Value::object(names.iter().map(|name| (*name, value.clone())))
+    }
+
+    /// Whether two values have the very same type in memory.
+    fn share(a: &Value, b: &Value) -> bool {
+        match (a.ty(), b.ty()) {
+            (Type::Object(a), Type::Object(b)) => std::sync::Arc::ptr_eq(&a, &b),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn objects_of_one_type_share_it() {
+        let (number, text) = (Value::int(1), Value::string("x"));
+        let one = object(&["a", "b"], &number);
+        assert!(share(&one, &object(&["a", "b"], &Value::int(2))));
+        // Others come between, fewer than are remembered.
+        for names in [&["a"][..], &["a", "c"], &["b"], &[]] {
+            assert!(!share(&one, &object(names, &number)), "{names:?}");
+        }
+        assert!(!share(&one, &object(&["a", "b"], &text)));
+        assert!(share(&one, &object(&["a", "b"], &Value::int(3))));
+        let nested = |value: &Value| object(&["n"], &object(&["a", "b"], value));
+        assert!(share(&nested(&number), &nested(&Value::int(2))));
+        assert!(!share(&nested(&number), &nested(&text)));
+    }
+
+    #[test]
+    fn no_more_are_remembered_than_intended() {
+        let names: Vec<String> = (0..3 * REMEMBERED).map(|n| format!("n{n}")).collect();
+        for name in &names {
+            let value = object(&[name], &Value::int(1));
+            assert_eq!(value.ty(), Type::object([(name.as_str(), Type::Number)]));
+        }
+        assert_eq!(RECENT.with_borrow(Vec::len), REMEMBERED);
+    }
+}
