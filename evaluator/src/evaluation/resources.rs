@@ -80,7 +80,8 @@ impl ModuleNode {
             let waits = Origin::union([node.waits(), expanded.origin.clone(), depends].into_iter().flatten());
             let direct = node.direct_dependencies(&block).await;
             let rules = Arc::new(BlockRules::of(&block));
-            let common = Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
+            let common =
+                Arc::new(Common { block, rules, schema: schema.clone(), waits, direct, provider: OnceLock::new() });
             let Expanded { kind, instances, .. } = expanded;
             let glue = node.evaluation.glue.clone();
             let values = node.clone().all_instances(common, instances).await;

@@ -1,6 +1,8 @@
 //! Small graphs over `terraform_data` and other types.
 
-use weft_graph_format::address::{DeposedKey, InstanceKey, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{
+    DeposedKey, InstanceKey, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance,
+};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{
     Action, Applied, Builder, ExecutionGraph, OperationId, PlannedObject, PriorObject, Provider, Ref, Shard,

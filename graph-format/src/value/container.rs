@@ -165,9 +165,9 @@ impl Fields {
         let mut attributes = object.attributes.iter();
         self.len() == object.attributes.len()
             && object.optional.is_empty()
-            && self.iter().all(|(name, value)| {
-                attributes.next().is_some_and(|(known, ty)| known == name && value.has_type(ty))
-            })
+            && self
+                .iter()
+                .all(|(name, value)| attributes.next().is_some_and(|(known, ty)| known == name && value.has_type(ty)))
     }
 
     pub(super) fn deep(&self) -> Deep {

@@ -7,7 +7,9 @@ use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{AbsResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{
+    AbsResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode,
+};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
