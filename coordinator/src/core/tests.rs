@@ -136,9 +136,27 @@ fn parallelism_bounds_what_is_under_way() {
     commands.extend(core.step(0, hello("v")));
     let tasks = started(&commands);
     assert_eq!(tasks.len(), 3);
-    core.step(1, said("w", done(tasks[0])));
-    core.step(1, said("v", done(tasks[0])));
-    assert_eq!(started(&core.step(2, ok(1))).len(), 1);
+    // A result frees its place before it is durable, and once.
+    let mut commands = core.step(1, said("w", done(tasks[0])));
+    commands.extend(core.step(1, said("v", done(tasks[0]))));
+    assert_eq!(started(&commands).len(), 1);
+    assert!(started(&core.step(2, ok(1))).is_empty());
+}
+
+#[test]
+fn the_intent_of_the_next_operation_stands_behind_the_result_that_made_room() {
+    let options = RunOptions { parallelism: Some(1), ..RunOptions::in_process() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
+    let [first] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
+    core.step(1, said("w", FromWorker::Intent { task: first, planned: Digest::default() }));
+    core.step(2, ok(1));
+    let commands = core.step(3, said("w", done(first)));
+    let [second] = started(&commands)[..] else { panic!("the next task") };
+    assert!(matches!(steps(&commands)[..], [StoreStep::Commit(_)]));
+    let commands = core.step(4, said("w", FromWorker::Intent { task: second, planned: Digest::default() }));
+    assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]) && orders(&commands).is_empty());
+    assert!(orders(&core.step(5, ok(1))).contains(&Order::Acknowledged(first)));
+    assert_eq!(orders(&core.step(6, ok(1))), vec![Order::Granted(second)]);
 }
 
 #[test]
