@@ -251,8 +251,7 @@ impl LocalBackend {
     }
 
     /// Whether the saved settings came from this block. The mark of Weft decides. Without one, the settings that
-    /// OpenTofu saved must contain all that
-    /// are written.
+    /// OpenTofu saved must contain all that are written.
     pub fn is_part_of(&self, known: &Remembered) -> bool {
         let holds = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
         let all = holds(&self.path, &known.settings.path) && holds(&self.workspace_dir, &known.settings.workspace_dir);

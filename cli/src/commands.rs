@@ -93,9 +93,8 @@ pub const GROUPS: &[(&str, &str)] = &[
     (WORKSPACES, "Manage workspaces"),
 ];
 
-/// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration
-/// never stops
-/// them.
+/// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration never
+/// stops them.
 const OWN: &[&str] = &["coordinator", "explain", "inspect", "runs", "worker"];
 
 /// Whether OpenTofu has no such command.

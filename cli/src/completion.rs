@@ -1,9 +1,8 @@
 //! Completion of command lines in shells.
 //!
-//! A shell that was configured with `complete -C PROGRAM NAME` starts the program with the current line in
-//! `COMP_LINE`, and reads a
-//! completion from each line of the output. [`install`] configures the installed shells, in the files that they read
-//! when they start.
+//! A shell that was configured with `complete -C PROGRAM NAME` starts the program with the current line in `COMP_LINE`,
+//! and reads a completion from each line of the output. [`install`] configures the installed shells, in the files that
+//! they read when they start.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -1,6 +1,5 @@
-//! Changes to the state outside of runs, for `state mv`, `state push`, `taint` and similar commands. Each is made
-//! under the lock, from
-//! one snapshot, as a whole or not at all.
+//! Changes to the state outside of runs, for `state mv`, `state push`, `taint` and similar commands. Each is made under
+//! the lock, from one snapshot, as a whole or not at all.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;

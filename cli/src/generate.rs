@@ -1,8 +1,7 @@
 //! `-generate-config-out`: configuration for objects that are imported to resources without a block.
 //!
-//! This takes two plans. The first imports the objects into blocks without arguments and does nothing else. The
-//! objects that it reads
-//! become the text of the blocks. The second plan is that of the whole configuration with these blocks.
+//! This takes two plans. The first imports the objects into blocks without arguments and does nothing else. The objects
+//! that it reads become the text of the blocks. The second plan is that of the whole configuration with these blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -60,8 +59,7 @@ pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
 
 impl Generated {
     /// Generates the blocks that the configuration lacks, and adds them to it. An object that cannot be imported is a
-    /// problem of
-    /// the plan, and its `import` block is left out.
+    /// problem of the plan, and its `import` block is left out.
     ///
     /// # Errors
     /// A resource whose block cannot be written.
@@ -106,8 +104,7 @@ impl Generated {
     }
 
     /// Writes the file, and records the blocks in the plan. Returns a warning when the file has any blocks, and errors
-    /// of objects that
-    /// could not be imported.
+    /// of objects that could not be imported.
     pub fn save(self, path: &str, mut plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
         for change in plan.iter().flat_map(|plan| &plan.changes.resources) {

@@ -1,8 +1,7 @@
 //! Options of commands: a table of the known options, and the given arguments, in order.
 //!
 //! Options take one dash or two, `-x=v` or `-x v`. Switches take a value only with `=`. The errors have OpenTofu's
-//! text, because
-//! scripts know it.
+//! text, because scripts know it.
 
 use std::time::Duration;
 

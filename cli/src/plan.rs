@@ -294,8 +294,7 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
 }
 
 /// The values of variables as given, before conversion. A later command line is compared with them, and `show -json`
-/// prints
-/// them. A plan of a part of the configuration may not have evaluated all variables.
+/// prints them. A plan of a part of the configuration may not have evaluated all variables.
 fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BTreeMap<SmolStr, PlainValue> {
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let kept = kept.filter_map(|(name, variable)| {

@@ -72,8 +72,7 @@ impl Prompt {
 }
 
 /// Lets SIGINT and SIGTERM end the process while it lives. This is the only way to interrupt the reading of a line:
-/// once a command
-/// has caught these signals, they interrupt nothing.
+/// once a command has caught these signals, they interrupt nothing.
 struct Interruptible {
     /// Dropped after the answer.
     _answered: oneshot::Sender<()>,

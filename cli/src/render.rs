@@ -3,12 +3,9 @@
 //!
 //! [`style`] has colors and width, [`quoting`] quotes strings, [`diagnostics`] shows problems with their source lines.
 //! [`difference`] compares two values. [`plan`] shows the changes of a plan, and the lines about an apply. [`state`]
-//! shows a state.
-//! [`values`] writes values as `output` does. [`progress`] shows the progress of each provider instance. [`events`]
-//! has the objects of
-//! the event stream, and [`show_json`] the documents of `show -json`. [`schemas`] finds the schemas that objects are
-//! read with, and
-//! [`schema_json`] writes schemas as documents.
+//! shows a state. [`values`] writes values as `output` does. [`progress`] shows the progress of each provider instance.
+//! [`events`] has the objects of the event stream, and [`show_json`] the documents of `show -json`. [`schemas`] finds
+//! the schemas that objects are read with, and [`schema_json`] writes schemas as documents.
 
 pub mod diagnostics;
 mod difference;

@@ -1,8 +1,7 @@
 //! How states and plans are sealed: keys and methods from the configuration and the environment.
 //!
-//! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that opens a state or a
-//! plan uses it, so
-//! that a target that must be sealed is never written unencrypted.
+//! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that opens a state or a plan
+//! uses it, so that a target that must be sealed is never written unencrypted.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -80,8 +79,7 @@ impl Context {
 }
 
 /// Whether a configuration file in a directory contains the word. Other problems of the configuration are ignored, so
-/// that they
-/// never stop a run from being resumed.
+/// that they never stop a run from being resumed.
 ///
 /// # Errors
 /// A file that cannot be read, and a file with the word that cannot be parsed: it may ask for encryption.

@@ -1,8 +1,7 @@
 //! SIGINT and SIGTERM: the first drains, the second asks providers to stop, the third quits at once.
 //!
 //! A command that can end gracefully takes an [`Attention`]. Signals go to the latest one. Without any, a signal ends
-//! the process
-//! at once. A dedicated thread watches, so that signals work while tasks keep all other threads busy.
+//! the process at once. A dedicated thread watches, so that signals work while tasks keep all other threads busy.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -14,9 +13,8 @@ use weft_coordinator::Cancel;
 
 use crate::exit::Exit;
 
-/// The time for a graceful end after the last graceful signal, before the process is forced to end. Providers have
-/// five seconds; the
-/// store and the ends of processes have the rest.
+/// The time for a graceful end after the last graceful signal, before the process is forced to end. Providers have five
+/// seconds; the store and the ends of processes have the rest.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// The wishes of a run: to drain, and to stop.
 const WISHES: [Cancel; 2] = [Cancel::Drain, Cancel::Stop];
@@ -83,9 +81,8 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Accepts `orderly` signals, and at once one that came during a [`Hold`]. The next signal ends the process, and
-    /// so does
-    /// a timeout after the last of them.
+    /// Accepts `orderly` signals, and at once one that came during a [`Hold`]. The next signal ends the process, and so
+    /// does a timeout after the last of them.
     pub fn begin(orderly: usize) -> Attention {
         watch();
         let (sender, signals) = mpsc::unbounded_channel();

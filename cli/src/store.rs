@@ -50,8 +50,7 @@ pub enum Access {
 
 impl Place {
     /// The place that options, environment and configuration determine. Loads the configuration of the current
-    /// directory
-    /// unless it is given.
+    /// directory unless it is given.
     ///
     /// # Errors
     /// Problems of any of these.
@@ -131,8 +130,7 @@ impl Place {
     }
 
     /// The place that a command changes outside of runs. `operation` is shown to those who wait for the lock. With
-    /// `dated`, each
-    /// previous state is kept in a file of its own.
+    /// `dated`, each previous state is kept in a file of its own.
     ///
     /// # Errors
     /// Problems were reported already.

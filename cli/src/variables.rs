@@ -63,8 +63,7 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
 }
 
 /// Variable files that cannot be read and options that are not valid, with the files for the source lines of problems.
-/// These are reported
-/// before the configuration is checked.
+/// These are reported before the configuration is checked.
 pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
     let mut sources = Sources::new();
     let mut problems = Vec::new();
@@ -139,8 +138,7 @@ pub fn given_again<'a>(
         Err(found) => problems.extend(found),
     };
     // A type alone does not distinguish a variable of type `any` from one without a type, whose values are texts. Text
-    // that is not
-    // an expression is taken literally.
+    // that is not an expression is taken literally.
     let parsed = |name: &str, text: &str, source: &str| match types(name) {
         Some(Type::Dynamic) => {
             parsed(name, Some(&Type::Dynamic), text, source).or_else(|_| parsed(name, None, text, source))
@@ -217,8 +215,7 @@ fn more_undeclared(all: usize) -> Option<Diagnostic> {
 }
 
 /// Warnings about values in variable files for undeclared variables, if only the names of variables are known. Files
-/// that cannot be
-/// read give no warnings here.
+/// that cannot be read give no warnings here.
 pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
     let mut found = Vec::new();
@@ -242,9 +239,8 @@ fn bad_option(text: &str) -> Diagnostic {
     problems::invalid_var_option(text)
 }
 
-/// A value given as text: taken literally for strings, numbers, booleans and variables without a type, otherwise
-/// parsed as an
-/// expression.
+/// A value given as text: taken literally for strings, numbers, booleans and variables without a type, otherwise parsed
+/// as an expression.
 pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result<GivenVariable, Vec<Diagnostic>> {
     let literal = match ty {
         None => true,

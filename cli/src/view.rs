@@ -71,8 +71,7 @@ pub struct View {
 
 impl View {
     /// Configures the output by the options. `events` is true if `-json` means the stream of events. Problems of
-    /// `-json-into` are returned
-    /// with a view that can report them.
+    /// `-json-into` are returned with a view that can report them.
     pub fn new(arguments: &Arguments, events: bool) -> (View, Option<Diagnostic>) {
         let json = events && arguments.switch("json", false);
         let plain = arguments.switch("no-color", false) || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -146,9 +145,8 @@ impl View {
         &self.style
     }
 
-    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal, because scripts look
-    /// for it. Empty with
-    /// `-no-color`.
+    /// An escape sequence for texts that OpenTofu colors even if the output is not a terminal, because scripts look for
+    /// it. Empty with `-no-color`.
     pub fn escape(&self, code: &str) -> String {
         if self.plain { String::new() } else { format!("\u{1b}[{code}m") }
     }
@@ -187,8 +185,7 @@ impl View {
     }
 
     /// A warning within the output of a command, as in OpenTofu: always in a box and in color, unless `-no-color` is
-    /// given. An event
-    /// if the output is events.
+    /// given. An event if the output is events.
     pub fn warning_in_output(&self, summary: String, detail: &str) {
         /// Columns of text in a box, and outside.
         const WIDTHS: (usize, usize) = (75, 77);
@@ -286,8 +283,7 @@ impl View {
     }
 
     /// Buffers the events of `work` and writes them at once. With many concurrent operations many come together, and
-    /// each write wakes the
-    /// reader.
+    /// each write wakes the reader.
     pub fn together<T>(&self, work: impl FnOnce() -> T) -> T {
         *self.held.lock() = Some(String::new());
         let result = work();

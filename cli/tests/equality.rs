@@ -1,14 +1,10 @@
 //! A plan file computes the same values as the configuration once everything is known. Generated expressions over
-//! results of resources
-//! are planned while those are unknown, and applied from the plan file. Then the same configuration is planned again
-//! with everything
-//! known. That plan must be empty.
+//! results of resources are planned while those are unknown, and applied from the plan file. Then the same
+//! configuration is planned again with everything known. That plan must be empty.
 //!
 //! Two differences are allowed, if another plan and apply settle them. Types that are open in the plan can turn out
-//! different, as in
-//! OpenTofu: a provider gets another value than the planned one, and the apply reports it. And a branch that is not
-//! taken has marked
-//! the result at plan. Then only the sensitivity may change.
+//! different, as in OpenTofu: a provider gets another value than the planned one, and the apply reports it. And a
+//! branch that is not taken has marked the result at plan. Then only the sensitivity may change.
 //!
 //! `WEFT_CASES` sets the number of configurations, and `WEFT_SEED` the seed, which is printed.
 

@@ -1,6 +1,5 @@
 //! The path through every room, as a user walks it: one plan file, applied in another process without the
-//! configuration; and the
-//! interface for scripts.
+//! configuration; and the interface for scripts.
 
 use std::path::Path;
 use std::process::{Command, Output};

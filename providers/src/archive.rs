@@ -1,10 +1,8 @@
 //! Packed packages: zip files from untrusted sources.
 //!
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
-//! limits are refused
-//! before or during unpacking, and nothing stays of a refused archive. Archives of modules, which have looser rules,
-//! are unpacked
-//! in `registry`.
+//! limits are refused before or during unpacking, and nothing stays of a refused archive. Archives of modules, which
+//! have looser rules, are unpacked in `registry`.
 
 mod unpacking;
 mod zip;
@@ -23,8 +21,7 @@ pub const MAX_ENTRIES: usize = 10_000;
 pub const MAX_UNPACKED: u64 = 8 << 30;
 
 /// The maximum ratio of unpacked to packed size, beyond [`RATIO_FREE`]. Programs shrink to a quarter, text to a tenth.
-/// Bombs reach
-/// a thousand.
+/// Bombs reach a thousand.
 pub const MAX_RATIO: u64 = 200;
 
 /// An unpacked size that is always allowed, because small texts may shrink to almost nothing.

@@ -1,9 +1,8 @@
 //! Requests to a provider, its replies, and the errors of a call. Plain data.
 //!
 //! A reply means that the provider answered: its reports are in `diagnostics`, including errors. A [`CallError`] means
-//! that it did
-//! not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]. The two must never be
-//! confused (RUNS.md, step 6).
+//! that it did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]. The two
+//! must never be confused (RUNS.md, step 6).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -44,8 +43,7 @@ pub enum CallKind {
 }
 
 /// The deadline for a reply, per kind of call. After a deadline the outcome is unknown, so these only guard against
-/// hanging forever.
-/// They do not keep a provider fast: providers have timeouts of their own.
+/// hanging forever. They do not keep a provider fast: providers have timeouts of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     limits: BTreeMap<CallKind, Duration>,

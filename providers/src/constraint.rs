@@ -1,8 +1,7 @@
 //! Version constraints: `~> 1.2, != 1.2.5`.
 //!
 //! They differ from those of other package systems. Versions may be abbreviated: missing numbers count as 0. `~> 1.2`
-//! fixes the first
-//! number, `~> 1.2.3` the first two. A prerelease matches only an exact `= VERSION`.
+//! fixes the first number, `~> 1.2.3` the first two. A prerelease matches only an exact `= VERSION`.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,9 +1,8 @@
 //! Open ephemeral objects: renewed when their provider asks for it, until they are closed.
 //!
 //! Each call takes the provider's process from its pool and returns it, so an open object never prevents another
-//! provider from being
-//! started. The provider keeps its own data for later calls as private data (protocol: open, renew and close of
-//! ephemeral resources).
+//! provider from being started. The provider keeps its own data for later calls as private data (protocol: open, renew
+//! and close of ephemeral resources).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,9 +16,8 @@ use crate::call::OpenedEphemeral;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::provider::Provider;
 
-/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten
-/// in a second do no
-/// harm.
+/// The shortest time between two renewals. A provider that asks for less would cause an endless series of calls. Ten in
+/// a second do no harm.
 pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
 
 /// Gets the configured provider, or the reason why it is not available.

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Identity, size and times of each file below a directory. Writing to a file or replacing it changes one of them: the
-/// kernel sets the
-/// time of the last change of an inode, and an ordinary program cannot set it back.
+/// kernel sets the time of the last change of an inode, and an ordinary program cannot set it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     directory: PathBuf,

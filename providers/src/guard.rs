@@ -1,12 +1,9 @@
 //! A plugin must not outlive the process that started it, because nothing would see what it still does.
 //!
-//! Linux can send a signal when a parent dies, but a process can only ask for it itself, after the fork. So a plugin
-//! is started
-//! through a guard: our own program again, with [`COMMAND`] as its first argument. It asks for the signal, checks that
-//! the parent is
-//! still alive, and then becomes the plugin. On other systems, and without a known guard program, plugins are started
-//! directly and end
-//! when their session is closed or dropped.
+//! Linux can send a signal when a parent dies, but a process can only ask for it itself, after the fork. So a plugin is
+//! started through a guard: our own program again, with [`COMMAND`] as its first argument. It asks for the signal,
+//! checks that the parent is still alive, and then becomes the plugin. On other systems, and without a known guard
+//! program, plugins are started directly and end when their session is closed or dropped.
 //!
 //! The signal comes when the *thread* that forked dies, not the process: `process` keeps one thread for this.
 
@@ -24,8 +21,7 @@ const FAILED: u8 = 127;
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the program that understands [`COMMAND`]. Called once at the start of `main`, usually with [`own_program`].
-/// Later calls have
-/// no effect.
+/// Later calls have no effect.
 pub fn set_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }

@@ -1,8 +1,7 @@
 //! The line that a plugin prints when it is ready, and the environment that makes it print the line.
 //!
 //! The format is go-plugin's, with fields between `|`: version of the scheme, version of the application protocol,
-//! network,
-//! address, wire protocol, certificate and, from newer plugins, whether connections can be multiplexed.
+//! network, address, wire protocol, certificate and, from newer plugins, whether connections can be multiplexed.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

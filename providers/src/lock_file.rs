@@ -1,6 +1,5 @@
-//! The dependency lock file, `.terraform.lock.hcl`: read leniently, and written byte for byte as OpenTofu does, so
-//! that both tools can
-//! use the same file.
+//! The dependency lock file, `.terraform.lock.hcl`: read leniently, and written byte for byte as OpenTofu does, so that
+//! both tools can use the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -171,8 +170,8 @@ impl LockFile {
     }
 
     /// The lock of a provider. An unlocked one of the default registry takes over the version that Terraform selected
-    /// for the provider of
-    /// the same name. Its checksums do not carry over, because the packages are signed and packed separately.
+    /// for the provider of the same name. Its checksums do not carry over, because the packages are signed and packed
+    /// separately.
     pub fn get(&self, source: &ProviderSource) -> Option<Lock> {
         if let Some(lock) = self.providers.get(source) {
             return Some(lock.clone());

@@ -49,8 +49,7 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
 }
 
 /// Everything that a mirror has of a provider. Other names are ignored. If a package is both packed and unpacked, the
-/// unpacked one
-/// is used.
+/// unpacked one is used.
 pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -114,8 +113,7 @@ fn packed_name(name: &str, source: &ProviderSource) -> Option<(Version, Platform
 }
 
 /// The program in an unpacked package: `terraform-provider-TYPE` or `terraform-provider-TYPE_v1.0.0`, with or without
-/// an
-/// extension. If there are several, the first by name.
+/// an extension. If there are several, the first by name.
 pub fn program(folder: &Path, source: &ProviderSource) -> io::Result<Option<PathBuf>> {
     let prefix = format!("{PROGRAM_PREFIX}{}", source.type_name);
     let mut found: Option<PathBuf> = None;

@@ -1,6 +1,5 @@
 //! Installed packages: how planning checks them before it starts a plugin, and how a worker finds the exact package
-//! that a
-//! plan names.
+//! that a plan names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -265,8 +264,7 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
 }
 
 /// Finds the package that a plan names in any of these mirrors. A packed one is unpacked below `unpack_into`. Missing
-/// mirrors are
-/// ignored.
+/// mirrors are ignored.
 pub fn find(
     source: &ProviderSource,
     version: &Version,

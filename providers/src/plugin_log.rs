@@ -3,8 +3,7 @@
 use serde_json::Value as Json;
 
 /// The variables that set the log level of plugin SDKs. By default they log everything, which costs a third of a cheap
-/// call, and
-/// leave it to the reader to discard entries.
+/// call, and leave it to the reader to discard entries.
 pub(crate) const LEVEL_VARIABLES: [&str; 2] = ["TF_LOG_SDK", "TF_LOG_PROVIDER"];
 
 /// The value of [`LEVEL_VARIABLES`] that makes plugins log exactly what our log shows.

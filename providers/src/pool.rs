@@ -1,10 +1,8 @@
 //! Configured plugins, with a limit on the number of processes.
 //!
-//! One process serves one configured provider instance. It is started and configured at its first use, kept while
-//! there is room,
-//! and restarted when it has died. When there is no room, the instance that has been idle longest is closed. When all
-//! are in use, the
-//! caller waits.
+//! One process serves one configured provider instance. It is started and configured at its first use, kept while there
+//! is room, and restarted when it has died. When there is no room, the instance that has been idle longest is closed.
+//! When all are in use, the caller waits.
 //!
 //! A caller that holds a [`Lease`] and asks for another instance may deadlock with another such caller: take one at a
 //! time.

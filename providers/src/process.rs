@@ -1,8 +1,7 @@
 //! Plugin processes: started from one thread that lives as long as this process, and watched until they end.
 //!
 //! On Linux, the signal that ends a plugin with its parent is sent when the *thread* that forked it ends. Threads of
-//! the async runtime
-//! come and go, so a dedicated thread does all the forking.
+//! the async runtime come and go, so a dedicated thread does all the forking.
 
 use std::collections::VecDeque;
 use std::process::{ExitStatus, Stdio};

@@ -1,8 +1,7 @@
 //! A configured provider, either a plugin or built in, with one interface for planner and executor.
 //!
 //! A running call of a plugin needs about nine kilobytes. Planning has a task for each resource instance, and most of
-//! them wait for
-//! something else. So calls are on the heap, and only while they are running.
+//! them wait for something else. So calls are on the heap, and only while they are running.
 
 use std::sync::Arc;
 

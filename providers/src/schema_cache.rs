@@ -1,8 +1,7 @@
 //! A cache of schemas in memory and on disk, by the checksum of the package.
 //!
 //! A file holds the plugin's replies as received, so its format does not change when our types do. A damaged or
-//! unreadable file
-//! counts as missing, and a failure to write one is only logged.
+//! unreadable file counts as missing, and a failure to write one is only logged.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -47,8 +46,7 @@ impl SchemaCache {
     }
 
     /// The schema of the package with this checksum, if it is cached. A file is read once for all callers, on a thread
-    /// that blocks no one
-    /// else: the schema of a large provider takes a good part of a second.
+    /// that blocks no one else: the schema of a large provider takes a good part of a second.
     pub async fn load(self: &Arc<Self>, checksum: &str) -> Option<Arc<ProviderSchema>> {
         let known = || self.known.lock().get(checksum).cloned();
         if let Some(schema) = known() {

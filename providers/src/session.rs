@@ -32,8 +32,7 @@ use crate::wire::Wire;
 use exchange::capabilities;
 
 /// The engine version that providers receive when they are configured. Some compare it, so it is that of the OpenTofu
-/// release whose
-/// behavior we follow.
+/// release whose behavior we follow.
 pub const REPORTED_VERSION: &str = "1.12.6";
 
 /// How long a plugin may take to end gracefully before it is killed.
@@ -208,8 +207,7 @@ impl ProviderSession {
     }
 
     /// Ends the process: gracefully if it responds within [`CLOSE_DEADLINE`], otherwise by force. No clone can make
-    /// calls afterwards.
-    /// Returns once the process is gone.
+    /// calls afterwards. Returns once the process is gone.
     pub async fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         let ended = self.inner.process.wait();
@@ -229,8 +227,7 @@ impl ProviderSession {
 }
 
 /// Logs what the plugin writes to its standard streams through go-plugin's own channel. It must be read, because a
-/// plugin blocks
-/// until it is.
+/// plugin blocks until it is.
 fn relay_output(channel: Channel, name: String) {
     tokio::spawn(async move {
         // Plugins that are not written in Go may lack this service.

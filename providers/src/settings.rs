@@ -1,9 +1,8 @@
 //! Settings without expressions, in the subset of HCL that lock files and CLI configuration files use.
 //!
 //! Neither the language's own parser nor hcl-edit fits: CLI configuration files use the first version of HCL, where a
-//! key may be a
-//! quoted string (as in `dev_overrides`) and an object may follow with or without `=`. A JSON object is allowed
-//! as well.
+//! key may be a quoted string (as in `dev_overrides`) and an object may follow with or without `=`. A JSON object is
+//! allowed as well.
 
 /// The maximum nesting of lists and objects. Real files need three levels.
 const MAX_DEPTH: usize = 32;

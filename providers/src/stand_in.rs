@@ -1,9 +1,8 @@
 //! Stand-ins for providers, so that a test of a configuration makes no calls.
 //!
 //! A stand-in takes the place of a real provider: [`Provider::standing_in`] wraps one. It may replace the whole
-//! provider, which is not
-//! configured then, or single resources. Schemas, validation, functions and the upgrade of stored objects still come
-//! from the real one.
+//! provider, which is not configured then, or single resources. Schemas, validation, functions and the upgrade of
+//! stored objects still come from the real one.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,10 +1,8 @@
 //! Mutual TLS with a plugin. Each side makes a certificate for this one process, and passes it to the other over a
-//! channel that
-//! no other process can write to (the environment, and standard output).
+//! channel that no other process can write to (the environment, and standard output).
 //!
 //! So the certificate must equal the announced one, and the other side must prove that it holds the key. Chains, names
-//! and dates do
-//! not matter, and a check of the chain would fail: these certificates are self-signed.
+//! and dates do not matter, and a check of the chain would fail: these certificates are self-signed.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! The clients of both protocols with one set of calls. Messages are protocol 6's. Where protocol 5 has other names
-//! for calls, this
-//! module translates.
+//! The clients of both protocols with one set of calls. Messages are protocol 6's. Where protocol 5 has other names for
+//! calls, this module translates.
 
 use prost::Message as _;
 use tonic::transport::Channel;
@@ -17,8 +16,7 @@ use crate::handshake::Protocol;
 pub const MAX_SCHEMA_REPLY: usize = 128 * 1024 * 1024;
 
 /// The maximum size of any other reply: one object with its private data. State files of that size do not work
-/// anywhere, so a larger
-/// reply is a bug of the plugin.
+/// anywhere, so a larger reply is a bug of the plugin.
 pub const MAX_REPLY: usize = 256 * 1024 * 1024;
 
 /// A connection with one of the protocols.

@@ -1,8 +1,7 @@
 //! Sessions with the real test plugins `lab` (protocol 6) and `oldlab` (protocol 5).
 //!
-//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without it these tests print
-//! that they were
-//! skipped.
+//! `LAB_PLUGINS` names the folder that `tests/conformance/providers/build.sh` filled. Without it these tests print that
+//! they were skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,8 @@
 //! Archives of modules from untrusted sources, each unpacked into a new folder.
 //!
 //! Nothing in them is trusted. Names and links that lead out of the folder, devices, and more bytes or files than the
-//! limits allow
-//! are refused before or while they are written, and nothing stays of a refused archive. Links are created last, so
-//! that
-//! nothing is ever written through one.
+//! limits allow are refused before or while they are written, and nothing stays of a refused archive. Links are created
+//! last, so that nothing is ever written through one.
 
 mod bundle;
 mod folder;

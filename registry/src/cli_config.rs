@@ -1,6 +1,5 @@
-//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional ones: the sources of packages
-//! and modules,
-//! and the credentials for them.
+//! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional ones: the sources of packages and
+//! modules, and the credentials for them.
 
 mod method;
 mod reader;
@@ -99,8 +98,7 @@ pub enum OciCredentials {
 
 impl CliConfig {
     /// Reads the file that the environment names, or those in their default places. Settings in the environment take
-    /// precedence over
-    /// those in files.
+    /// precedence over those in files.
     pub fn load(environment: &Environment) -> (CliConfig, Vec<Diagnostic>) {
         let mut reader = Reader::new(environment.working_directory());
         if let Some((path, named)) = environment.config_file() {

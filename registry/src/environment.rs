@@ -1,6 +1,5 @@
-//! The parts of the environment that affect where packages come from. They are a value, so that tests do not change
-//! the real
-//! environment.
+//! The parts of the environment that affect where packages come from. They are a value, so that tests do not change the
+//! real environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

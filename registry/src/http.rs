@@ -1,11 +1,9 @@
 //! The HTTP client. All requests for packages, modules and documents go through it.
 //!
 //! It bounds every answer: its size, the time until it begins and between its parts, the number of redirects, which
-//! never lead from TLS
-//! to plain text. It retries when a server is overloaded or briefly unavailable. Proxies come from the environment,
-//! certificates from the
-//! system or from `SSL_CERT_FILE` and `SSL_CERT_DIR` ([`roots`]). Nothing is opened before the first
-//! request.
+//! never lead from TLS to plain text. It retries when a server is overloaded or briefly unavailable. Proxies come from
+//! the environment, certificates from the system or from `SSL_CERT_FILE` and `SSL_CERT_DIR` ([`roots`]). Nothing is
+//! opened before the first request.
 
 mod request;
 mod roots;
@@ -218,8 +216,7 @@ impl Http {
     }
 
     /// Downloads into a file, which is overwritten. The contents of the file after an error are useless. Returns the
-    /// digest, which is computed
-    /// along the way.
+    /// digest, which is computed along the way.
     ///
     /// # Errors
     /// As [`send`](Http::send), and when the status is not 200 or the file cannot be written.

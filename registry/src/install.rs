@@ -1,10 +1,8 @@
 //! `init` for providers: selects versions, and installs packages into the data directory.
 //!
 //! First the version of every provider is selected. Packages are installed only if that succeeded for all. A locked
-//! version is kept as
-//! long as the constraints allow it, but its sources are still asked, as OpenTofu does. Several providers are queried
-//! and fetched
-//! concurrently, and events come in the order of providers.
+//! version is kept as long as the constraints allow it, but its sources are still asked, as OpenTofu does. Several
+//! providers are queried and fetched concurrently, and events come in the order of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -120,8 +118,7 @@ enum InstallProblem {
 
 impl Installer {
     /// An installer with the methods of the CLI configuration. `plugin_directories` (`-plugin-dir`) replace all of
-    /// them. Without either: the
-    /// implied local directories, and the registry for other providers.
+    /// them. Without either: the implied local directories, and the registry for other providers.
     pub fn new(
         config: &CliConfig,
         environment: &Environment,
@@ -171,8 +168,7 @@ impl Installer {
     }
 
     /// Installs what is required. `upgrade` ignores locked versions. Writes nothing outside of the data directory and
-    /// the plugin
-    /// cache: the caller settles the lock file.
+    /// the plugin cache: the caller settles the lock file.
     pub async fn install(
         &self,
         requirements: &Requirements,

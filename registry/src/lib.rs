@@ -1,14 +1,12 @@
 //! Access to the network: provider packages and modules, and the documents that lead to them.
 //!
 //! [`http`] is the client for all requests. [`cli_config`] and [`environment`] have the settings. [`discovery`] finds
-//! the services
-//! of a [`host`], and [`credentials`] has tokens.
+//! the services of a [`host`], and [`credentials`] has tokens.
 //!
 //! Providers: [`sources`] combines all methods of installation: [`provider_registry`] with [`signature`]s,
-//! [`network_mirror`] and
-//! [`oci`]. Each makes an [`offer`] or returns a [`problem`]. [`install`] selects versions and fetches packages
-//! ([`fetched`]) into the
-//! data directory, and reports it with [`install_event`]s. [`settle`] writes the lock file.
+//! [`network_mirror`] and [`oci`]. Each makes an [`offer`] or returns a [`problem`]. [`install`] selects versions and
+//! fetches packages ([`fetched`]) into the data directory, and reports it with [`install_event`]s. [`settle`] writes
+//! the lock file.
 //!
 //! [`modules`] fetches modules, and unpacks each [`archive`] of them.
 

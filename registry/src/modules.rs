@@ -1,8 +1,7 @@
 //! Modules that are not local: finding and fetching their packages.
 //!
-//! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI
-//! registries, and asks
-//! module registries for versions ([`constraint`] selects them) and their addresses.
+//! [`PackageAddress`] is a parsed address. [`ModuleFetcher`] fetches packages by git, over HTTP or from OCI registries,
+//! and asks module registries for versions ([`constraint`] selects them) and their addresses.
 
 mod address;
 mod artifact;

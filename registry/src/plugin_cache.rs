@@ -1,6 +1,5 @@
 //! The shared package cache of a user's projects (`plugin_cache_dir`). It has the layout of the packages in a data
-//! directory, which are then
-//! links into it.
+//! directory, which are then links into it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

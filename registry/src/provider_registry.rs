@@ -1,5 +1,4 @@
-//! The provider registry protocol: versions, the addresses of packages, and their
-//! signed checksums.
+//! The provider registry protocol: versions, the addresses of packages, and their signed checksums.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,8 +26,7 @@ const MAX_SUMS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignaturePolicy {
     /// Also those for which the registry has no key (`OPENTOFU_ENFORCE_GPG_VALIDATION`). Registries other than the
-    /// default one must always have
-    /// one.
+    /// default one must always have one.
     pub required: bool,
     /// Also those whose key has expired (`OPENTOFU_ENFORCE_GPG_EXPIRATION`).
     pub unexpired: bool,
@@ -132,9 +130,8 @@ impl ProviderRegistry {
         Ok(Listing { versions, warnings: found.warnings.unwrap_or_default() })
     }
 
-    /// The package of a version for a platform; `None` if the platform has none. The list with its checksum has
-    /// already been
-    /// verified.
+    /// The package of a version for a platform; `None` if the platform has none. The list with its checksum has already
+    /// been verified.
     ///
     /// # Errors
     /// When its registry does not answer, or its answer cannot be trusted.
@@ -254,8 +251,7 @@ fn sound(answer: Answer) -> Result<Answer, HttpError> {
 }
 
 /// The lines of a SHA256SUMS file: a checksum, spaces (with a star before names of binary files), a name. Other lines
-/// are
-/// ignored.
+/// are ignored.
 fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
     let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;
     let sum = |line: &str| {

@@ -1,10 +1,8 @@
 //! Signatures of checksum lists: OpenPGP, detached, by a key that the registry gives.
 //!
 //! A valid signature is made by a key of the list, or by a subkey that is bound to one for signing. Revoked keys and
-//! insecure digests are
-//! refused. Expired keys are accepted unless configured otherwise, because registries still offer packages that were
-//! signed in
-//! time.
+//! insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still offer
+//! packages that were signed in time.
 
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};

@@ -1,6 +1,5 @@
 //! Selection, installation and locking, compared with the recorded behavior of OpenTofu 1.12.6 with the same packages
-//! (the
-//! conformance cases `lock-file-*`, `plugin-dir-*`, `version-prerelease`, `locked-package-gone-or-changed` and
+//! (the conformance cases `lock-file-*`, `plugin-dir-*`, `version-prerelease`, `locked-package-gone-or-changed` and
 //! `requirement-added-without-init`).
 
 use std::collections::BTreeMap;

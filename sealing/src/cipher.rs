@@ -15,8 +15,8 @@ pub(crate) const OVERHEAD: usize = NONCE_LEN + TAG_LENGTH;
 const TAG_LENGTH: usize = 16;
 
 /// The maximum number of seals with one key. Nonces are random, and two equal ones would expose the plain texts. Up to
-/// 2^32 the probability
-/// is below 2^-32 (NIST SP 800-38D, 8.3). This is a quarter of it, because other processes may use the key as well.
+/// 2^32 the probability is below 2^-32 (NIST SP 800-38D, 8.3). This is a quarter of it, because other processes may use
+/// the key as well.
 const MOST_SEALS: u64 = 1 << 30;
 
 /// The maximum number of bytes sealed with one key: the 64 GiB in OpenTofu's README of the method.
@@ -105,8 +105,7 @@ impl Budget {
     }
 
     /// Takes a seal of so many bytes, if the budget allows it. A first seal is always granted, because a payload that
-    /// is larger than a whole
-    /// budget must be sealed with some key.
+    /// is larger than a whole budget must be sealed with some key.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {

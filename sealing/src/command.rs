@@ -1,10 +1,8 @@
 //! Commands with OpenTofu's protocol for external key providers and methods. The command prints one line that
-//! identifies it,
-//! reads its input to the end, and prints its output.
+//! identifies it, reads its input to the end, and prints its output.
 //!
 //! Invariants: nothing is sent to a program before it has identified itself. The program is killed and waited for on
-//! every exit path.
-//! Its error output is quoted without any secret of its input or output.
+//! every exit path. Its error output is quoted without any secret of its input or output.
 //!
 //! Source: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`).
 
@@ -100,16 +98,14 @@ pub(crate) fn run(
         (Ok(_), None) => Err(talk.late()),
         (Err(error @ CommandError::TooLong { .. }), _) => Err(error),
         // A program that fails before its first line prints the reason on its standard error. A signal may come from
-        // us, after we stopped
-        // reading its output.
+        // us, after we stopped reading its output.
         (Err(_), Some(status)) if status.code().is_some_and(|code| code != 0) => Err(talk.failed(status, "")),
         (Err(error), _) => Err(error),
     }
 }
 
 /// A running program, and the threads that read its output. A thread stays as long as the other end of its pipe is
-/// open, possibly
-/// longer than the program runs.
+/// open, possibly longer than the program runs.
 struct Talk {
     child: Child,
     program: String,

@@ -1,10 +1,8 @@
-//! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state,
-//! its serial and
-//! lineage.
+//! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state, its
+//! serial and lineage.
 //!
 //! Nothing outside of the payload is authenticated. Serial and lineage are for backends, and are compared with those
-//! inside. Metadata
-//! only determines a key, and a wrong key opens nothing.
+//! inside. Metadata only determines a key, and a wrong key opens nothing.
 //!
 //! Source: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), including its indentation.
 
@@ -29,8 +27,7 @@ pub const LARGEST_PLAIN: u64 = 4 << 30;
 pub const LARGEST_ENVELOPE: u64 = 6 << 30;
 
 /// The maximum number of metadata entries in an envelope. There is one for each key provider of a chain, and OpenTofu
-/// adds those of
-/// fallbacks.
+/// adds those of fallbacks.
 pub const MOST_METADATA: usize = 256;
 
 /// The maximum size of one key provider's metadata, in bytes. Services store a wrapped key there, of some hundred
@@ -46,8 +43,7 @@ const _: () = assert!(LONGEST_METADATA_KEY <= u16::MAX as usize);
 const VERSION: &str = "v0";
 
 /// The version by which a run of Weft keeps other tools from a state: OpenTofu refuses every version but its own. The
-/// contents of
-/// such an envelope are the same as in any other.
+/// contents of such an envelope are the same as in any other.
 const GUARDED: &str = "v9";
 
 /// Why an envelope cannot be read.
@@ -229,10 +225,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
 }
 
 /// Whether a file is an envelope, of any version: one JSON object with the texts `encryption_version` and
-/// `encrypted_data`, and without
-/// `version`, which every ordinary state has. An ordinary state is parsed only up to that key, which is its first. A
-/// plan file, which
-/// does not begin as JSON, is not parsed.
+/// `encrypted_data`, and without `version`, which every ordinary state has. An ordinary state is parsed only up to that
+/// key, which is its first. A plan file, which does not begin as JSON, is not parsed.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return false;

@@ -1,8 +1,7 @@
 //! External key providers and methods: the input and output of their commands.
 //!
 //! Sources: the schemas of OpenTofu's external key provider and method (`protocol/*.schema.json`). The example on its
-//! documentation page
-//! has `key` where the schema, programs and OpenTofu have `keys`.
+//! documentation page has `key` where the schema, programs and OpenTofu have `keys`.
 
 use std::borrow::Cow;
 

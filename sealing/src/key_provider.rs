@@ -1,8 +1,7 @@
 //! Key providers as plain data, with the limits of their settings.
 //!
 //! Sources (names, defaults, minimums): OpenTofu's page "State and Plan Encryption", section "Key providers". The
-//! maximums are ours: what
-//! Weft seals must also pass the limits for metadata from untrusted files.
+//! maximums are ours: what Weft seals must also pass the limits for metadata from untrusted files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,8 +25,7 @@ pub const DEFAULT_KEY_LENGTH: u64 = 32;
 pub const DEFAULT_SALT_LENGTH: u64 = 32;
 
 /// The maximum length of a derived key in bytes. Methods need at most 32. A key that is the passphrase of another
-/// provider gains nothing
-/// above the 128 of a block of SHA-512.
+/// provider gains nothing above the 128 of a block of SHA-512.
 pub const LONGEST_KEY: u64 = 1024;
 
 /// The maximum length of a salt in bytes. It is in the metadata of every file and record, and 16 bytes are enough to
@@ -35,9 +33,8 @@ pub const LONGEST_KEY: u64 = 1024;
 pub const LONGEST_SALT: u64 = 1024;
 
 /// The maximum number of rounds of one derivation: iterations times the blocks of the key. Metadata is not
-/// authenticated before the key
-/// exists, so a tampered file could cause a derivation of years. This number takes a minute, and is 160 times the
-/// default.
+/// authenticated before the key exists, so a tampered file could cause a derivation of years. This number takes a
+/// minute, and is 160 times the default.
 pub const MOST_ROUNDS: u64 = 100_000_000;
 
 const _: () = assert!(LEAST_ITERATIONS <= DEFAULT_ITERATIONS && DEFAULT_ITERATIONS <= MOST_ROUNDS);
@@ -51,8 +48,7 @@ pub struct KeyProvider {
     /// The source of keys.
     pub source: KeySource,
     /// `encrypted_metadata_alias`: replaces the provider's own name, so that the provider can be renamed or have
-    /// another name in another
-    /// project. Empty means none.
+    /// another name in another project. Empty means none.
     pub encrypted_metadata_alias: Option<String>,
 }
 
@@ -155,8 +151,7 @@ impl FromStr for HashFunction {
 }
 
 /// The settings of `pbkdf2`. They are public, and checked again when a [`Sealing`](crate::Sealing) is made: as in
-/// OpenTofu, an unused
-/// provider may be invalid.
+/// OpenTofu, an unused provider may be invalid.
 #[derive(Clone, Debug)]
 pub struct Pbkdf2 {
     /// The input of the derivation.

@@ -1,16 +1,12 @@
 //! Keys: new ones for sealing, and those that metadata determines for opening.
 //!
 //! - For sealing, each key provider makes one key with new metadata (a new salt) for the life of the ring, as OpenTofu
-//! does in each
-//!   process, and another one when the budget of that key is used up. It is made at its
-//!   first use.
-//! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that many files and
-//! records that
-//!   were sealed with one key cost one derivation. Two threads that need the same key wait for one derivation;
+//!   does in each process, and another one when the budget of that key is used up. It is made at its first use.
+//! - For opening, metadata determines the key. Keys are cached by provider and metadata, so that many files and records
+//!   that were sealed with one key cost one derivation. Two threads that need the same key wait for one derivation;
 //!   different keys are derived in parallel.
 //! - Small records are sealed by many processes. If each had a salt of its own, a reader would need a derivation for
-//! each process that ever
-//!   wrote. So a key that has opened a record is *adopted* for sealing others (see
+//!   each process that ever wrote. So a key that has opened a record is *adopted* for sealing others (see
 //!   [`Keyring::adopt`]).
 
 use std::collections::BTreeMap;
@@ -25,8 +21,7 @@ use crate::pbkdf2::{Derivation, MetadataProblem, RandomError};
 use crate::secret::Secret;
 
 /// The maximum number of cached keys for opening. When it is exceeded, all are dropped and derived again. No reader
-/// needs as many at once,
-/// and their metadata may be hostile and long.
+/// needs as many at once, and their metadata may be hostile and long.
 const MOST_KEPT: usize = 1024;
 
 /// The metadata of key providers, by its key in an envelope.
@@ -224,10 +219,8 @@ impl Keyring {
     }
 
     /// Uses the key of this metadata for sealing records from now on, if the settings would make an equivalent one:
-    /// derived only from
-    /// passphrases, with the same iterations, digest and lengths. Only for metadata that has just opened a record, so
-    /// that only someone who knows
-    /// the passphrase can choose it. The first adopted key stays.
+    /// derived only from passphrases, with the same iterations, digest and lengths. Only for metadata that has just
+    /// opened a record, so that only someone who knows the passphrase can choose it. The first adopted key stays.
     pub(crate) fn adopt(&self, name: &KeyProviderName, metadata: &Metadata) {
         if locked(&self.adopted).contains_key(name) {
             return;

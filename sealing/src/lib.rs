@@ -10,12 +10,10 @@
 //!
 //! What a caller must know: all calls block, a derivation for some tenths of a second, a command for up to
 //! [`command::COMMAND_TIME`]. A target that is not configured passes plain text and refuses sealed data. No error
-//! contains
-//! a secret. Encryption does not protect against the replay of older data.
+//! contains a secret. Encryption does not protect against the replay of older data.
 //!
 //! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and key
-//! providers that are services
-//! (AWS, GCP, Azure, OpenBao).
+//! providers that are services (AWS, GCP, Azure, OpenBao).
 
 #![forbid(unsafe_code)]
 

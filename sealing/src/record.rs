@@ -11,16 +11,12 @@
 //! ```
 //!
 //! The wrapped record key is a payload of the target's method, as in an envelope. Its plain text is `weft record key`
-//! and 32 random
-//! bytes. So a method runs once for many records, whatever it costs (a derivation, a command, later a service), and
-//! all methods can
-//! seal records that are bound to their place: everything before the nonce, and the context from the caller, is
-//! authenticated with each
-//! record.
+//! and 32 random bytes. So a method runs once for many records, whatever it costs (a derivation, a command, later a
+//! service), and all methods can seal records that are bound to their place: everything before the nonce, and the
+//! context from the caller, is authenticated with each record.
 //!
 //! The first byte occurs neither in UTF-8 nor in MessagePack, so JSON and MessagePack values are never mistaken for
-//! sealed
-//! records.
+//! sealed records.
 
 use zeroize::Zeroizing;
 

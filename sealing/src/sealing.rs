@@ -3,8 +3,7 @@
 //! - Data is sealed with the target's main method. It is opened with any of its methods, tried in
 //!   order.
 //! - Plain text is accepted for a sealed target only if `unencrypted` is among the methods: otherwise anyone who can
-//! write a file could
-//!   replace the state.
+//!   write a file could replace the state.
 //! - Sealed data is never sealed again.
 
 mod error;
@@ -48,8 +47,7 @@ pub struct Opened {
     /// The method that opened it.
     pub through: Through,
     /// Whether it would now be written differently: with another method, sealed instead of plain, or plain instead of
-    /// sealed. Then OpenTofu
-    /// writes a state even if its contents have not changed.
+    /// sealed. Then OpenTofu writes a state even if its contents have not changed.
     pub outdated: bool,
 }
 
@@ -84,8 +82,7 @@ struct OpenedKey {
 }
 
 /// Seals and opens with one set of settings. Shared among threads. Lives as long as the process, because it caches
-/// keys. Without settings
-/// (`Default`) it passes plain text and refuses sealed data.
+/// keys. Without settings (`Default`) it passes plain text and refuses sealed data.
 #[derive(Debug)]
 pub struct Sealing {
     targets: BTreeMap<TargetName, TargetTools>,
@@ -161,8 +158,7 @@ impl Sealing {
     }
 
     /// Opens another state, which the data source of this name reads: with the target of that name, or the default one
-    /// for remote
-    /// states.
+    /// for remote states.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -181,8 +177,7 @@ impl Sealing {
     }
 
     /// Seals a small record (see [`record`]). Opening it needs the same `context`, which is not stored. It identifies
-    /// the place of the record, so
-    /// that it cannot be moved.
+    /// the place of the record, so that it cannot be moved.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -212,8 +207,7 @@ impl Sealing {
     }
 
     /// Seals the plan of a run, which is stored beside the state, as a record. It holds values of the state, so it is
-    /// sealed like a state, or
-    /// like a plan if states are not encrypted.
+    /// sealed like a state, or like a plan if states are not encrypted.
     ///
     /// # Errors
     /// See [`SealError`].

@@ -5,8 +5,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// A passphrase or a key. It is wiped when dropped, `Debug` hides it, and there is no `Display`. Earlier copies by the
-/// operating system or
-/// a growing buffer are out of its reach.
+/// operating system or a growing buffer are out of its reach.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 

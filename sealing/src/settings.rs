@@ -1,8 +1,7 @@
 //! The settings of an `encryption` block, and their problems.
 //!
 //! Only what the targets use is checked. OpenTofu loads nothing else, so an unused provider without a passphrase does
-//! no
-//! harm.
+//! no harm.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,8 +16,7 @@ use weft_sealing::*;
 const ROUNDS: u64 = 6_000;
 
 /// The metadata of a key with one iteration. Settings refuse so few, but metadata allows it, so thousands of mutations
-/// can be
-/// tried.
+/// can be tried.
 const CHEAP: &str = r#"{"salt":"c2FsdCBvZiB0aGUgZWFydGg=","iterations":1,"hash_function":"sha512","key_length":32}"#;
 
 fn cheap_payload(plain: &[u8]) -> Vec<u8> {

@@ -41,8 +41,7 @@ pub fn coordinator(arguments: &Arguments) -> Option<String> {
 }
 
 /// Submits a plan. With `detach` it returns at once. Otherwise it watches the run to its end, with a local worker for
-/// the operations that
-/// must run here.
+/// the operations that must run here.
 ///
 /// # Errors
 /// The reason why the run did not begin.
@@ -72,8 +71,7 @@ pub async fn submit(
 }
 
 /// Resumes a run there, the newest unfinished one by default. With `detach` it returns at once, otherwise as
-/// [`submit`]. `None` when no run
-/// can be resumed.
+/// [`submit`]. `None` when no run can be resumed.
 ///
 /// # Errors
 /// The reason why the run was not resumed.
@@ -122,8 +120,8 @@ fn needs_home(plan: &PlanFile) -> bool {
 }
 
 /// Watches a run to its end, with a local worker for the operations that must run here. The worker has the label
-/// `home=RUN`, which the
-/// coordinator demands for these operations, so that no other worker gets them. `earlier` are finished operations.
+/// `home=RUN`, which the coordinator demands for these operations, so that no other worker gets them. `earlier` are
+/// finished operations.
 async fn attend(
     client: &mut Client,
     address: &str,
@@ -220,9 +218,8 @@ fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Sh
     shown
 }
 
-/// A coordinator that has just started reports that it does not carry out a run that its predecessor held. It takes
-/// the run over once the
-/// lease has expired.
+/// A coordinator that has just started reports that it does not carry out a run that its predecessor held. It takes the
+/// run over once the lease has expired.
 fn is_taken_over_later(end: &WatchEnd) -> bool {
     end.stopped && end.run.as_ref().is_some_and(|run| run.status == RunStatus::Running.word())
 }

@@ -253,8 +253,7 @@ impl<'a> Progress<'a> {
     }
 
     /// The number of operations that were seen to finish. It is less than the run's own number when the run began
-    /// earlier, or when some
-    /// events did not arrive.
+    /// earlier, or when some events did not arrive.
     pub fn done(&self) -> u32 {
         self.results.done
     }
@@ -308,8 +307,7 @@ impl<'a> Progress<'a> {
         let running = self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
         // An update that turned out to change nothing called no provider. One that was planned to change only
-        // sensitivity
-        // calls no provider either, but it is reported.
+        // sensitivity calls no provider either, but it is reported.
         let was_nothing =
             happening.action == "update" && !intended && !self.known.relabelled.contains(&happening.address);
         // A failed read of a check block is reported too.

@@ -140,8 +140,7 @@ async fn plan_and_apply(
     let confirms = (!plan.changes.is_empty() || recorded) && !arguments.switch("auto-approve", false);
     let mut said = made.diagnostics;
     // Without a question the apply follows at once. It decides what the plan left open, and evaluates checks again. A
-    // command that
-    // only plans decides nothing.
+    // command that only plans decides nothing.
     let decides = wishes.mode != UiMode::RefreshOnly;
     let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
     said.retain(|told| confirms || !comes_again(told));

@@ -1,6 +1,5 @@
-//! `weft console`: evaluates expressions. A terminal has line editing ([`typed`]); otherwise each question is read
-//! from the standard
-//! input ([`lines`]). `-eval-json FILE` is for scripts.
+//! `weft console`: evaluates expressions. A terminal has line editing ([`typed`]); otherwise each question is read from
+//! the standard input ([`lines`]). `-eval-json FILE` is for scripts.
 
 mod lines;
 mod typed;

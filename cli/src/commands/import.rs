@@ -1,8 +1,7 @@
 //! `weft import`: adds an existing object to the state.
 //!
 //! The command works like an `import` block on the command line. Planning reads the object, and the result goes into
-//! the
-//! state. The rest of the plan is dropped.
+//! the state. The rest of the plan is dropped.
 
 use std::sync::Arc;
 

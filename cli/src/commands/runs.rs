@@ -389,8 +389,7 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 }
 
 /// Abandons a run whose journal does not belong to the state file. Moves the run's files away, and lists the objects
-/// that it may have
-/// changed.
+/// that it may have changed.
 fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
     /// The number of listed names. The file has the rest.
     const LISTED: usize = 100;

@@ -157,8 +157,7 @@ async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: S
 }
 
 /// Passes signals on. The first drains, the second asks providers to stop, and the third ends the process, as does a
-/// timeout after
-/// the second.
+/// timeout after the second.
 fn obey_signals(handle: WorkerHandle) -> tokio::sync::watch::Receiver<bool> {
     let (ending, ended) = tokio::sync::watch::channel(false);
     let mut signals = signals::forward();

@@ -13,8 +13,7 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::is_identifier;
 
 /// The text of a block, formatted, without a final newline. `provider` is the reference in its `provider` argument, if
-/// it needs
-/// one. A null object gives all arguments that the block may have, each with the value null.
+/// it needs one. A null object gives all arguments that the block may have, each with the value null.
 pub fn text(resource: &Resource, provider: Option<&str>, schema: &Block, object: &Value) -> String {
     let mut out = format!("resource {} {} {{\n", quoted(&resource.type_name), quoted(&resource.name));
     if let Some(provider) = provider {

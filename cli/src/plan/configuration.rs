@@ -12,8 +12,7 @@ use weft_planner::ProviderSet;
 use crate::project::of_module;
 
 /// The document as JSON. Providers that planning did not need are asked for their schemas here. Planning has already
-/// reported
-/// failures that matter.
+/// reported failures that matter.
 pub async fn text(root: &Arc<CompiledModule>, sources: &Sources, providers: &ProviderSet) -> String {
     let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
     for module in root.all() {

@@ -34,8 +34,7 @@ pub struct Wishes {
     /// Show no progress of planning.
     pub quiet: bool,
     /// Store the state that the plan was made from in it, for commands that show the plan later, and for commands that
-    /// need nothing
-    /// else. It is as large as the state.
+    /// need nothing else. It is as large as the state.
     pub prior_state: bool,
     /// Store a document of the configuration in it, for tools that read plans.
     pub configuration: bool,
@@ -110,7 +109,7 @@ fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
     if arguments.switch("destroy", false) && refresh_only {
         return Some(problems::destroy_and_refresh_only());
     }
-    (refresh_only && !arguments.switch("refresh", true)).then(|| problems::refresh_only_without_refresh())
+    (refresh_only && !arguments.switch("refresh", true)).then(problems::refresh_only_without_refresh)
 }
 
 /// The error for a negative number of concurrent operations.

@@ -1,9 +1,8 @@
 //! Diagnostics: boxes with source lines for people, objects for scripts.
 //!
-//! [`SourceLines`] are the source lines: of files that were read, or of the snippets in a plan. `snippet` selects
-//! those that a
-//! diagnostic shows. [`human`] and [`object`] are the two forms. [`consolidated`] joins diagnostics with the same
-//! summary.
+//! [`SourceLines`] are the source lines: of files that were read, or of the snippets in a plan. `snippet` selects those
+//! that a diagnostic shows. [`human`] and [`object`] are the two forms. [`consolidated`] joins diagnostics with the
+//! same summary.
 
 mod consolidation;
 mod human;
@@ -21,8 +20,7 @@ pub trait SourceLines {
     fn line(&self, file: &str, number: u32) -> Option<String>;
 
     /// The header of the outermost block around a byte of a file: `resource "aws_vpc" "main"`. `None` outside of
-    /// blocks, and if
-    /// only lines are known.
+    /// blocks, and if only lines are known.
     fn block(&self, file: &str, byte: u32) -> Option<String> {
         let _ = (file, byte);
         None

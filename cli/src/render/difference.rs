@@ -1,14 +1,11 @@
 //! The difference between two values, as a tree that is printed in the form of a plan.
 //!
 //! Reading order: [`Part`] is one node. [`compare`] makes the tree of two values and a type, and `schema` that of two
-//! objects and
-//! their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text` write the tree. An unchanged
-//! object is a
-//! tree too: that is how states are shown.
+//! objects and their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text` write the tree. An
+//! unchanged object is a tree too: that is how states are shown.
 //!
 //! The layout is OpenTofu's (recorded case `workflow/show-text`), because people read it daily and scripts match it:
-//! two columns for
-//! the sign, four for a level, names aligned, unchanged parts left out and counted.
+//! two columns for the sign, four for a level, names aligned, unchanged parts left out and counted.
 
 mod compare;
 pub mod print;

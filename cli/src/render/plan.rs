@@ -1,8 +1,7 @@
 //! A plan as text: the changes, and the lines about an apply that scripts match.
 //!
 //! [`human`] is the whole text. `resource` is one object of it, `outputs` the outputs, and [`lines`] single lines. The
-//! fixed texts
-//! are OpenTofu's, including its name, because pipelines look for them.
+//! fixed texts are OpenTofu's, including its name, because pipelines look for them.
 
 mod drift;
 mod lines;
@@ -141,8 +140,7 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
 }
 
 /// The detected changes: all of them in a refresh-only plan, otherwise those that matter to the plan. Changes to
-/// objects that will be
-/// destroyed anyway are not shown.
+/// objects that will be destroyed anyway are not shown.
 fn drift(plan: &PlanFile, style: &Style) -> String {
     if plan.manifest.ui_mode == UiMode::Destroy {
         return String::new();

@@ -1,9 +1,8 @@
 //! The progress of each provider instance: counts, running operations, and the time left.
 //!
 //! A [`Board`] receives events with their times since the start. It makes lines for a terminal, which are redrawn in
-//! place, and plain
-//! lines, which are printed now and then. It knows only addresses of provider instances, so it never holds
-//! sensitive values.
+//! place, and plain lines, which are printed now and then. It knows only addresses of provider instances, so it never
+//! holds sensitive values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -83,8 +82,7 @@ pub struct Board {
 
 impl Board {
     /// The board before any event. `operations` are the provider instances of the operations to come, as text.
-    /// Operations without one
-    /// do not count.
+    /// Operations without one do not count.
     pub fn new<'o>(operations: impl IntoIterator<Item = &'o str>) -> Board {
         let mut board = Board::default();
         for instance in operations.into_iter().filter(|instance| !instance.is_empty()) {

@@ -53,8 +53,7 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
 }
 
 /// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
-/// JSON decides
-/// the types. `None` if the record is damaged, or in the flat form of very old versions.
+/// JSON decides the types. `None` if the record is damaged, or in the flat form of very old versions.
 pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<Value> {
     let text = object.attributes.as_str().as_bytes();
     let typed = schema

@@ -1,10 +1,8 @@
 //! The documents of `weft show -json`, in OpenTofu's format.
 //!
 //! [`plan`] and [`state`] are the documents. `trees` turns values into JSON trees of their contents, their unknown and
-//! their
-//! sensitive parts. `objects` puts objects into the tree of modules. `stored` decodes a state, and `checks` writes the
-//! results
-//! of checks.
+//! their sensitive parts. `objects` puts objects into the tree of modules. `stored` decodes a state, and `checks`
+//! writes the results of checks.
 
 pub mod checks;
 mod objects;

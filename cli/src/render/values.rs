@@ -63,9 +63,8 @@ fn null(ty: &Type, out: &mut String) {
     }
 }
 
-/// Several lines as a heredoc whose end word does not occur in them; `None` for a single line. A final newline shows
-/// as an
-/// empty line.
+/// Several lines as a heredoc whose end word does not occur in them; `None` for a single line. A final newline shows as
+/// an empty line.
 fn heredoc(text: &str, indent: usize) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     if lines.len() < 2 {

@@ -1,13 +1,10 @@
 //! Random numbers that equal OpenTofu's, so that made-up texts are equal: those of Go's `math/rand` with a seed from
-//! the name of the
-//! resource type.
+//! the name of the resource type.
 //!
 //! The generator is additive: each number is the sum, modulo 2^64, of those 607 and 273 steps before it (D. Knuth, The
-//! Art of
-//! Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator,
-//! combined with
-//! 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They are
-//! computed once: a step is linear, so many steps are a power of a polynomial.
+//! Art of Computer Programming, 3.2.2; Mitchell and Moore). Its first 607 numbers come from a congruential generator,
+//! combined with 607 fixed numbers: those that the same generator gives after 7.8 * 10^12 steps from the seed 1. They
+//! are computed once: a step is linear, so many steps are a power of a polynomial.
 
 use std::sync::LazyLock;
 

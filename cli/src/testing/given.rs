@@ -1,9 +1,8 @@
 //! Values of variables in tests.
 //!
 //! From low to high precedence: the environment, the standard variable files beside the configuration and in the
-//! directory of
-//! tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test files see the
-//! first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
+//! directory of tests, `-var-file` and `-var`; the `variables` block of the file; that of the run. Expressions in test
+//! files see the first group as `var`, and outputs of earlier runs as `run` (reference: "Variables" of `tofu test`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,13 +1,9 @@
 //! Objects that no provider has made: from the configuration, from values of the test, and from made-up values.
 //!
 //! For an attribute that is not in the configuration, a test may give a value if a provider could compute one. All
-//! other computed
-//! attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, empty collections. The same type
-//! and configuration
-//! always give the same object, so that a plan and its apply agree, and two resources of one type get equal texts. The
-//! values equal
-//! those of OpenTofu
-//! (reference: `mock_provider` in OpenTofu 1.12).
+//! other computed attributes are made up: texts of 4 to 15 letters and digits, the number 0, false, empty collections.
+//! The same type and configuration always give the same object, so that a plan and its apply agree, and two resources
+//! of one type get equal texts. The values equal those of OpenTofu (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;

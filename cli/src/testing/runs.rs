@@ -210,9 +210,8 @@ impl FileRunner<'_> {
         Ok((tested, values, warnings))
     }
 
-    /// The configuration with the provider keys that the values for all tests give. As in OpenTofu, values of a file
-    /// or a run do not
-    /// apply here.
+    /// The configuration with the provider keys that the values for all tests give. As in OpenTofu, values of a file or
+    /// a run do not apply here.
     async fn with_settled_keys(&self, root: &Arc<CompiledModule>) -> Arc<CompiledModule> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers

@@ -1,6 +1,5 @@
 //! The configuration that a run tests: the loaded one with the providers of the test, with overridden modules reduced
-//! to their
-//! outputs, and with the additional declarations of the run.
+//! to their outputs, and with the additional declarations of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

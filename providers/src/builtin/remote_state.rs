@@ -1,8 +1,7 @@
 //! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend of its state.
 //!
 //! Only the backend `local` can be read. Settings of the others are accepted, and reading them is an error. Sensitive
-//! outputs are
-//! returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
+//! outputs are returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

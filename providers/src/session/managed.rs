@@ -32,8 +32,7 @@ impl ProviderSession {
     }
 
     /// Upgrades a stored object to the current schema version. Must be called for every stored object, even of the
-    /// current version,
-    /// because only the provider can decode what it has stored.
+    /// current version, because only the provider can decode what it has stored.
     pub async fn upgrade_resource_state(
         &self,
         type_name: &str,

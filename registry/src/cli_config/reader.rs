@@ -1,6 +1,5 @@
 //! Reads the files into one configuration. For single settings the first file takes precedence. Blocks with labels of
-//! later files
-//! replace those of earlier ones.
+//! later files replace those of earlier ones.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,10 +1,8 @@
 //! The root certificates for checking servers.
 //!
 //! As in Go, `SSL_CERT_FILE` replaces the system's file, `SSL_CERT_DIR` replaces its directories, and the other stays
-//! the system's. A
-//! server whose own certificate is among the roots is trusted too, even if that is the certificate of an authority, as
-//! self-made ones
-//! usually are.
+//! the system's. A server whose own certificate is among the roots is trusted too, even if that is the certificate of
+//! an authority, as self-made ones usually are.
 
 use std::collections::BTreeSet;
 use std::path::Path;

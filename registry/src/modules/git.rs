@@ -1,10 +1,8 @@
 //! Packages that are git repositories, fetched by the `git` program.
 //!
-//! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). No part
-//! of an address ever
-//! becomes an option of git, and neither the address nor the submodules of a repository can make git use a protocol
-//! beyond the few that
-//! are allowed.
+//! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). No part of
+//! an address ever becomes an option of git, and neither the address nor the submodules of a repository can make git
+//! use a protocol beyond the few that are allowed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;

@@ -40,8 +40,7 @@ fn is_base64(character: char) -> bool {
 }
 
 /// Whether a word contains a part of the secret, which may be joined to other letters. The word is cut into pieces of
-/// the minimum
-/// length: a word that contains a whole key has a piece that is only key.
+/// the minimum length: a word that contains a whole key has a piece that is only key.
 fn shares_piece(word: &str, secret: &str) -> bool {
     if word.len() < 2 * SHORTEST {
         return secret.contains(word);

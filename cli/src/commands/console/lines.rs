@@ -1,10 +1,8 @@
 //! Joins lines to questions. A line is a question, unless a bracket, a template or a heredoc is open at its end, or it
-//! ends in
-//! a backslash.
+//! ends in a backslash.
 //!
 //! Each line is scanned once, so the cost of a long question is linear in its length. The parser finds errors; this
-//! module only decides
-//! where a question ends.
+//! module only decides where a question ends.
 
 /// An open construct.
 #[derive(Clone, Debug, PartialEq, Eq)]

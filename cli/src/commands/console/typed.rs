@@ -1,8 +1,7 @@
 //! Questions typed on a terminal, with editing, history and completion.
 //!
-//! rustyline does the editing. It is plain Rust over termios and escape sequences, well maintained and widely used.
-//! Its only native
-//! dependency is the C library. The history stays in memory, because questions may contain secrets.
+//! rustyline does the editing. It is plain Rust over termios and escape sequences, well maintained and widely used. Its
+//! only native dependency is the C library. The history stays in memory, because questions may contain secrets.
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;

@@ -93,7 +93,7 @@ fn lock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         };
         view.line(&format!("- Obtained {} checksums for {platform}; {what}", source.for_display()));
     }
-    new.save(path).map_err(|error| fail(vec![problems::lock_file_not_saved(&path, &error)]))?;
+    new.save(path).map_err(|error| fail(vec![problems::lock_file_not_saved(path, &error)]))?;
     // OpenTofu's text and colors: scripts look for them.
     let (bold, green, reset) = (view.escape("1"), view.escape("32"), view.escape("0"));
     let success = |what: &str| format!("\n{bold}{green}Success!{reset} {bold}{what}{reset}{reset}");

@@ -64,7 +64,7 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
         None => resolve_here(invocation, &id, address, decision.clone()).await?,
     };
     if status == OpStatus::InDoubt.word() {
-        return Err(vec![problems::still_in_doubt(&address, &reason).about(address)]);
+        return Err(vec![problems::still_in_doubt(address, &reason).about(address)]);
     }
     view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", what(decision, &status)));
     Ok(Exit::DONE)

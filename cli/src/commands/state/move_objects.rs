@@ -265,8 +265,7 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
 }
 
 /// Whether the moved address is, or contains, a resource that others depend on. Dependencies have no keys, so they
-/// never name
-/// one instance of a module.
+/// never name one instance of a module.
 fn touches(selection: &Selection, dependency: &ConfigResource) -> bool {
     let of = |module: &ModuleInstance, resource: &Resource| {
         dependency.module == unkeyed(module) && dependency.resource == *resource

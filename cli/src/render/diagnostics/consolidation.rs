@@ -4,8 +4,7 @@ use indexmap::IndexMap;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 /// The diagnostics in their order. Those of a consolidated severity appear once for each summary: the first one, with
-/// the
-/// number of the others.
+/// the number of the others.
 pub fn consolidated(problems: &[Diagnostic], warnings: bool, errors: bool) -> Vec<Diagnostic> {
     let mut found: IndexMap<(Severity, String, usize), (Diagnostic, usize)> = IndexMap::new();
     for (place, problem) in problems.iter().enumerate() {

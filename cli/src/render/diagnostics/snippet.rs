@@ -82,8 +82,7 @@ fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
 }
 
 /// The header of the outermost block around a byte of a file, labels quoted. In the JSON syntax, the names of all
-/// objects and the
-/// indices of all arrays around it.
+/// objects and the indices of all arrays around it.
 pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
     if tree.syntax() == Syntax::Json {
         return enclosing_properties(tree, byte);

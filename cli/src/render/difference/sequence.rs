@@ -6,8 +6,7 @@ use std::fmt::Write;
 use weft_graph_format::value::{Kind, Value};
 
 /// The maximum number of comparisons for the longest common subsequence. The table takes four bytes for each. Longer
-/// lists
-/// (beyond some thousand changed elements) are compared by position.
+/// lists (beyond some thousand changed elements) are compared by position.
 const MOST_COMPARISONS: usize = 4_000_000;
 
 /// An element before, after, or both, by position.
@@ -22,8 +21,7 @@ pub enum Match {
 }
 
 /// Pairs two lists by their longest common subsequence. `pairs` decides whether an element is shown as a change of the
-/// other, rather
-/// than as one removed and one added.
+/// other, rather than as one removed and one added.
 pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usize) -> bool) -> Vec<Match> {
     let head = before.iter().zip(after).take_while(|(b, a)| b == a).count();
     let (rest_before, rest_after) = (&before[head..], &after[head..]);
@@ -123,8 +121,7 @@ fn common<T: PartialEq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
 }
 
 /// Text that is equal for equal values, so that elements are compared and sorted cheaply. An unknown value is equal
-/// only to
-/// unknown values of its type. Never shown.
+/// only to unknown values of its type. Never shown.
 pub fn fingerprint(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);

@@ -25,8 +25,7 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
 }
 
 /// The new values at the paths, and the old values elsewhere. Paths lead through objects. Any other container with a
-/// selected part
-/// is taken as a whole.
+/// selected part is taken as a whole.
 fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return after.clone();
@@ -54,8 +53,7 @@ fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
 }
 
 /// Whether two values are equal when null, an empty text and an empty collection count as the same. Providers of the
-/// first SDK
-/// write any of them for unset arguments, one when they create an object and another when they read it.
+/// first SDK write any of them for unset arguments, one when they create an object and another when they read it.
 fn same_but_for_unset(before: &Value, after: &Value) -> bool {
     let unset = |value: &Value| {
         value.is_null()

@@ -1,6 +1,5 @@
 //! The text of plans with hand-made changes. Text and layout follow the recorded case `workflow/show-text`. The
-//! conformance
-//! suite compares that case itself.
+//! conformance suite compares that case itself.
 
 use std::collections::BTreeMap;
 

@@ -72,8 +72,7 @@ pub fn plan(plan: &PlanFile) -> Json {
 }
 
 /// The state that the plan was made from. Outputs with known new values already have them, because they show what the
-/// configuration
-/// computes from that state.
+/// configuration computes from that state.
 fn prior_state(plan: &PlanFile) -> StateFile {
     let text = plan.manifest.prior_state.as_deref();
     let mut state = text.and_then(|text| StateFile::parse(text.as_bytes(), "prior state").ok()).unwrap_or_default();
@@ -228,8 +227,7 @@ fn planned_values(plan: &PlanFile) -> Json {
             continue;
         }
         // The second plan of a replacement has no marks of the schema. A replacement of a tainted object is planned as
-        // a create from the
-        // start.
+        // a create from the start.
         let after = match change.action.is_replace() && change.reason != Reason::ReplaceBecauseTainted {
             true => change.after.clone(),
             false => marked(plan, change, &change.after),

@@ -17,8 +17,7 @@ pub fn type_form(ty: &Type) -> Json {
 }
 
 /// The contents of a value. Unknown attributes and entries are omitted, and unknown elements are null. Sensitive parts
-/// are
-/// included: [`sensitive`] shows where they are.
+/// are included: [`sensitive`] shows where they are.
 pub fn known(value: &Value) -> Json {
     match value.open().1 {
         Kind::Unknown(_) | Kind::Null(_) => Json::Null,
