@@ -1,28 +1,29 @@
-//! Content as bytes: digests, revisions from content, and the check of records before they reach a store.
+//! Content as bytes: digests, revisions derived from content, and the validation of records before they reach a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::json::canonical;
+use crate::problems;
 use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson, instance_address};
 use crate::run::{Digest, OpIndex};
 use crate::snapshot::{Revision, Subject};
 use crate::step::{Claim, ClaimMode, Outcome, StoreAnswer, StoreStep, Writes};
 use crate::store::StoreError;
 
-/// The bytes of plain data, by which it is compared, hashed and kept.
+/// The serialized form of plain data, used for comparing, hashing and storing it.
 pub(crate) fn bytes_of(value: &impl Serialize) -> Vec<u8> {
-    // Serialising plain data into memory has no way to fail: no maps of unknown length, no custom serialisers.
+    // Serializing plain data into memory cannot fail: there are no maps of unknown length and no custom serializers.
     postcard::to_stdvec(value).unwrap_or_default()
 }
 
-/// Digest of plain data.
+/// The digest of plain data.
 pub(crate) fn digest_of(value: &impl Serialize) -> Digest {
     Digest::of(&bytes_of(value))
 }
 
-/// The revision of a record whose store counts by content: never [`Revision::NEVER`].
+/// The revision of a record in a store that derives revisions from content. It is never [`Revision::NEVER`].
 pub(crate) fn content_revision(value: &impl Serialize) -> Revision {
     let digest = digest_of(value);
     let mut first = [0; 8];
@@ -30,10 +31,10 @@ pub(crate) fn content_revision(value: &impl Serialize) -> Revision {
     Revision(u64::from_le_bytes(first).max(1))
 }
 
-/// Brings the records of all steps to their canonical form.
+/// Converts the records of all steps to their canonical form.
 ///
 /// # Errors
-/// [`StoreError::Record`] if one is not sound; nothing of the batch must then be written.
+/// [`StoreError::Record`] if a record is not valid. The caller must then write nothing of the batch.
 pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
     for step in steps {
         match step {
@@ -53,10 +54,7 @@ pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
                     }
                 };
                 if (op, attempt) != (resolution.op, resolution.attempt) {
-                    return Err(StoreError::Record {
-                        name: format!("operation {}", resolution.op),
-                        what: "its resolution speaks of another operation or attempt".to_owned(),
-                    });
+                    return Err(problems::other_resolution(resolution.op));
                 }
             }
             StoreStep::Stray(stray) => {
@@ -70,10 +68,10 @@ pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Brings the records of these writes to their canonical form.
+/// Converts the records of these writes to their canonical form.
 ///
 /// # Errors
-/// [`StoreError::Record`] if one is not sound.
+/// [`StoreError::Record`] if a record is not valid.
 pub(crate) fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
     for write in &mut writes.instances {
         if write.record.as_ref().is_some_and(InstanceRecord::is_empty) {
@@ -82,10 +80,7 @@ pub(crate) fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
         let Some(record) = &mut write.record else { continue };
         let composed = instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
         if record.address != write.address || composed != write.address {
-            return Err(StoreError::Record {
-                name: write.address.clone(),
-                what: format!("its parts make the address {composed}"),
-            });
+            return Err(problems::other_address(&write.address, &composed));
         }
         for object in record.current.iter_mut().chain(record.deposed.values_mut()) {
             prepare_object(&write.address, object)?;
@@ -126,8 +121,8 @@ fn prepare_json(name: &str, json: &mut RawJson) -> Result<(), StoreError> {
     }
 }
 
-/// Positions of steps that are refused only because the same batch, sent before, had already taken their operation
-/// further: a later step of the same operation is known as repeated. They too are repeated ones.
+/// Positions of steps that are refused only because an earlier delivery of the same batch had already moved their
+/// operation further: a later step of the same operation is marked as repeated. These steps are repeats, too.
 pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usize> {
     let mut repeated: BTreeSet<OpIndex> = BTreeSet::new();
     let mut found = Vec::new();
@@ -143,7 +138,7 @@ pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usi
     found
 }
 
-/// Claims in order of subject, each subject once: the stronger mode wins, the first expectation stands.
+/// The claims, sorted by subject, with each subject once. The stronger mode and the first expectation win.
 pub(crate) fn ordered(claims: &[Claim]) -> Vec<Claim> {
     let mut by_subject: BTreeMap<&Subject, Claim> = BTreeMap::new();
     for claim in claims {
@@ -155,12 +150,12 @@ pub(crate) fn ordered(claims: &[Claim]) -> Vec<Claim> {
     by_subject.into_values().collect()
 }
 
-/// Whether two claims of different runs exclude each other.
+/// Whether claims with these modes by two different runs exclude each other.
 pub(crate) fn excludes(one: ClaimMode, other: ClaimMode) -> bool {
     one == ClaimMode::Exclusive || other == ClaimMode::Exclusive
 }
 
-/// The subjects that these writes touch, in order of the writes: instances, outputs, checks.
+/// The subjects of these writes, in the order of the writes: instances, outputs, checks.
 pub(crate) fn subjects(writes: &Writes) -> Vec<Subject> {
     let instances = writes.instances.iter().map(|write| Subject::Instance(write.address.clone()));
     let outputs = writes.outputs.iter().map(|write| Subject::Output(write.name.clone()));

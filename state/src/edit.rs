@@ -1,7 +1,7 @@
-//! Changes of the state outside of any run: what `state mv`, `state push`, `taint` and their like do.
+//! Changes of the state outside of any run, as `state mv`, `state push`, `taint` and similar commands make them.
 //!
-//! An edit is made from one snapshot and takes effect as a whole or not at all. It never touches what a run has claimed
-//! or what is in doubt: the run would commit over it.
+//! An edit is based on one snapshot and takes effect as a whole or not at all. It never touches a subject that a run
+//! has claimed or that is in doubt, because the run would overwrite it.
 
 use crate::content::subjects;
 use crate::ledger::Ledger;
@@ -11,43 +11,42 @@ use crate::step::{Held, Writes};
 /// A change of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Edit {
-    /// The serial of the snapshot that it was made from.
+    /// The serial of the snapshot that the edit is based on.
     pub seen: u64,
-    /// What it writes.
+    /// What the edit writes.
     pub writes: Writes,
-    /// Lineage and serial to take over from a state that is put in place of this one; the serial then goes up from
-    /// there.
+    /// The lineage and serial to adopt when another state replaces this one. The serial then increases from there.
     pub identity: Option<(String, u64)>,
 }
 
-/// Answer to an edit. Anything but `Edited` means that nothing was written.
+/// The answer to an edit. Any answer but `Edited` means that nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditAnswer {
-    /// Durable.
+    /// The edit is durable.
     Edited,
-    /// Somebody else has changed the state meanwhile.
+    /// The state has changed since the snapshot.
     Changed {
-        /// Its serial now.
+        /// The current serial.
         serial: u64,
     },
-    /// Runs hold what would be written, or its outcome is not known.
+    /// Runs hold subjects of the edit, or subjects are in doubt.
     Refused {
-        /// Held by a run.
+        /// Subjects that a run holds.
         held: Vec<Held>,
-        /// In doubt.
+        /// Subjects that are in doubt.
         doubts: Vec<Doubt>,
     },
 }
 
 impl Edit {
-    /// Everything that it writes.
+    /// Every subject that the edit writes.
     pub fn subjects(&self) -> Vec<Subject> {
         subjects(&self.writes)
     }
 }
 
 impl Ledger {
-    /// EDIT in memory; the serial is the caller's affair.
+    /// EDIT in memory. The caller keeps the serial.
     pub(crate) fn edit(&mut self, edit: &Edit) -> EditAnswer {
         if self.serial != edit.seen {
             return EditAnswer::Changed { serial: self.serial };

@@ -1,19 +1,20 @@
 //! The embedded store: the state file, and the journal of each run beside it.
 //!
-//! What must hold, whatever moment the process dies at:
-//! - An answer is given only after its line is on the disk (one fsync for all that wait).
-//! - Before the first intent the state file's format digit is one that OpenTofu refuses; it is put back last, when the
-//!   journal is folded into the file and no run of it may go on or is in doubt.
-//! - The state file is written in place, through the one locked descriptor, after its complete new content is in the
-//!   journal.
-//! - An edit outside of any run has no journal: its content stands in a file beside the state file until it is written.
-//! - One process holds the file's lock, and in it one run at a time holds a lease.
+//! Invariants that hold at whatever moment the process dies:
+//! - The store answers only after the line of the answer is on the disk. One fsync serves all waiting answers.
+//! - Before the first intent, the format digit of the state file changes to one that OpenTofu refuses. The original
+//!   digit returns last, once the journal is folded into the file and no run of the file can continue or is in doubt.
+//! - The state file is written in place, through the one locked descriptor, and only after its complete new content is
+//!   in the journal.
+//! - An edit outside of any run has no journal. A file beside the state file holds its content until it is written.
+//! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
 mod folder;
 mod journal;
 mod live;
 mod lock;
 mod pending;
+mod problems;
 mod recovery;
 mod sealed;
 mod terms;
@@ -43,56 +44,56 @@ use crate::tfstate::{WRITER_VERSION, as_version_4};
 use folder::RunFolders;
 use journal::Chain;
 use live::Live;
-use lock::{StateHandle, digit_of, failed};
+use lock::{StateHandle, digit_of};
 use recovery::Loaded;
 use sealed::Seals;
 use terms::Core;
 
-/// How often a reader without the lock looks again when what it read does not fit together: the file may be just
-/// being written.
+/// How often a reader without the lock tries again when the files that it read do not match. Another process may be
+/// writing them at that moment.
 const LOOKS: u32 = 4;
-/// Pause between two looks: writing a state file takes milliseconds.
+/// The pause between two attempts to read. Writing a state file takes milliseconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(30);
 
-/// Where the previous state goes before a run first writes the file.
+/// Where the previous state is stored before a run first writes the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Backup {
-    /// The state's path with `.backup` behind it.
+    /// The path of the state with the suffix `.backup`.
     #[default]
     Beside,
     /// `-backup=PATH`.
     At(PathBuf),
-    /// The state's path with the time in seconds and `.backup` behind it.
+    /// The path of the state with the time in seconds and the suffix `.backup`.
     Dated,
     /// `-backup=-`.
     Never,
 }
 
-/// How to open the embedded store.
+/// The options for opening the embedded store.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// The state file that is read (`-state`), `terraform.tfstate` or that of a workspace.
+    /// The state file to read (`-state`), by default `terraform.tfstate` or that of a workspace.
     pub state: PathBuf,
-    /// The file that is written instead (`-state-out`), if another.
+    /// The file to write (`-state-out`), if it is a different one.
     pub state_out: Option<PathBuf>,
-    /// Backup of the previous state.
+    /// The backup of the previous state.
     pub backup: Backup,
-    /// The folder of runs; `None`: `.weft` beside the state file that is written.
+    /// The folder of runs. `None` means `.weft` beside the state file that is written.
     pub weft: Option<PathBuf>,
     /// How long to wait for the lock (`-lock-timeout`).
     pub lock_timeout: Duration,
-    /// The word for the lock file, `OperationTypeApply`.
+    /// The operation as the lock file names it, such as `OperationTypeApply`.
     pub operation: String,
-    /// Who we are.
+    /// The identity of this process.
     pub holder: Holder,
-    /// Whether a network file system is accepted.
+    /// Whether to accept a network file system.
     pub network: bool,
-    /// With what state, journals and plans are sealed.
+    /// The seal of states, journals and plans.
     pub sealing: Arc<Sealing>,
 }
 
 impl EmbeddedOptions {
-    /// The usual way to open this state file.
+    /// The default options for this state file.
     pub fn new(state: impl Into<PathBuf>, holder: Holder) -> EmbeddedOptions {
         EmbeddedOptions {
             state: state.into(),
@@ -107,7 +108,7 @@ impl EmbeddedOptions {
         }
     }
 
-    /// The file beside a locked state file that says who has the lock, as OpenTofu writes it too.
+    /// The file beside a locked state file that names the holder of the lock. OpenTofu writes it, too.
     pub fn lock_info(&self) -> PathBuf {
         lock::lock_info_path(self.written())
     }
@@ -135,10 +136,11 @@ impl fmt::Debug for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Locks the state file, reads it and brings what a dead run left in its journal into it.
+    /// Locks the state file, reads it, and recovers what a dead run left in its journal.
     ///
     /// # Errors
-    /// Locked by another; unreadable, damaged, or not the state that a journal began from; [`StoreError::Io`].
+    /// Another process has the lock. The state is unreadable, damaged, or not the one that a journal began from.
+    /// [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let handle = StateHandle::lock(
             options.written(),
@@ -155,7 +157,7 @@ impl EmbeddedStore {
         let unsaved = (!content.is_empty()).then(|| content.clone());
         let mut seed = None;
         if let Some(source) = options.state_out.as_ref().map(|_| &options.state).filter(|_| content.is_empty()) {
-            // Nothing was written to the other file yet: the state comes from where `-state` says.
+            // The output file is still empty, so the state comes from the file of `-state`.
             let text = read_source(source)?;
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 let opened = folders.seals.parse(&text, source)?;
@@ -189,11 +191,11 @@ impl EmbeddedStore {
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
 
-    /// For showing state and runs while another may be writing: takes no lock, changes nothing, every step answers
-    /// [`StoreError::ReadOnly`]. Each question reads the files again.
+    /// Opens the store for showing the state and the runs while another process may write. It takes no lock and changes
+    /// nothing, and every step answers [`StoreError::ReadOnly`]. Each question reads the files again.
     ///
     /// # Errors
-    /// When the folder of the state file is not there.
+    /// The folder of the state file does not exist.
     pub fn open_read_only(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let canonical = lock::canonical(options.written())?;
         let folders = options.folders(&canonical);
@@ -201,18 +203,19 @@ impl EmbeddedStore {
         Ok(EmbeddedStore { core: Arc::new(Core { options, folders, incarnation, live: None }) })
     }
 
-    /// Puts a run that cannot be recovered (its journal is damaged, or the state file is not the one that it began
-    /// from) out of the way: its folder moves to `.weft/set-aside/RUN`, and the state file is free again as it stands
-    /// unless another run guards it. Gives back every object that the run had an intent or a result for and that the
-    /// state file may therefore not show as it is, and the folder, in which `state` holds what the run wrote of them.
+    /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
+    /// it began from. The folder of the run moves to `.weft/set-aside/RUN`, and the state file is free again as it is,
+    /// unless another run guards it. Returns every object that the run had an intent or a result for, since the state
+    /// file may not show these as they are, and the new folder. The file `state` in that folder has what the run wrote
+    /// of them.
     ///
     /// # Errors
-    /// Locked by another; [`StoreError::NoRun`]; [`StoreError::Io`].
+    /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
     pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         terms::set_aside(options, run)
     }
 
-    /// Runs what may block on a thread for it.
+    /// Runs work that may block on a thread for it.
     async fn blocking<Answer: Send + 'static>(
         &self,
         work: impl FnOnce(&Core) -> Result<Answer, StoreError> + Send + 'static,
@@ -220,12 +223,12 @@ impl EmbeddedStore {
         let core = Arc::clone(&self.core);
         match tokio::task::spawn_blocking(move || work(&core)).await {
             Ok(answer) => answer,
-            Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
+            Err(_) => Err(crate::problems::process_ending()),
         }
     }
 }
 
-/// The content of a state file as version 4, whatever earlier version it has.
+/// The content of a state file in version 4, converted from any earlier version.
 fn current_form(content: Vec<u8>, path: &Path) -> Result<Vec<u8>, StoreError> {
     Ok(as_version_4(&content, &path.display().to_string())?.unwrap_or(content))
 }
@@ -237,12 +240,12 @@ fn random_u128() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// A file that need not exist.
+/// The content of a file, or `None` if it does not exist.
 fn read_source(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match std::fs::read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(format!("reading {}", path.display()))(error)),
+        Err(error) => Err(problems::reading(&path)(error)),
     }
 }
 
@@ -278,7 +281,7 @@ impl RunStore for EmbeddedStore {
 
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.blocking(|core| {
-            // What is in the file goes out as it is, byte for byte, unless a journal has more.
+            // The content of the file is exported byte for byte, unless a journal has more.
             let (content, unfolded, mut file) = match core.live {
                 Some(_) => {
                     let live = core.live()?;
@@ -415,7 +418,7 @@ impl RunStore for EmbeddedStore {
             let (ledger, _) = match recovery::load_run(&core.folders, &run, core.incarnation) {
                 Ok(Some(loaded)) => loaded,
                 Ok(None) => return Ok(None),
-                // It ended before the state moved to other keys: what is left of it is its header.
+                // The run ended before the state moved to other keys. Only its header is left.
                 Err(StoreError::Unopened { .. }) if header.status.is_final() => {
                     return Ok(Some(RunView::of(header)));
                 }

@@ -1,4 +1,4 @@
-//! What a journal says, line by line, and the chain of hashes through it.
+//! The content of a journal line by line, and the chain of hashes through it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +12,19 @@ use crate::step::{Claim, StoreStep};
 pub(crate) enum Event {
     /// A term began.
     Began(Began),
-    /// CLAIM succeeded: all of these.
+    /// CLAIM succeeded with all of these claims.
     Claimed(Vec<Claim>),
     /// A step about an operation was accepted.
     Step(StoreStep),
-    /// The complete new content of the state file, about to be written.
+    /// The complete new content of the state file, which is written next.
     Image(Opaque),
-    /// The state file holds everything up to here; the digest of its content.
+    /// The state file holds everything up to here. Carries the digest of its content.
     Folded(Digest),
-    /// The term ended and left the run in this status.
+    /// The term ended and left the run with this status.
     Ended {
         /// The status.
         status: RunStatus,
-        /// Whether it was given up (open intents became doubts).
+        /// Whether the run was abandoned, so that its open intents became doubts.
         abandoned: bool,
     },
 }
@@ -36,7 +36,7 @@ pub(crate) struct Began {
     pub(crate) run: RunId,
     /// The term.
     pub(crate) token: Token,
-    /// Who holds it.
+    /// The holder of the term.
     pub(crate) holder: Holder,
     /// The state that it began from.
     pub(crate) base: Base,
@@ -51,25 +51,25 @@ pub(crate) struct Base {
     pub(crate) lineage: String,
     /// Its serial.
     pub(crate) serial: u64,
-    /// Digest of the file's content, the format digit taken as 4.
+    /// The digest of the content of the file, with 4 as the format digit.
     pub(crate) digest: Digest,
-    /// Each instance with its revision, so that a mismatch can be named.
+    /// Each instance with its revision, so that a message can name what differs.
     pub(crate) instances: Vec<(String, Revision)>,
 }
 
-/// The end of an earlier term's journal, as its successor found it.
+/// The end of an earlier term's journal, as the next term found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sealed {
-    /// Its epoch.
+    /// The epoch.
     pub(crate) epoch: u64,
-    /// Its length in bytes, a dropped final record not counted.
+    /// The length in bytes, without a dropped final record.
     pub(crate) length: u64,
-    /// Hash of its last line.
+    /// The hash of the last line.
     pub(crate) hash: Digest,
 }
 
 impl Event {
-    /// As a line for people.
+    /// The event as a line for people.
     pub(crate) fn line(&self, sequence: u64, hash: Digest) -> JournalLine {
         let mut line = JournalLine { sequence, hash, event: "", op: None, attempt: None, worker: None };
         line.event = match self {
@@ -92,7 +92,7 @@ impl Event {
     }
 }
 
-/// The word, attempt and worker of a step.
+/// The event name, attempt and worker of a step.
 pub(crate) fn step_words(
     step: &StoreStep,
 ) -> (&'static str, Option<crate::run::Attempt>, Option<crate::run::WorkerId>) {
@@ -109,7 +109,7 @@ pub(crate) fn step_words(
     }
 }
 
-/// The hash that a line carries: over the hash of the line before it and its own bytes.
+/// The hash of a line, computed from the hash of the line before it and its own bytes.
 pub(crate) fn chain(before: &Digest, line: &[u8]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&before.0);

@@ -1,7 +1,8 @@
-//! JSON text as text: one canonical spelling for records (so that equal content has equal bytes and equal revisions),
-//! and OpenTofu's layout for files. Numbers are never parsed, so no digit is lost.
+//! JSON as text: one canonical form for records, so that equal content has equal bytes and equal revisions, and
+//! OpenTofu's layout for files. Numbers are never parsed, so no digit is lost.
 
-/// Deepest nesting accepted. Values of configurations stay far below it; the walk itself uses no call stack.
+/// The deepest nesting that is accepted. Values of configurations stay far below it. The walk itself uses no call
+/// stack.
 const MAX_DEPTH: usize = 10_000;
 
 /// Text that is not one JSON value.
@@ -35,7 +36,7 @@ pub(crate) enum Token<'a> {
     Word(&'a str),
 }
 
-/// Splits JSON text into tokens, each with its offset; checks spelling of each token but not their order.
+/// Splits JSON text into tokens, each with its offset. It checks the spelling of each token, but not the order.
 pub(crate) struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -85,7 +86,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The offset behind the closing quote of the string that begins at `start`.
+/// The offset after the closing quote of the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -149,7 +150,7 @@ fn is_word(word: &str) -> bool {
     at == bytes.len()
 }
 
-/// What may come next while checking the order of tokens.
+/// What may come next, for checking the order of tokens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -161,10 +162,11 @@ enum Expect {
     Nothing,
 }
 
-/// The same value without white space, every string spelled one way (shortest escapes, nothing escaped needlessly).
+/// The same value without white space and with one spelling for each string: the shortest escapes, and only where JSON
+/// requires them.
 ///
 /// # Errors
-/// If the text is not exactly one JSON value.
+/// The text is not exactly one JSON value.
 pub fn canonical(text: &str) -> Result<String, JsonError> {
     let mut out = String::with_capacity(text.len());
     let mut tokens = Tokens::of(text);
@@ -220,7 +222,7 @@ pub fn canonical(text: &str) -> Result<String, JsonError> {
     if expect == Expect::Nothing { Ok(out) } else { Err(JsonError { offset: text.len(), what: "ends too early" }) }
 }
 
-/// A quoted string token in its one spelling.
+/// Appends a quoted string token in its canonical spelling.
 fn push_canonical(out: &mut String, token: &str) {
     if !token.contains('\\') {
         out.push_str(token);
@@ -238,23 +240,23 @@ pub(crate) fn decode(token: &str) -> Option<String> {
     serde_json::from_str(token).ok()
 }
 
-/// Which characters are escaped besides those that must be.
+/// Which characters are escaped besides those that JSON requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escapes {
-    /// None.
+    /// No others.
     Least,
-    /// `<`, `>`, `&`, U+2028 and U+2029, as Go's encoder does and so the state file.
+    /// `<`, `>`, `&`, U+2028 and U+2029, as in Go's encoder and therefore in the state file.
     Html,
 }
 
-/// A string with quotes.
+/// Appends a string with quotes.
 pub(crate) fn push_string(out: &mut String, content: &str, escapes: Escapes) {
     out.push('"');
     push_content(out, content, escapes);
     out.push('"');
 }
 
-/// A string's content, escaped.
+/// Appends the content of a string with its escapes.
 fn push_content(out: &mut String, content: &str, escapes: Escapes) {
     for character in content.chars() {
         match character {
@@ -271,7 +273,7 @@ fn push_content(out: &mut String, content: &str, escapes: Escapes) {
     }
 }
 
-/// A character that needs no escape by itself.
+/// Appends a character that needs no escape in JSON.
 fn push_html(out: &mut String, character: char, escapes: Escapes) {
     if escapes == Escapes::Html && matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
         out.push_str(&format!("\\u{:04x}", character as u32));
@@ -280,8 +282,8 @@ fn push_html(out: &mut String, character: char, escapes: Escapes) {
     }
 }
 
-/// One canonical value in the layout of the state file: two spaces a level, empty containers closed at once, HTML
-/// characters escaped. `level` is that of the line on which the value begins.
+/// Appends one canonical value in the layout of the state file: two spaces for each level, empty containers on one
+/// line, HTML characters escaped. `level` is the level of the line on which the value begins.
 pub(crate) fn push_indented(out: &mut String, value: &str, level: usize) {
     let mut tokens = Tokens::of(value);
     let mut level = level;
@@ -314,7 +316,7 @@ pub(crate) fn push_indented(out: &mut String, value: &str, level: usize) {
     }
 }
 
-/// A new line at this level.
+/// Begins a new line at this level.
 pub(crate) fn push_line(out: &mut String, level: usize) {
     out.push('\n');
     for _ in 0..level {
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_refuses_what_is_not_json() {
+    fn canonical_refuses_invalid_json() {
         for text in [
             "",
             "{",
@@ -362,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_of_canonical_is_itself() {
+    fn canonical_is_idempotent() {
         for text in ["{}", "[]", "null", "\"\\ud800\"", "[[],{},{\"a\":{}}]", "\"\u{2028}<\""] {
             let once = canonical(text).unwrap();
             assert_eq!(canonical(&once).unwrap(), once);

@@ -1,7 +1,8 @@
-//! The rules of the store as plain data in memory: which step is legal, what it changes, what it answers.
+//! The rules of the store as plain data in memory: which step is legal, what it changes and what the store answers.
 //!
-//! No clock, no file, no randomness: everything comes in through arguments. The model store is this alone; the
-//! embedded store is this behind a journal; the Redis store's scripts are held against it by test.
+//! The ledger uses no clock, no file and no randomness. Everything comes in through arguments. The model store is the
+//! ledger alone, and the embedded store is the ledger behind a journal. A test compares the Redis store's scripts with
+//! it.
 
 mod content;
 pub(crate) mod leases;
@@ -23,9 +24,9 @@ use content::Content;
 /// Where revisions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionRule {
-    /// The number of the commit in the store; never reused, kept for what is gone.
+    /// The number of the commit in the store. It is never reused, and removed subjects keep theirs.
     Sequence,
-    /// The content; 0 for what is not there. For a file that other tools write too.
+    /// The content, or 0 for a missing subject. For a file that other tools write, too.
     Content,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct LeaseState {
     pub(crate) heartbeat: u64,
 }
 
-/// An operation with the digest of the step that settled it, by which a resent step is known.
+/// An operation with the digest of the step that settled it. The digest identifies a resent step.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct OpState {
     pub(crate) record: OpRecord,
@@ -63,7 +64,7 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
-    /// What lists show.
+    /// The header, as lists show it.
     pub(crate) fn header(&self, id: &RunId) -> RunHeader {
         let lease = self.lease.as_ref().map(|lease| LeaseView {
             token: lease.token,
@@ -121,7 +122,7 @@ impl RunState {
 /// The store in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// Whether result bytes and diagnostics stay in memory, or (journalled elsewhere) are dropped.
+    /// Whether result bytes and diagnostics stay in memory. They are dropped where a journal has them.
     keep_results: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) lineage: String,
@@ -151,7 +152,7 @@ impl Ledger {
         }
     }
 
-    /// Takes over the content of a state file, in place of what is there.
+    /// Replaces the content with that of a state file.
     pub(crate) fn load(&mut self, file: StateFile) {
         self.lineage = file.lineage;
         self.serial = file.serial;
@@ -159,7 +160,7 @@ impl Ledger {
         self.content.load(file.instances, file.outputs, file.checks);
     }
 
-    /// The content as a state file holds it.
+    /// The content in the form of a state file.
     pub(crate) fn to_file(&self) -> StateFile {
         StateFile {
             terraform_version: self.terraform_version.clone(),
@@ -191,13 +192,12 @@ impl Ledger {
         self.content.instances().map(|(address, stored)| (address.clone(), stored.revision)).collect()
     }
 
-    /// A digest of everything that the state file holds besides serial, lineage and version: equal content, equal
-    /// digest.
+    /// A digest of everything in the state file but serial, lineage and version. Equal content has equal digests.
     pub(crate) fn content_digest(&self) -> Digest {
         self.content.digest()
     }
 
-    /// The revision of a subject as it stands.
+    /// The current revision of a subject.
     pub(crate) fn revision(&self, subject: &Subject) -> Revision {
         self.content.revision(subject)
     }

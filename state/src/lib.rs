@@ -1,21 +1,21 @@
-//! State stores: where the state and the runs that change it are kept.
+//! State stores: where the state and the runs that change it are stored.
 //!
 //! Reading order:
-//! - [`record`] is what is kept of a resource instance, an output, a check; [`snapshot`] the whole state at one
-//!   moment, with revisions and open doubts; [`tfstate`] the state file of OpenTofu, in and out.
-//! - [`run`] has the words of a run (token, lease, statuses), [`step`] what can be asked of a store about one, and
-//!   [`store`] the trait that every store implements: one method for each atomic step of the run protocol, and
-//!   [`edit`] for changes outside of any run.
-//! - `ledger` is the rules as plain data: which step is legal, what it changes, what it answers. [`model`] is the
-//!   ledger alone, for simulations; [`embedded`] the ledger behind a journal beside the state file; [`redis`] says
-//!   the same rules again as scripts, and a test holds all three to the same answers.
+//! - [`record`] is what a store holds of a resource instance, an output or a check. [`snapshot`] is the whole state at
+//!   one moment, with revisions and open doubts. [`tfstate`] reads and writes OpenTofu's state file.
+//! - [`run`] defines the terms of a run (token, lease, statuses) and [`step`] the requests that a run can make of a
+//!   store. [`store`] is the trait that every store implements, with one method for each atomic step of the run
+//!   protocol. [`edit`] is for changes outside of any run.
+//! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
+//!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
+//!   [`redis`] implements the same rules again as scripts. A test requires the same answers from all three.
 //!
-//! What a caller must know: steps are checked against the lease (`Fenced`), against what the run claims (`NotClaimed`),
-//! against revisions (`Stale`) and against where the operation stands (`Illegal`); a step may always be sent again; an
-//! `Err` says nothing about whether it took effect. At resume, CLAIM again: with [`RunView::written`] as the expected
-//! revisions of what the run wrote, and the plan's for the rest.
+//! What a caller must know: a store checks each step against the lease (`Fenced`), the claims of the run
+//! (`NotClaimed`), the revisions (`Stale`) and the status of the operation (`Illegal`). A step may always be sent
+//! again. An `Err` does not say whether the step took effect. A resumed run must CLAIM again, with [`RunView::written`]
+//! as the expected revisions of what it wrote itself and the plan's revisions for everything else.
 //!
-//! Absent here: what an operation is, when it may run, how results travel; these are the coordinator's.
+//! Absent here: what an operation is, when it may run, and how results travel. These belong to the coordinator.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,7 @@ mod event;
 pub mod json;
 mod ledger;
 pub mod model;
+mod problems;
 pub mod record;
 pub mod redis;
 pub mod run;

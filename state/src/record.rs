@@ -1,4 +1,4 @@
-//! What the store keeps of each resource instance: plain data, text as the state file has it.
+//! What the store holds of each resource instance: plain data, as text in the form of the state file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use weft_graph_format::address::quoted;
 
-/// JSON text exactly as it was given: no digit of a number is touched. `Debug` shows its length only, since attributes
-/// may be sensitive.
+/// JSON text exactly as it was given, with every digit of its numbers. `Debug` shows only its length, because
+/// attributes may be sensitive.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct RawJson(String);
 
 impl RawJson {
-    /// Text that the caller vouches for as one JSON value.
+    /// Wraps text that the caller guarantees to be one JSON value.
     pub fn new(text: impl Into<String>) -> RawJson {
         RawJson(text.into())
     }
@@ -40,7 +40,8 @@ impl fmt::Debug for RawJson {
     }
 }
 
-/// Bytes that nobody but their owner reads (provider-private data, results of operations). `Debug` shows the length.
+/// Bytes that only their owner interprets: a provider's private data, or the results of operations. `Debug` shows the
+/// length.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Opaque(pub Vec<u8>);
 
@@ -56,7 +57,7 @@ impl fmt::Debug for Opaque {
     }
 }
 
-/// One step of a path into attributes, in the state file's two kinds.
+/// One step of a path into attributes, in one of the two kinds of the state file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PathStep {
     /// `{"type": "get_attr", "value": NAME}`.
@@ -66,7 +67,7 @@ pub enum PathStep {
 }
 
 impl PathStep {
-    /// The index step of a canonical key. OpenTofu wants the type beside the key; a bare key gets it here.
+    /// The index step of a canonical key. OpenTofu requires the type beside the key, so a bare key gets it here.
     pub(crate) fn index(key: RawJson) -> PathStep {
         let word = match key.as_str().as_bytes().first() {
             Some(b'"') => "string",
@@ -85,16 +86,16 @@ pub type SensitivePath = Vec<PathStep>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeposedKey(String);
 
-/// Length of a deposed key, as OpenTofu demands when it reads a state file.
+/// The length of a deposed key that OpenTofu requires when it reads a state file.
 const DEPOSED_KEY_LENGTH: usize = 8;
 
 impl DeposedKey {
-    /// The key, if the text has eight characters (what OpenTofu checks when reading).
+    /// Parses a deposed key of eight characters, which is all that OpenTofu checks.
     pub fn parse(text: &str) -> Option<DeposedKey> {
         (text.len() == DEPOSED_KEY_LENGTH).then(|| DeposedKey(text.to_owned()))
     }
 
-    /// The key made of four bytes, for whoever deposes an object.
+    /// Makes a key from four bytes, for deposing an object.
     pub fn from_bytes(bytes: [u8; 4]) -> DeposedKey {
         DeposedKey(data_encoding::HEXLOWER.encode(&bytes))
     }
@@ -114,7 +115,7 @@ impl fmt::Display for DeposedKey {
 /// Managed or data resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ResourceMode {
-    /// `data`: read, never changed.
+    /// `data`: read, but never changed.
     Data,
     /// `managed`: created, updated, destroyed.
     Managed,
@@ -130,10 +131,10 @@ impl ResourceMode {
     }
 }
 
-/// The key of a resource instance; ordered as the state file orders them: none, then integers, then strings.
+/// The key of a resource instance. The order is that of the state file: no key, then integers, then strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum InstanceKey {
-    /// No repetition.
+    /// The resource has neither `count` nor `for_each`.
     #[default]
     None,
     /// From `count`.
@@ -142,31 +143,30 @@ pub enum InstanceKey {
     Str(String),
 }
 
-/// One object of a resource instance: the current one or a deposed one. The provider sits with each object, as in
-/// OpenTofu's per-instance `provider`.
+/// One object of a resource instance, either the current one or a deposed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceObject {
-    /// Version of the resource type's schema that the attributes follow.
+    /// The version of the resource type's schema that the attributes follow.
     pub schema_version: u64,
-    /// The attributes as JSON text, cty's encoding for the schema's type (`attributes`). Sensitive parts in clear.
+    /// The attributes as JSON text, in cty's encoding for the type of the schema. Sensitive parts are in clear text.
     pub attributes: RawJson,
-    /// Attributes in the legacy flat form (`attributes_flat`), only in states written by very old versions.
+    /// The attributes in the legacy flat form (`attributes_flat`). Only very old versions wrote it.
     pub attributes_flat: Option<BTreeMap<String, String>>,
     /// Paths to sensitive parts, in the order of the state file.
     pub sensitive_paths: Vec<SensitivePath>,
-    /// What the provider asked to keep with the object.
+    /// The private data that the provider stores with the object.
     pub private: Opaque,
     /// Resources (without instance keys) that must outlive this object, sorted.
     pub dependencies: Vec<String>,
-    /// Whether a replacement comes before the destruction of this object.
+    /// Whether the replacement of this object is created before the object is destroyed.
     pub create_before_destroy: bool,
     /// Whether `lifecycle { destroy = false }` was in force.
     pub skip_destroy: bool,
     /// Whether the object must be replaced (`status: "tainted"`).
     pub tainted: bool,
-    /// The resource identity, as JSON text, where the provider gives one.
+    /// The resource identity as JSON text, if the provider returns one.
     pub identity: Option<RawJson>,
-    /// Version of the identity's schema.
+    /// The version of the schema of the identity.
     pub identity_schema_version: u64,
 }
 
@@ -189,10 +189,10 @@ impl InstanceObject {
     }
 }
 
-/// A resource instance in the state: where it stands, who manages it, its current and deposed objects.
+/// A resource instance in the state: its address, its provider, and its current and deposed objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceRecord {
-    /// The whole address, `module.a["k"].aws_x.y[0]` or `data.aws_x.y`; the key of the record everywhere.
+    /// The whole address, `module.a["k"].aws_x.y[0]` or `data.aws_x.y`. It is the key of the record everywhere.
     pub address: String,
     /// The module instance, `module.a["k"].module.b`; empty for the root module.
     pub module: String,
@@ -205,16 +205,16 @@ pub struct InstanceRecord {
     /// The instance key.
     pub key: InstanceKey,
     /// The provider instance: `provider["host/ns/type"]`, with `.alias`, `.alias["key"]` and a module prefix where
-    /// there are. What has an instance key is written per instance in the state file, anything else per resource.
+    /// these apply. The state file has an instance key with each instance, and anything else with the resource.
     pub provider: String,
-    /// The object in use, absent when only deposed ones are left.
+    /// The current object. It is absent when only deposed objects are left.
     pub current: Option<InstanceObject>,
-    /// Objects that were replaced and are not yet destroyed.
+    /// Objects that were replaced and are not destroyed yet.
     pub deposed: BTreeMap<DeposedKey, InstanceObject>,
 }
 
 impl InstanceRecord {
-    /// A record without objects; `address` is composed from the parts.
+    /// A record without objects. The parts make up `address`.
     pub fn new(
         module: impl Into<String>,
         mode: ResourceMode,
@@ -237,19 +237,19 @@ impl InstanceRecord {
         }
     }
 
-    /// Whether no object is left, so that the record has no place in the state.
+    /// Whether no object is left, so that the state has no entry for the record.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
     }
 
-    /// Every resource that an object of this instance depends on, sorted, each once.
+    /// Every resource that an object of this instance depends on.
     pub fn dependencies(&self) -> std::collections::BTreeSet<&str> {
         let objects = self.current.iter().chain(self.deposed.values());
         objects.flat_map(|object| object.dependencies.iter().map(String::as_str)).collect()
     }
 }
 
-/// The address of a resource instance as text, from its parts; string keys quoted as in every address.
+/// The address of a resource instance as text. String keys are quoted as in every address.
 pub fn instance_address(
     module: &str,
     mode: ResourceMode,
@@ -285,15 +285,15 @@ pub fn instance_address(
 pub struct OutputRecord {
     /// The value as JSON text.
     pub value: RawJson,
-    /// The type as cty's JSON form of types, `"string"` or `["list","string"]`.
+    /// The type in cty's JSON form, such as `"string"` or `["list","string"]`.
     pub value_type: RawJson,
     /// Whether the configuration declares it sensitive.
     pub sensitive: bool,
-    /// The deprecation message, where the configuration gives one.
+    /// The deprecation message of the configuration, if any.
     pub deprecated: Option<String>,
 }
 
-/// The result of all checks of one configuration object.
+/// The results of all checks of one object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRecord {
     /// `resource`, `output`, `check` or `var`.
@@ -302,17 +302,17 @@ pub struct CheckRecord {
     pub config_addr: String,
     /// `pass`, `fail`, `error` or `unknown`.
     pub status: String,
-    /// The instances; `None` (JSON null) where it never expanded.
+    /// The instances, or `None` (JSON null) if the object was never expanded.
     pub objects: Option<Vec<CheckObject>>,
 }
 
-/// The result of the checks of one instance.
+/// The results of the checks of one instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckObject {
     /// The address with instance keys.
     pub object_addr: String,
     /// `pass`, `fail`, `error` or `unknown`.
     pub status: String,
-    /// What the failed conditions say.
+    /// The error messages of the failed conditions.
     pub failure_messages: Vec<String>,
 }

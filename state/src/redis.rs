@@ -1,14 +1,14 @@
-//! The Redis store: one script for each step, all keys of a workspace in one hash slot.
+//! The Redis store: one script for each step, with all keys of a workspace in one hash slot.
 //!
-//! What must hold:
-//! - The server is checked at every new connection: version, `noeviction`, append-only file with `always`; anything
-//!   else is refused with the name of the setting.
-//! - Every script checks incarnation and token first and validates everything before its first write.
-//! - Every call bears being sent twice: after a broken connection all of a batch is sent again.
-//! - Each journal line carries a link: sha1 (which scripts can compute) over the link before it and the blake3 digest
-//!   of what happened. At a reconnect the last acknowledged link must still be there.
-//! - A missing meta record is an error, never "free": only [`RedisStore::connect`] with `create` makes one, and only
-//!   where there is no other key of the workspace.
+//! Invariants:
+//! - Each new connection checks the server: its version, `noeviction`, and an append-only file with `always`. The store
+//!   refuses anything else and names the setting.
+//! - Every script checks incarnation and token first, and validates everything before its first write.
+//! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
+//! - Each journal line carries a link: the sha1 (which scripts can compute) of the link before it and the blake3 digest
+//!   of the event. After a reconnect, the last acknowledged link must still be there.
+//! - A missing meta record is an error and never means "free". Only [`RedisStore::connect`] with `create` makes one,
+//!   and only if the workspace has no other key.
 
 mod address;
 mod claims;
@@ -16,6 +16,7 @@ mod codec;
 mod connection;
 mod edit;
 mod keys;
+mod problems;
 mod reading;
 mod scripts;
 mod sealed;
@@ -50,20 +51,21 @@ use claims::ABANDONED_EVENT;
 use codec::Words;
 use connection::Connection;
 use keys::Keys;
+use problems::{Damage, Large};
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use sealed::RecordSeal;
 use steps::Calls;
 
-/// Claims in one script call: 100,000 keys block the server for a quarter of a second, so this many for 5 ms.
+/// Claims per script call. 100,000 keys block the server for a quarter of a second, so this many block it for 5 ms.
 const CLAIMS_AT_ONCE: usize = 2_000;
-/// Fields asked for at once while reading a large hash, so that the server serves others in between.
+/// Fields per request while reading a large hash, so that the server can serve others in between.
 const FIELDS_AT_ONCE: usize = 1_000;
-/// Journal lines asked for at once.
+/// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
-/// Finished runs that are kept, as in the embedded store.
+/// The number of finished runs that are retained, as in the embedded store.
 const KEPT_RUNS: usize = 20;
-/// Largest plan file: below the server's own limit for one value (512 MiB) with room for the command around it.
+/// The largest plan file: below the server's own limit for one value (512 MiB), with room for the command around it.
 const MAX_PLAN: usize = 500 * 1024 * 1024;
 
 /// State and runs in Redis.
@@ -87,13 +89,13 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Connects to `redis://[USER:PASSWORD@]HOST[:PORT]/DB?state=NAME` and checks the server. With `create` a workspace
-    /// that has nothing yet is made. Whatever has values in it is sealed as `sealing` says of states.
+    /// Connects to `redis://[USER:PASSWORD@]HOST[:PORT]/DB?state=NAME` and checks the server. With `create`, makes the
+    /// workspace if it does not exist. Everything with values in it is sealed as `sealing` requires for states.
     ///
     /// # Errors
-    /// [`StoreError::Address`], [`StoreError::Unfit`] (the setting and how to change it), [`StoreError::Unreachable`],
-    /// [`StoreError::Damaged`] when the workspace has keys but no meta record; [`StoreError::NoState`] when it has
-    /// nothing and `create` is false.
+    /// [`StoreError::Address`]; [`StoreError::Unfit`] with the setting and how to change it;
+    /// [`StoreError::Unreachable`]; [`StoreError::Damaged`] if the workspace has keys but no meta record;
+    /// [`StoreError::NoState`] if the workspace does not exist and `create` is false.
     pub async fn connect(
         url: &str,
         workspace: &str,
@@ -101,7 +103,7 @@ impl RedisStore {
         sealing: Arc<Sealing>,
     ) -> Result<RedisStore, StoreError> {
         let address = Address::parse(url)?;
-        address::check_name(workspace).map_err(StoreError::Address)?;
+        address::check_name(workspace).map_err(|limit| problems::wrong_workspace(workspace, limit))?;
         let keys = Keys::new(&address.state, workspace);
         let place = address.place();
         let seal = RecordSeal::new(sealing, keys.meta(), place.clone());
@@ -120,40 +122,29 @@ impl RedisStore {
             let answers: Vec<String> = connection.all(vec![identity, others]).await?.iter().map(codec::text).collect();
             match answers.as_slice() {
                 [identity, others] if identity.is_empty() && others == "0" => {
-                    return Err(StoreError::NoState(format!("{place} (workspace {workspace})")));
+                    return Err(problems::no_store(&place, workspace));
                 }
                 [identity, ..] => identity.clone(),
                 [] => String::new(),
             }
         };
         let Some(incarnation) = steps::incarnation(&incarnation) else {
-            return Err(StoreError::Damaged {
-                place,
-                what: "its meta record is missing".to_owned(),
-                way_out: "Restore the server's data from a backup; a new state begins only where there is nothing at \
-                          all, under another name"
-                    .to_owned(),
-            });
+            return Err(problems::no_meta_record(place));
         };
         Ok(RedisStore { core: Arc::new(Core { connection, keys, incarnation, place, seal }) })
     }
 }
 
 impl Core {
-    fn damaged(&self, key: &str, what: &str) -> StoreError {
-        StoreError::Damaged {
-            place: format!("{} in {}", key, self.place),
-            what: what.to_owned(),
-            way_out: "Restore the server's data from a backup; a newer version of Weft may also have written it"
-                .to_owned(),
-        }
+    fn damaged(&self, key: &str, damage: Damage<'_>) -> StoreError {
+        problems::damaged(key, &self.place, damage)
     }
 
     fn calls<'a>(&'a self, lease: &'a Lease) -> Calls<'a> {
         Calls { scripts: &self.connection.scripts, keys: &self.keys, lease, seal: &self.seal }
     }
 
-    /// Remembers the line that an answer acknowledges.
+    /// Records the line that an answer acknowledges.
     fn acknowledge(&self, run: &RunId, words: &Words, at: usize) {
         if let Ok(lines) = words.text(at).parse() {
             self.connection.acknowledged(run, lines, &words.text(at + 1));
@@ -161,7 +152,7 @@ impl Core {
     }
 }
 
-/// What the plan of a run is sealed as.
+/// The name under which the plan of a run is sealed.
 fn plan_name(run: &RunId) -> String {
     format!("plan {run}")
 }
@@ -173,7 +164,7 @@ fn random() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// The holder as stored.
+/// The holder from its stored form.
 fn holder(text: &str) -> Holder {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -200,7 +191,7 @@ impl RunStore for RedisStore {
             let (snapshot, outdated) = self.core.state_with_seals().await?;
             let Some(writes) = sealed::anew(&snapshot, &outdated) else { return Ok(()) };
             let edit = Edit { seen: snapshot.serial, writes, identity: None };
-            // While a run holds one of them, or when somebody else was faster, it is left for another time.
+            // If a run holds one of them, or another edit came first, the records are resealed another time.
             if self.core.edit(&edit).await? != EditAnswer::Edited {
                 return Ok(());
             }
@@ -234,8 +225,7 @@ impl RunStore for RedisStore {
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {
         if run.plan.0.len() > MAX_PLAN {
-            let (size, limit) = (run.plan.0.len() as u64, MAX_PLAN as u64);
-            return Err(StoreError::TooLarge { what: "the plan file".to_owned(), size, limit });
+            return Err(problems::too_large(Large::Plan, run.plan.0.len(), MAX_PLAN));
         }
         let core = &self.core;
         let id = &run.id;
@@ -253,8 +243,8 @@ impl RunStore for RedisStore {
             "CREATED" => Ok(CreateAnswer::Created),
             "EXISTS" => RunStatus::parse(&words.text(1))
                 .map(CreateAnswer::Exists)
-                .ok_or_else(|| core.damaged(&core.keys.run(id), "its status")),
-            _ => Err(core.damaged(&core.keys.meta(), "the store is another one than at the start")),
+                .ok_or_else(|| core.damaged(&core.keys.run(id), Damage::Status)),
+            _ => Err(core.damaged(&core.keys.meta(), Damage::OtherStore)),
         }
     }
 
@@ -274,7 +264,7 @@ impl RunStore for RedisStore {
             .arg(line)
             .arg(digest);
         let words = core.connection.script(command).await?;
-        let bad = || core.damaged(&core.keys.run(&request.run), "its lease cannot be read");
+        let bad = || core.damaged(&core.keys.run(&request.run), Damage::Lease);
         match words.text(0).as_str() {
             "NORUN" => Ok(AcquireAnswer::NoRun),
             "GRANTED" => {
@@ -288,7 +278,7 @@ impl RunStore for RedisStore {
                 holder: holder(&words.text(3)),
                 age_ms: words.text(4).parse().ok(),
             })),
-            _ => Err(core.damaged(&core.keys.meta(), "the store is another one than at the start")),
+            _ => Err(core.damaged(&core.keys.meta(), Damage::OtherStore)),
         }
     }
 
@@ -299,7 +289,8 @@ impl RunStore for RedisStore {
         if let Some(fenced) = steps::fenced(&words) {
             return Ok(RenewAnswer::Fenced(fenced));
         }
-        let heartbeat = words.text(1).parse().map_err(|_| core.damaged(&core.keys.run(&lease.run), "its heartbeat"))?;
+        let heartbeat =
+            words.text(1).parse().map_err(|_| core.damaged(&core.keys.run(&lease.run), Damage::Heartbeat))?;
         Ok(RenewAnswer::Renewed { heartbeat })
     }
 
@@ -319,7 +310,7 @@ impl RunStore for RedisStore {
             return Ok(ClaimAnswer::Fenced(fenced));
         }
         if !taken.is_free() {
-            // Another run was faster with some of them: nothing is claimed.
+            // Another run claimed some of them first, so nothing is claimed.
             core.unclaim(lease, &fresh, false).await?;
             return core.refusal(taken).await;
         }
@@ -334,9 +325,8 @@ impl RunStore for RedisStore {
         let mut answers = Vec::with_capacity(steps.len());
         for (value, step) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(&steps) {
             let words = core.connection.words(value)?;
-            let mut answer = steps::answer(&words).ok_or_else(|| {
-                core.damaged(&core.keys.run(&lease.run), &format!("the answer to {}", step_words(step).0))
-            })?;
+            let mut answer = steps::answer(&words)
+                .ok_or_else(|| core.damaged(&core.keys.run(&lease.run), Damage::Answer(step_words(step).0)))?;
             if let StoreAnswer::Doubtful(doubt) = answer {
                 answer = StoreAnswer::Doubtful(Box::new(core.seal.open_doubt(*doubt)?));
             }
@@ -413,7 +403,7 @@ impl RunStore for RedisStore {
         let strays = core.hash(&key).await?;
         let read = |(name, value): (&String, &Vec<u8>)| {
             let stray: Option<Stray> = codec::record(&core.seal.open(name, value)?);
-            stray.ok_or_else(|| core.damaged(&key, "an entry cannot be read"))
+            stray.ok_or_else(|| core.damaged(&key, Damage::Entry))
         };
         let mut strays = strays.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         strays.sort_by(|left, right| (left.op, left.attempt, &left.key).cmp(&(right.op, right.attempt, &right.key)));
@@ -428,7 +418,7 @@ impl RunStore for RedisStore {
         let plan = codec::bytes(core.connection.one(command).await?).unwrap_or_default();
         let plan = core.seal.open_plan(&plan_name(run), &plan)?;
         if Digest::of(&plan) != header.plan {
-            return Err(core.damaged(&core.keys.plan(run), "its digest is not the one in the run's header"));
+            return Err(core.damaged(&core.keys.plan(run), Damage::OtherPlan));
         }
         Ok(Opaque(plan))
     }
@@ -448,9 +438,7 @@ impl RunStore for RedisStore {
             }
             for text in part {
                 let line = journal_line(&text, &before, lines.len() as u64);
-                let (line, link) = line.ok_or_else(|| {
-                    core.damaged(&key, &format!("line {} does not follow from the one before", lines.len()))
-                })?;
+                let (line, link) = line.ok_or_else(|| core.damaged(&key, Damage::BrokenChain(lines.len())))?;
                 before = link;
                 lines.push(line);
             }

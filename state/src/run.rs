@@ -1,4 +1,4 @@
-//! The words of a run: identifiers, tokens, statuses, headers.
+//! The terms of a run: identifiers, tokens, statuses, headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,25 +9,25 @@ use crate::record::{InstanceObject, Opaque};
 use crate::snapshot::{DoubtKey, Revision, Subject};
 use crate::step::Failure;
 
-/// Identifier of a run, used in file names and keys: `run-` and sixteen hexadecimal digits when made here.
+/// The identifier of a run, used in file names and keys. Weft makes them as `run-` and sixteen hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunId(String);
 
-/// Longest run id that is accepted: it becomes a directory name.
+/// The longest run id that is accepted, because it becomes the name of a directory.
 const RUN_ID_LENGTH: usize = 64;
 
 impl RunId {
     /// A new random identifier.
     ///
     /// # Errors
-    /// When the operating system has no random bytes.
+    /// The operating system has no random bytes.
     pub fn random() -> Result<RunId, RandomError> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
         Ok(RunId(format!("run-{}", data_encoding::HEXLOWER.encode(&bytes))))
     }
 
-    /// A run id given as text: letters, digits, `-` and `_`, at most 64, beginning with a letter or digit.
+    /// Parses a run id: letters, digits, `-` and `_`, at most 64, beginning with a letter or digit.
     pub fn parse(text: &str) -> Option<RunId> {
         let fits = !text.is_empty() && text.len() <= RUN_ID_LENGTH;
         let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
@@ -58,13 +58,13 @@ impl fmt::Debug for RunId {
 #[error("the operating system gives no random bytes: {0}")]
 pub struct RandomError(pub(crate) String);
 
-/// One coordinator term of one run, compared for equality. Epochs only grow; the random term makes a repeated epoch
-/// (a counter that went backwards at a failover) harmless.
+/// One coordinator term of one run, compared for equality. Epochs only grow. The random term makes a repeated epoch
+/// harmless, as after a failover to an older counter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
-    /// Counter of the workspace.
+    /// The counter of the workspace.
     pub epoch: u64,
-    /// Random.
+    /// A random number.
     pub term: u128,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// Identity of a store; a new one after a restore.
+/// The identity of a store. A restored store has a new one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Incarnation(pub u128);
 
@@ -106,11 +106,11 @@ impl fmt::Display for OpIndex {
     }
 }
 
-/// One execution of an operation; the first is 1.
+/// One execution of an operation. The first is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub struct Attempt(pub u32);
 
-/// Name of a worker, as it announced itself.
+/// The name of a worker, as it announced itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub struct WorkerId(pub String);
 
@@ -125,7 +125,7 @@ impl fmt::Display for WorkerId {
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// Of these bytes.
+    /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(*blake3::hash(bytes).as_bytes())
     }
@@ -135,7 +135,7 @@ impl Digest {
         data_encoding::HEXLOWER.encode(&self.0)
     }
 
-    /// From hexadecimal text.
+    /// Parses hexadecimal text.
     pub fn parse(text: &str) -> Option<Digest> {
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
         Some(Digest(bytes.try_into().ok()?))
@@ -154,7 +154,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Who holds a lease, for people: what to look at when a run has stalled.
+/// The holder of a lease, for people who look into a stalled run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Holder {
     /// Host name.
@@ -171,7 +171,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A run's lease as its holder knows it: what every step is checked against.
+/// A run's lease as its holder knows it. The store checks every step against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The run.
@@ -182,32 +182,32 @@ pub struct Lease {
     pub token: Token,
 }
 
-/// A lease as another sees it. A challenger may take the run over once it has seen the same token and heartbeat for
-/// a whole TTL of its own monotonic clock.
+/// A lease as others see it. A challenger may take the run over after the token and the heartbeat did not change for a
+/// whole TTL of the challenger's own monotonic clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseView {
     /// The holder's token.
     pub token: Token,
     /// The holder's heartbeat counter.
     pub heartbeat: u64,
-    /// Who it is.
+    /// The holder.
     pub holder: Holder,
-    /// Milliseconds since the last heartbeat by the store's own clock, for people only; no decision rests on it.
+    /// Milliseconds since the last heartbeat by the store's own clock. For people only: no decision depends on it.
     pub age_ms: Option<u64>,
 }
 
-/// What the store says of a run: `running stopped done failed in-doubt`.
+/// The status of a run in the store: `running stopped done failed in-doubt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RunStatus {
-    /// Somebody holds its lease.
+    /// A coordinator holds its lease.
     Running,
-    /// Not finished and nobody works on it; its claims stand.
+    /// Not finished, and no coordinator works on it. Its claims remain.
     Stopped,
-    /// Everything done.
+    /// All operations are done.
     Done,
-    /// Ended with failures; its claims are released.
+    /// Ended with failures. Its claims are released.
     Failed,
-    /// Ended, with open doubts; the claims of these stand.
+    /// Ended with open doubts. The claims of the doubts remain.
     InDoubt,
 }
 
@@ -223,20 +223,20 @@ impl RunStatus {
         }
     }
 
-    /// From the word.
+    /// Parses the word.
     pub fn parse(word: &str) -> Option<RunStatus> {
         [RunStatus::Running, RunStatus::Stopped, RunStatus::Done, RunStatus::Failed, RunStatus::InDoubt]
             .into_iter()
             .find(|status| status.word() == word)
     }
 
-    /// Whether nothing is left to do or settle, so that the run's files may be pruned.
+    /// Whether nothing is left to do or settle, so that the files of the run may be pruned.
     pub fn is_final(self) -> bool {
         matches!(self, RunStatus::Done | RunStatus::Failed)
     }
 }
 
-/// How many operations stand where. The sum is the number of operations of the plan.
+/// The number of operations by status. The sum is the number of operations of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct OpCounts {
     /// Not begun, or leased without an intent.
@@ -253,12 +253,13 @@ pub struct OpCounts {
     pub in_doubt: u32,
 }
 
-/// A new run, before anything of it happened.
+/// A new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
     /// Its id.
     pub id: RunId,
-    /// Milliseconds since 1970 by the clock of whoever starts it; for people and for the order of lists.
+    /// When the run was started, in milliseconds since 1970 by the clock of the process that starts it. For people and
+    /// for the order of lists.
     pub started_unix_ms: u64,
     /// Number of operations in the plan's table.
     pub operations: u32,
@@ -266,7 +267,7 @@ pub struct NewRun {
     pub plan: Opaque,
 }
 
-/// What lists show of a run.
+/// The header of a run, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// Its id.
@@ -277,21 +278,21 @@ pub struct RunHeader {
     pub started_unix_ms: u64,
     /// Its status.
     pub status: RunStatus,
-    /// Where its operations stand.
+    /// The number of operations by status.
     pub counts: OpCounts,
-    /// Whether its CLAIM has succeeded and stands.
+    /// Whether its CLAIM succeeded and is in force.
     pub claimed: bool,
-    /// The user gave it up: it goes on only when it is named.
+    /// Whether the user abandoned the run. It then continues only when the user names it.
     pub abandoned: bool,
-    /// The current lease, `None` when nobody holds it.
+    /// The current lease, or `None` if no coordinator holds it.
     pub lease: Option<LeaseView>,
 }
 
-/// Where an operation stands in the store. (`leased` is known to the coordinator only: a lease of a task is not worth
-/// a durable record, since nothing can have happened before the intent.)
+/// The status of an operation in the store. Only the coordinator knows `leased`: the lease of a task needs no durable
+/// record, because nothing can have happened before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub enum OpStatus {
-    /// Nothing happened yet, or it may be tried again.
+    /// Nothing happened yet, or the operation may be retried.
     #[default]
     Pending,
     /// An intent is open.
@@ -300,14 +301,14 @@ pub enum OpStatus {
     Done,
     /// The provider returned an error.
     Failed,
-    /// Intended by somebody who is gone.
+    /// Its worker is gone, and the outcome of the intent is unknown.
     InDoubt,
     /// An input failed or is in doubt.
     Skipped,
 }
 
 impl OpStatus {
-    /// The word for people and JSON.
+    /// The status for people and JSON.
     pub fn word(self) -> &'static str {
         match self {
             OpStatus::Pending => "pending",
@@ -320,20 +321,20 @@ impl OpStatus {
     }
 }
 
-/// Everything that the store knows of one operation.
+/// Everything that the store knows about one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OpRecord {
-    /// Where it stands.
+    /// The status.
     pub status: OpStatus,
-    /// The last attempt, 0 when none.
+    /// The last attempt, or 0 if there was none.
     pub attempt: Attempt,
-    /// Who made it.
+    /// The worker that made it.
     pub worker: WorkerId,
-    /// The object that the last intent was about.
+    /// The object of the last intent.
     pub target: Option<DoubtKey>,
-    /// What the last intent was going to do.
+    /// The planned action of the last intent.
     pub action: String,
-    /// Digest of the planned value of the last intent.
+    /// The digest of the planned value of the last intent.
     pub planned: Digest,
     /// The result bytes of the commit.
     pub result: Option<Opaque>,
@@ -341,18 +342,19 @@ pub struct OpRecord {
     pub failure: Option<Failure>,
 }
 
-/// An object that a superseded attempt reported and that differs from the recorded one: kept, named, never dropped.
+/// An object that a superseded attempt reported and that differs from the recorded one. It is stored and named, and
+/// never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stray {
     /// The operation.
     pub op: OpIndex,
     /// The attempt that reported it.
     pub attempt: Attempt,
-    /// Who made it.
+    /// The worker that made the attempt.
     pub worker: WorkerId,
-    /// The object it is about.
+    /// The address of the object.
     pub key: DoubtKey,
-    /// The object, `None` when the late report says that it was destroyed.
+    /// The object, or `None` if the late report says that it was destroyed.
     pub object: Option<InstanceObject>,
 }
 
@@ -363,43 +365,43 @@ pub struct RunView {
     pub header: RunHeader,
     /// Operations that are not simply pending, by index.
     pub ops: BTreeMap<OpIndex, OpRecord>,
-    /// Revisions at which this run last wrote its subjects: what a new CLAIM of the same run expects of these.
+    /// The revisions at which this run last wrote its subjects. A new CLAIM of the same run expects these.
     pub written: BTreeMap<Subject, Revision>,
-    /// What the run holds, exclusively (`true`) or shared.
+    /// The claims of the run: exclusive (`true`) or shared.
     pub claims: BTreeMap<Subject, bool>,
     /// Objects of superseded attempts.
     pub strays: Vec<Stray>,
 }
 
 impl RunView {
-    /// A run of which nothing but the header is known.
+    /// A run with nothing but its header.
     pub fn of(header: RunHeader) -> RunView {
         let (ops, written, claims, strays) = Default::default();
         RunView { header, ops, written, claims, strays }
     }
 }
 
-/// The last line of a run's journal as its writer knows it, checked at each reconnect.
+/// The last line of a run's journal as its writer knows it. Each reconnect checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainTip {
     /// The store's identity.
     pub incarnation: Incarnation,
-    /// Number of lines, so the sequence number of the next one.
+    /// The number of lines, and so the sequence number of the next one.
     pub sequence: u64,
-    /// Hash of the last line (over the hash of the line before it and its content).
+    /// The hash of the last line, computed from the hash of the line before it and its content.
     pub hash: Digest,
 }
 
 /// One line of a run's journal, for people and for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalLine {
-    /// Its number, from 0.
+    /// The number of the line, from 0.
     pub sequence: u64,
-    /// The hash that it carries: of the line before it and its own content.
+    /// The hash of the line, computed from the hash of the line before it and its content.
     pub hash: Digest,
-    /// What happened, in one word: `intent`, `commit`, `fail`...
+    /// The event in one word: `intent`, `commit`, `fail` and so on.
     pub event: &'static str,
-    /// The operation, where it is about one.
+    /// The operation, if the event is about one.
     pub op: Option<OpIndex>,
     /// The attempt.
     pub attempt: Option<Attempt>,
@@ -407,5 +409,5 @@ pub struct JournalLine {
     pub worker: Option<WorkerId>,
 }
 
-/// Sets of subjects, in order.
+/// A set of subjects.
 pub type Subjects = BTreeSet<Subject>;

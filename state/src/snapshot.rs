@@ -1,4 +1,4 @@
-//! The whole state at one moment, as planning and the commands that show it read it.
+//! The whole state at one moment, for planning and for the commands that show it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::record::{CheckRecord, DeposedKey, InstanceRecord, OutputRecord};
 use crate::run::{Attempt, Digest, OpIndex, RunId, WorkerId};
 
-/// The version of a subject at its last commit; [`Revision::NEVER`] for what the store has never held. Compared for
-/// equality only: the Redis store counts commits, the embedded one (whose file OpenTofu may have written between runs)
-/// takes it from the content.
+/// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that the store never held.
+/// Revisions are only compared for equality. The Redis store counts commits. The embedded store derives revisions from
+/// the content, because OpenTofu may write the file between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// Of what the store has never held.
+    /// The revision of a subject that the store never held.
     pub const NEVER: Revision = Revision(0);
 }
 
@@ -28,14 +28,14 @@ impl fmt::Display for Revision {
 /// Something that has a revision and that a run can claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {
-    /// A resource instance, by address; its absence has a revision too.
+    /// A resource instance, by address. Its absence has a revision, too.
     Instance(String),
     /// A root output, by name.
     Output(String),
     /// The check results.
     Checks,
-    /// Which instances depend on this resource (address without instance keys, as in `dependencies`): whoever
-    /// destroys or replaces it claims this.
+    /// The set of instances that depend on this resource (an address without instance keys, as in `dependencies`). A
+    /// run that destroys or replaces the resource claims it.
     Dependents(String),
 }
 
@@ -50,13 +50,13 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The object that an operation may have changed without our knowing: an instance, and a deposed key where the object
-/// is a deposed one.
+/// An object that an operation may have changed without a record of it: an instance, and a deposed key if the object is
+/// a deposed one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DoubtKey {
     /// The instance's address.
     pub address: String,
-    /// The deposed object, `None` for the current one.
+    /// The key of the deposed object, or `None` for the current one.
     pub deposed: Option<DeposedKey>,
 }
 
@@ -76,24 +76,24 @@ impl fmt::Display for DoubtKey {
     }
 }
 
-/// An operation with an intent and no result whose worker is gone: nobody knows whether the call took effect.
+/// An operation with an intent and no result, and without its worker. Whether the call took effect is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     /// The object.
     pub key: DoubtKey,
-    /// The run that it happened in.
+    /// The run of the operation.
     pub run: RunId,
     /// The operation.
     pub op: OpIndex,
     /// The attempt that is uncertain.
     pub attempt: Attempt,
-    /// Who held it.
+    /// The worker that held it.
     pub worker: WorkerId,
-    /// What was being done, `create`, `update`, `delete`...
+    /// The action: `create`, `update`, `delete` and so on.
     pub action: String,
     /// Digest of the planned value of the intent.
     pub planned: Digest,
-    /// Why it is in doubt, in words for people.
+    /// The reason for the doubt, for people.
     pub reason: String,
 }
 
@@ -118,30 +118,30 @@ pub struct StoredOutput {
 /// Why a plan does not belong to a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrelated {
-    /// It was made over a state of another lineage.
+    /// The plan was made for a state of another lineage.
     OtherState,
-    /// It was made when there was no state yet, and now there is one.
+    /// The plan was made when there was no state. Now there is one.
     NoLongerNew,
 }
 
 /// The state at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The state's lineage; empty when there is no state yet.
+    /// The lineage of the state, or empty if there is no state yet.
     pub lineage: String,
     /// The state's serial.
     pub serial: u64,
-    /// The version that wrote it last; empty when there is no state yet.
+    /// The version that wrote it last, or empty if there is no state yet.
     pub terraform_version: String,
     /// Resource instances by address.
     pub instances: BTreeMap<String, StoredInstance>,
     /// Root outputs by name.
     pub outputs: BTreeMap<String, StoredOutput>,
-    /// Results of checks; `None` is JSON null.
+    /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
-    /// Revision of the check results.
+    /// The revision of the check results.
     pub checks_revision: Revision,
-    /// Revisions of subjects that are not there now but were, and of `Subject::Dependents`.
+    /// The revisions of subjects that existed earlier, and of `Subject::Dependents`.
     pub other_revisions: BTreeMap<Subject, Revision>,
     /// Open doubts of all runs.
     pub doubts: BTreeMap<DoubtKey, Doubt>,
@@ -159,7 +159,8 @@ impl Snapshot {
         held.or_else(|| self.other_revisions.get(subject).copied()).unwrap_or_default()
     }
 
-    /// What speaks against a plan that was made over the state of this lineage; empty: over no state.
+    /// Why a plan for the state of this lineage does not belong to this state. An empty lineage means that there was no
+    /// state.
     pub fn unrelated(&self, lineage: &str) -> Option<Unrelated> {
         if lineage.is_empty() {
             return (self.serial > 0 || !self.is_empty()).then_some(Unrelated::NoLongerNew);
@@ -167,7 +168,7 @@ impl Snapshot {
         (self.lineage != lineage).then_some(Unrelated::OtherState)
     }
 
-    /// Whether there is nothing that a state file would hold.
+    /// Whether there is nothing to write to a state file.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.outputs.is_empty() && self.checks.is_none()
     }

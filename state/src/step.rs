@@ -1,4 +1,4 @@
-//! The steps of RUNS.md as data, and the store's answers to them.
+//! The steps of the run protocol as data, and the store's answers to them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,46 +9,46 @@ use crate::run::{
 };
 use crate::snapshot::{Doubt, DoubtKey, Revision, Subject};
 
-/// ACQUIRE: ask for a run's lease.
+/// ACQUIRE: requests the lease of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acquire {
     /// The run.
     pub run: RunId,
-    /// Who asks.
+    /// The process that requests the lease.
     pub holder: Holder,
-    /// Random, new for each attempt; the same again makes a resent ACQUIRE harmless.
+    /// Random, and new for each attempt. The same term makes a resent ACQUIRE harmless.
     pub term: u128,
-    /// The lease that the asker has seen unchanged for a whole TTL of its own clock, to take it over. Ignored by the
-    /// embedded store, where only the operating system's lock grants.
+    /// The lease to take over: the one that the challenger saw unchanged for a whole TTL of its own clock. The embedded
+    /// store ignores it, because only the lock of the operating system decides there.
     pub unmoved: Option<LeaseView>,
 }
 
 /// Answer to ACQUIRE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcquireAnswer {
-    /// The lease is the asker's; open intents of earlier terms are the ones that the run shows as `intended`.
+    /// The lease is granted. Open intents of earlier terms are those with the status `intended`.
     Granted(Lease),
-    /// Somebody else holds it, or its heartbeat moved.
+    /// Another process holds the lease, or its heartbeat moved.
     Held(LeaseView),
     /// There is no such run.
     NoRun,
 }
 
-/// How a claim binds.
+/// The mode of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ClaimMode {
-    /// The plan reads it: others may read too, nobody may change it.
+    /// The plan reads the subject: other runs may read it, too, but none may change it.
     Shared,
-    /// The plan changes it.
+    /// The plan changes the subject.
     Exclusive,
 }
 
 /// One thing that a plan changes or reads, at the revision that the plan recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What.
+    /// The subject.
     pub subject: Subject,
-    /// How.
+    /// The mode.
     pub mode: ClaimMode,
     /// The revision that the plan saw.
     pub expected: Revision,
@@ -57,20 +57,20 @@ pub struct Claim {
 /// A subject that changed since the plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Stale {
-    /// What.
+    /// The subject.
     pub subject: Subject,
     /// The revision that was expected.
     pub expected: Revision,
-    /// The revision that it has.
+    /// The current revision.
     pub found: Revision,
 }
 
 /// A subject that another run holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// What.
+    /// The subject.
     pub subject: Subject,
-    /// How the other holds it.
+    /// The mode of the other claim.
     pub mode: ClaimMode,
     /// The other run.
     pub run: RunId,
@@ -78,25 +78,25 @@ pub struct Held {
     pub holder: Holder,
 }
 
-/// Answer to CLAIM. Nothing is claimed unless everything is.
+/// The answer to CLAIM. Either all claims are granted or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimAnswer {
-    /// All claims stand.
+    /// All claims are granted.
     Claimed,
     /// The lease is not current.
     Fenced(Fenced),
-    /// Why not, each thing by name, in order of subject.
+    /// The reasons for the refusal, in order of subject.
     Refused {
         /// Changed since the plan.
         stale: Vec<Stale>,
         /// Held by another run.
         held: Vec<Held>,
-        /// In doubt from another run: to be resolved first.
+        /// In doubt because of another run. The user must resolve these first.
         doubts: Vec<Doubt>,
     },
 }
 
-/// A step was made with a lease that is not current; nothing was written.
+/// The lease of a step is not current. Nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fenced {
     /// The store was restored or replaced since the lease was taken.
@@ -106,28 +106,28 @@ pub enum Fenced {
     },
     /// The store has no such run.
     NoRun,
-    /// Another term holds the run, or (`None`) it was released.
+    /// Another term holds the run, or (`None`) the run was released.
     Token {
         /// The current token.
         now: Option<Token>,
     },
 }
 
-/// INTENT: the durable record before a call that changes the world.
+/// INTENT: the durable record before a call that changes real objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// The operation.
     pub op: OpIndex,
     /// The attempt; greater than every earlier one of this operation.
     pub attempt: Attempt,
-    /// The worker that will call.
+    /// The worker that makes the call.
     pub worker: WorkerId,
-    /// The object that the call is about; its instance must be claimed exclusively.
+    /// The object of the call. The run must have claimed its instance exclusively.
     pub target: DoubtKey,
-    /// What the call does, in a word for people: `create`, `update`, `delete`, `provision`...
+    /// The action in a word for people: `create`, `update`, `delete`, `provision` and so on.
     pub action: String,
-    /// The revision that the instance must have; `None` does not check (the run's exclusive claim already keeps others
-    /// away).
+    /// The required revision of the instance. `None` skips the check: the run's exclusive claim already excludes
+    /// others.
     pub base: Option<Revision>,
     /// Digest of the planned value.
     pub planned: Digest,
@@ -138,7 +138,7 @@ pub struct Intent {
 pub struct InstanceWrite {
     /// The instance.
     pub address: String,
-    /// The whole new record; `None`, or one without objects, removes it.
+    /// The whole new record. `None`, or a record without objects, removes it.
     pub record: Option<InstanceRecord>,
 }
 
@@ -147,18 +147,18 @@ pub struct InstanceWrite {
 pub struct OutputWrite {
     /// Its name.
     pub name: String,
-    /// The record; `None` removes it.
+    /// The record. `None` removes it.
     pub record: Option<OutputRecord>,
 }
 
-/// What a commit or failure changes in the state.
+/// The changes of a commit or failure to the state.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Writes {
-    /// Resource instances; each claimed exclusively by the run.
+    /// Resource instances. The run must have claimed each one exclusively.
     pub instances: Vec<InstanceWrite>,
     /// Root outputs.
     pub outputs: Vec<OutputWrite>,
-    /// All check results, replaced as a whole (`Some(None)` stores JSON null).
+    /// All check results, replaced as a whole. `Some(None)` stores JSON null.
     pub checks: Option<Option<Vec<CheckRecord>>>,
 }
 
@@ -171,16 +171,16 @@ pub struct CommitRecord {
     pub attempt: Attempt,
     /// The worker.
     pub worker: WorkerId,
-    /// Whether an intent came before it and must match (operation, attempt, worker). `false` for operations that
-    /// change nothing outside, which need none (reads, evaluations, outputs).
+    /// Whether an intent came before and must match in operation, attempt and worker. `false` for operations that
+    /// change nothing outside and need no intent: reads, evaluations, outputs.
     pub intended: bool,
-    /// What it changes in the state.
+    /// The changes to the state.
     pub writes: Writes,
-    /// The result for the operations that wait for it, in the coordinator's own encoding.
+    /// The result for the operations that depend on this one, in the coordinator's own encoding.
     pub result: Opaque,
 }
 
-/// FAIL: only for an error that the provider really returned (or, with `intended: false`, one of our own).
+/// FAIL: for an error that the provider really returned, or, with `intended: false`, for an error of Weft's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The operation.
@@ -191,68 +191,67 @@ pub struct Failure {
     pub worker: WorkerId,
     /// Whether an intent came before it and must match.
     pub intended: bool,
-    /// A partial object, where the provider returned one (tainted if it was a create).
+    /// The partial object that the provider returned, if any. After a create it is tainted.
     pub writes: Writes,
     /// The diagnostics in the coordinator's own encoding.
     pub diagnostics: Opaque,
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
 }
 
-/// Kinds of failures. On disk they are the numbers 0, 1, 2, 3: none may come before another.
+/// The kinds of failures. Plans and journals store them as the numbers 0 to 3, so the order must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum FailureKind {
     /// An error was returned.
     #[default]
     Error,
-    /// So it was, by a create that gave neither object nor proof of absence; `weft runs show` says so.
+    /// A create returned an error, but neither an object nor proof that there is none. `weft runs show` reports this.
     AbsenceUnproven,
-    /// The user gave the operation up (`weft runs resolve -forget`): nothing went wrong, and it is not tried again in this
-    /// run.
+    /// The user gave the operation up with `weft runs resolve -forget`. It is not retried in this run.
     GivenUp,
-    /// A create returned an object together with an error. The object is in the state, tainted, so the create is not tried
-    /// again in this run: that would make a second object and lose the first.
+    /// A create returned an object together with an error. The object is in the state as tainted. The create is not
+    /// retried in this run, because that would make a second object and lose the first.
     ObjectKept,
 }
 
-/// Where the knowledge that settles a doubt comes from, strongest first.
+/// The evidence that settles a doubt, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// The late reply or spool of the worker that made the attempt.
     Worker,
     /// The object was read by its known id.
     Read,
-    /// The object was looked up by its planned identity or client token, strongly consistent.
+    /// The object was looked up by its planned identity or client token with strong consistency.
     Probe,
-    /// The user said so, in these words (`-absent`, `-adopt ID`...).
+    /// The user gave this answer, in these words (`-absent`, `-adopt ID` and so on).
     User(String),
 }
 
-/// What a doubt turned out to be.
+/// The outcome of a doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// It took effect; the commit has the attempt and worker of the intent.
+    /// The call took effect. The commit has the attempt and worker of the intent.
     Done(CommitRecord),
-    /// It did not, or a duplicate is accepted: it may be tried again.
+    /// The call did not take effect, or a duplicate is accepted. The operation may be retried.
     Pending,
-    /// It failed, or is given up.
+    /// The call failed, or the user gave the operation up.
     Failed(Failure),
 }
 
-/// RESOLVE: settle a doubt.
+/// RESOLVE: settles a doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     /// The operation in doubt.
     pub op: OpIndex,
     /// The attempt in doubt.
     pub attempt: Attempt,
-    /// How we know.
+    /// The evidence.
     pub evidence: Evidence,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// One step about one operation; batches of these share one durability wait.
+/// One step about one operation. A batch of steps shares one wait for durability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoreStep {
     /// `pending | failed | skipped -> intended`.
@@ -261,13 +260,13 @@ pub enum StoreStep {
     Commit(CommitRecord),
     /// `intended -> failed`; without an intent `pending | failed | skipped -> failed`.
     Fail(Failure),
-    /// `intended -> in-doubt`: the worker is gone or cannot tell.
+    /// `intended -> in-doubt`: the worker is gone or does not know the outcome.
     Doubt {
         /// The operation.
         op: OpIndex,
         /// The attempt of the open intent.
         attempt: Attempt,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
     /// `in-doubt -> done | pending | failed`.
@@ -284,15 +283,15 @@ pub enum StoreStep {
         /// The operation.
         op: OpIndex,
     },
-    /// Keep an object of a superseded attempt.
+    /// Stores an object of a superseded attempt.
     Stray(Stray),
-    /// What came of all checks of the run, at its end: only [`Writes::checks`] is set. The same again writes the same
-    /// again.
+    /// The results of all checks of the run, at its end. Only [`Writes::checks`] is set. Repeating the step writes the
+    /// same results.
     Checks(Writes),
 }
 
 impl StoreStep {
-    /// The operation that it is about; none for one about the run as a whole.
+    /// The operation of the step, or `None` for a step about the run as a whole.
     pub fn op(&self) -> Option<OpIndex> {
         Some(match self {
             StoreStep::Intent(intent) => intent.op,
@@ -306,31 +305,31 @@ impl StoreStep {
     }
 }
 
-/// Answer to one step. Anything but `Ok` means that nothing was written.
+/// The answer to one step. Any answer but `Ok` means that nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreAnswer {
-    /// Durable.
+    /// The step is durable.
     Ok {
-        /// New revisions of what the step wrote, in order of its writes.
+        /// The new revisions of what the step wrote, in the order of its writes.
         revisions: Vec<(Subject, Revision)>,
-        /// Whether the very same step had been made before: a resent one.
+        /// Whether the identical step was made before, so that this one was resent.
         repeated: bool,
     },
     /// The lease is not current.
     Fenced(Fenced),
-    /// The base revision is not that of the instance.
+    /// The instance does not have the base revision.
     Stale(Vec<Stale>),
-    /// These are written without an exclusive claim of the run.
+    /// The run has no exclusive claim on these subjects of the step.
     NotClaimed(Vec<Subject>),
-    /// The instance is in doubt from this operation's or another's call; resolve it first.
+    /// The instance is in doubt because of a call of this operation or another one. Resolve it first.
     Doubtful(Box<Doubt>),
-    /// The operation does not stand where the step needs it.
+    /// The status of the operation does not allow the step.
     Illegal {
-        /// Where it stands.
+        /// The current status.
         status: OpStatus,
-        /// Its last attempt.
+        /// The last attempt.
         attempt: Attempt,
-        /// Who made it.
+        /// The worker that made it.
         worker: WorkerId,
     },
 }
@@ -345,7 +344,7 @@ impl StoreAnswer {
 /// Answer to RENEW.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenewAnswer {
-    /// The counter now.
+    /// The lease is renewed.
     Renewed {
         /// The heartbeat counter.
         heartbeat: u64,
@@ -357,10 +356,10 @@ pub enum RenewAnswer {
 /// How a term ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// To go on later: the claims stand.
+    /// The run will continue later. Its claims remain.
     Stopped,
-    /// Nothing more will be done: claims are released, except those of open doubts. The status becomes `in-doubt` if
-    /// there are any, else `done` if every operation is, else `failed`.
+    /// Nothing is left to do. Claims are released, except those of open doubts. The status becomes `in-doubt` if there
+    /// are any, `done` if every operation is done, and `failed` otherwise.
     Finished,
 }
 
@@ -371,14 +370,14 @@ pub enum ReleaseAnswer {
     Released(RunHeader),
     /// The lease is not current.
     Fenced(Fenced),
-    /// RELEASE with intents still open: DOUBT or settle these first.
+    /// RELEASE found open intents. DOUBT or settle these first.
     Open(Vec<OpIndex>),
 }
 
 /// Answer to the creation of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreateAnswer {
-    /// It exists now, `stopped`, without claims. (The same again is answered so too.)
+    /// The run exists now with the status `stopped` and without claims. A repeated request gets the same answer.
     Created,
     /// Another run has that id.
     Exists(RunStatus),

@@ -1,4 +1,4 @@
-//! The store: what every kind of it can do, one method per atomic step of the run protocol.
+//! The store trait: the operations of every store, with one method for each atomic step of the run protocol.
 
 use std::fmt;
 
@@ -13,21 +13,21 @@ use crate::step::{
     RenewAnswer, StoreAnswer, StoreStep,
 };
 
-/// The store could not answer: nothing is known of the steps that were under way, and they may be sent again.
+/// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The file system refused.
+    /// A file operation failed.
     #[error("{doing}: {error}")]
     Io {
-        /// What was being done, with the path.
+        /// The operation, with the path.
         doing: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: String,
     },
     /// The state file cannot be read.
     #[error(transparent)]
     StateFile(#[from] crate::tfstate::StateFileError),
-    /// It is encrypted, or should be, and cannot be opened.
+    /// The file is encrypted, or should be, and cannot be opened.
     #[error("{place}: {error}")]
     Unopened {
         /// The file.
@@ -35,7 +35,7 @@ pub enum StoreError {
         /// Why.
         error: weft_sealing::OpenError,
     },
-    /// It is to be encrypted, and cannot be.
+    /// The file must be encrypted, and cannot be.
     #[error("{place}: {error}")]
     Unsealed {
         /// The file.
@@ -48,10 +48,10 @@ pub enum StoreError {
     Locked {
         /// The state file.
         path: String,
-        /// Who, as far as the lock file tells.
+        /// The holder, as far as the lock file names it.
         holder: String,
     },
-    /// The server cannot be reached, also after trying again.
+    /// The server cannot be reached, even after retries.
     #[error("the store at {server} does not answer: {error}")]
     Unreachable {
         /// Host, port and database; never a password.
@@ -64,29 +64,29 @@ pub enum StoreError {
     Refused {
         /// Host, port and database.
         server: String,
-        /// Its words.
+        /// The message of the server.
         error: String,
     },
     /// A setting of the server makes it unfit to hold state.
     #[error("{0}")]
     Unfit(String),
-    /// The address of the store is not one that we understand.
+    /// The address of the store has a form that Weft does not know.
     #[error("{0}")]
     Address(String),
-    /// What is stored is damaged: everything stops until somebody has looked.
+    /// The stored data is damaged. Everything stops until the user has looked at it.
     #[error("{place} is damaged: {what}. Nothing was changed. {way_out}")]
     Damaged {
         /// File or key.
         place: String,
-        /// What is wrong with it.
+        /// The damage.
         what: String,
-        /// What to do.
+        /// The way out.
         way_out: String,
     },
-    /// Lines that had been acknowledged are gone: the server was restored or failed over. All runs freeze.
+    /// Acknowledged lines are gone: the server was restored or failed over. All runs freeze.
     #[error(
-        "the store has lost acknowledged writes of {run} (line {sequence} is not there any more): the server was \
-         restored or failed over. Nothing more is written until this is settled"
+        "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
+         restored or failed over. Nothing is written until this is resolved"
     )]
     LostWrites {
         /// The run.
@@ -109,7 +109,7 @@ pub enum StoreError {
         /// Each instance that differs.
         instances: Vec<String>,
     },
-    /// Another file is where the locked state file was.
+    /// Another file is at the path of the locked state file.
     #[error(
         "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
          the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
@@ -124,34 +124,34 @@ pub enum StoreError {
         /// The file with the state that could not be written.
         kept: String,
     },
-    /// Another file is where the locked state file was, and no run had begun.
+    /// Another file is at the path of the locked state file, and no run had begun.
     #[error(
         "the state file {0} was replaced or removed by another program while it was locked. Nothing was written. Try again"
     )]
     NotThere(String),
-    /// Nothing was ever kept under this name.
+    /// The store has never held a state under this name.
     #[error("{0} holds no state yet")]
     NoState(String),
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
-    /// Writing failed before; the store takes no more.
-    #[error("the journal takes no more records since an earlier write failed: {0}")]
+    /// An earlier write failed. The store accepts no more writes.
+    #[error("the journal accepts no more records since an earlier write failed: {0}")]
     Closed(String),
-    /// Something is larger than the store takes.
-    #[error("{what} is {size} bytes, more than the {limit} that the store takes")]
+    /// A value is larger than the store accepts.
+    #[error("{what} is {size} bytes, more than the {limit} that the store accepts")]
     TooLarge {
-        /// What.
+        /// The name of the value.
         what: String,
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
         /// The limit in bytes.
         limit: u64,
     },
-    /// A record that was to be written is not sound: a mistake of the caller. Nothing of the batch was written.
+    /// A record to be written is not valid, which is a mistake of the caller. Nothing of the batch was written.
     #[error("the record of {name} cannot be stored: {what}")]
     Record {
-        /// Instance, output or operation.
+        /// The instance, output or operation.
         name: String,
         /// What is wrong with it.
         what: String,
@@ -164,15 +164,15 @@ pub enum StoreError {
     Random(#[from] crate::run::RandomError),
 }
 
-/// A state store with its runs. Every step checks incarnation, run and token first; it validates everything before
-/// its first write; when a method returns, what it answered is durable. An `Err` says nothing about whether the steps
-/// took effect: send the same again (the answers of resent steps are `Ok` with `repeated`).
+/// A state store with its runs. Every step checks incarnation, run and token first, and validates everything before its
+/// first write. When a method returns, its answer is durable. An `Err` does not say whether the steps took effect: send
+/// the same steps again. Resent steps answer `Ok` with `repeated`.
 #[async_trait]
 pub trait RunStore: Send + Sync + fmt::Debug {
-    /// Where the store is, for people, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
+    /// The location of the store for people, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
     fn place(&self) -> String;
 
-    /// Whether the state and what is kept of runs is encrypted.
+    /// Whether the state and the data of runs are encrypted.
     fn is_sealed(&self) -> bool {
         false
     }
@@ -182,8 +182,8 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         self.is_sealed()
     }
 
-    /// Writes the state anew where it is sealed otherwise than it would be now, so that it moves to encryption or away
-    /// from it although nothing else changes.
+    /// Rewrites the state if it is sealed differently than configured now. The state thus moves to encryption or away
+    /// from it even if nothing else changes.
     async fn reseal(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -191,49 +191,50 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// The whole state with revisions and open doubts.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
-    /// The whole state, and the headers of all runs, newest first: both as one look finds them where the store can.
+    /// The whole state, and the headers of all runs, newest first. They come from one consistent view if the store can
+    /// provide one.
     async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
         Ok((self.snapshot().await?, self.runs().await?))
     }
 
-    /// The state as a v4 file, as `weft state pull` prints it; `None` when there is no state yet.
+    /// The state as a file of version 4, as `weft state pull` prints it, or `None` if there is no state yet.
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// EDIT: change the state outside of any run, all of it or nothing.
+    /// EDIT: changes the state outside of any run, as a whole or not at all.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError>;
 
-    /// Store a new run with its plan, `stopped` and without claims.
+    /// Stores a new run with its plan, as `stopped` and without claims.
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError>;
 
-    /// ACQUIRE a run's lease.
+    /// ACQUIRE: requests the lease of a run.
     async fn acquire(&self, request: Acquire) -> Result<AcquireAnswer, StoreError>;
 
-    /// RENEW: heartbeat + 1.
+    /// RENEW: increments the heartbeat.
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError>;
 
-    /// CLAIM everything that the plan changes or reads. A run that claims again (resume of a failed run) gets the
-    /// union; its own claims never stand in its way.
+    /// CLAIM: claims everything that the plan changes or reads. A run that claims again (a resumed run) gets the union,
+    /// and its own claims never conflict.
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError>;
 
-    /// Steps of many operations, in order, with one durability wait. Each has its own answer; one that is refused
-    /// does not stop those behind it.
+    /// Steps of many operations, in order, with one wait for durability. Each step has its own answer. A refused step
+    /// does not stop the steps after it.
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError>;
 
-    /// RELEASE the lease.
+    /// RELEASE: releases the lease.
     async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError>;
 
-    /// Takes back a run that has not begun any operation: its claims and its lease are released, and no record of it
-    /// stays. Of a run that has begun some, this is RELEASE at its end.
+    /// WITHDRAW: removes a run that has not begun any operation, with its claims, its lease and every record of it. For
+    /// any other run, this is RELEASE at its end.
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
 
-    /// ABANDON: open intents become doubts, other claims and the lease are released.
+    /// ABANDON: open intents become doubts. Other claims and the lease are released.
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError>;
 
-    /// Removes the plans, journals and records of finished runs that began before this moment, in milliseconds since 1970:
-    /// they may hold secrets. What of them is in the state stays. Gives back the runs that are gone.
+    /// Removes the plans, journals and records of finished runs that began before this moment, in milliseconds since
+    /// 1970, because they may hold secrets. The state keeps what they wrote. Returns the removed runs.
     async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError>;
 
-    /// All runs that the store knows, newest first.
+    /// All runs in the store, newest first.
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError>;
 
     /// One run with its operations.

@@ -1,13 +1,14 @@
-//! State files of version 4, in and out.
+//! State files of version 4, read and written.
 //!
-//! Read: anything that OpenTofu or Terraform writes; unknown keys are ignored. Written: OpenTofu's own layout, byte for
-//! byte, so that a file goes back and forth between the tools without noise in a diff. The order of keys and the rule
-//! for `provider` (per instance when any instance of the resource has a provider instance key) are those of OpenTofu's
-//! version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+//! Reading accepts anything that OpenTofu or Terraform writes and ignores unknown keys. Writing uses OpenTofu's own
+//! layout, byte for byte, so that a file can go back and forth between the tools without noise in a diff. The order of
+//! keys and the rule for `provider` (on each instance if any instance of the resource has a provider instance key) are
+//! those of OpenTofu's version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
 mod earlier;
 mod owner;
+mod problems;
 mod read;
 mod write;
 
@@ -20,18 +21,18 @@ pub use earlier::as_version_4;
 
 use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
 
-/// The version of OpenTofu whose file layout is written, put into `terraform_version`.
+/// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";
 
 /// A state file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateFileError {
-    /// Not JSON, or not of the right shape.
+    /// The text is not JSON, or not of the right shape.
     #[error("{place} is not a valid state file: {what}")]
     Malformed {
         /// The file.
         place: String,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// A format version that is not 4.
@@ -49,15 +50,15 @@ pub enum StateFileError {
         /// Its version.
         version: u64,
     },
-    /// The right shape with content that makes no sense; in OpenTofu's words, since it puts them into a summary.
+    /// The file has the right shape, but invalid content. The text is OpenTofu's, which uses it as a summary.
     #[error("{place} is not a valid state file: {}", Problem::list(.problems))]
     Invalid {
         /// The file.
         place: String,
-        /// All that is wrong.
+        /// All problems.
         problems: Vec<Problem>,
     },
-    /// It is encrypted, and was not to be, or in a way that is not known.
+    /// The file is encrypted in an unknown way, or where plain text is expected.
     #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
     Encrypted {
         /// The file.
@@ -65,17 +66,17 @@ pub enum StateFileError {
     },
 }
 
-/// Something that makes no sense in a state file.
+/// A problem in the content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind of thing it is.
+    /// The kind of problem.
     pub summary: &'static str,
-    /// What is wrong with it.
+    /// The details.
     pub detail: String,
 }
 
 impl Problem {
-    /// One line for one problem, a list for several.
+    /// One line for one problem, or a list for several.
     pub fn list(problems: &[Problem]) -> String {
         let line = |problem: &Problem| format!("{}: {}", problem.summary, problem.detail);
         match problems {
@@ -93,20 +94,20 @@ impl Problem {
 pub struct StateFile {
     /// The version of the tool that wrote it.
     pub terraform_version: String,
-    /// Grows by one with each change.
+    /// The serial, which grows by one with each change.
     pub serial: u64,
-    /// A UUID, made with the state.
+    /// A UUID that is made with the state.
     pub lineage: String,
     /// Root outputs by name.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,
-    /// Results of checks; `None` is JSON null.
+    /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
 }
 
 impl StateFile {
-    /// A new empty state with a random lineage, serial 0.
+    /// A new empty state with a random lineage and the serial 0.
     pub fn create() -> StateFile {
         StateFile {
             terraform_version: WRITER_VERSION.to_owned(),
@@ -115,11 +116,11 @@ impl StateFile {
         }
     }
 
-    /// The content of a file; `place` names it in errors. Also reads a file that a run of Weft has guarded (format
-    /// digit 9), and files of versions 2 and 3. JSON inside records is brought to its canonical spelling.
+    /// Parses the content of a file. `place` names it in errors. Also accepts a file that a run of Weft guards (format
+    /// digit 9), and files of the versions 2 and 3. JSON inside records is converted to its canonical form.
     ///
     /// # Errors
-    /// See [`StateFileError`]. An empty file is not a state: the caller looks for that first.
+    /// See [`StateFileError`]. An empty file is not a state, so the caller checks for that first.
     pub fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
         let read = read::parse(text, place);
         match read {
@@ -131,12 +132,12 @@ impl StateFile {
         }
     }
 
-    /// The bytes that OpenTofu would write.
+    /// The bytes of the file as OpenTofu would write it.
     pub fn to_bytes(&self) -> Vec<u8> {
         write::to_text(self).into_bytes()
     }
 
-    /// Whether it holds nothing.
+    /// Whether the state is empty.
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty() && self.instances.is_empty() && self.checks.is_none()
     }

@@ -1,4 +1,4 @@
-//! Changes outside of any run, the same for every store.
+//! Changes outside of any run behave the same in every store.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -11,23 +11,23 @@ fn edit(seen: u64, index: u32, content: Option<u64>) -> Edit {
     Edit { seen, writes: writes(index, content), identity: None }
 }
 
-/// A store without runs, in the end one with a claim.
+/// A history on a store without runs, with one claim at the end.
 async fn history(store: &dyn RunStore) {
     let serial = store.snapshot().await.unwrap().serial;
     assert_eq!(store.edit(edit(serial, 0, Some(7))).await.unwrap(), EditAnswer::Edited);
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!(snapshot.serial, serial + 1);
     assert!(snapshot.instances.contains_key(&address(0)));
-    // Made from an older state.
+    // Based on an older state.
     let stale = store.edit(edit(serial, 1, Some(7))).await.unwrap();
     assert_eq!(stale, EditAnswer::Changed { serial: serial + 1 });
-    // Another state takes its place.
+    // Another state replaces it.
     let identity = Some(("11111111-2222-3333-4444-555555555555".to_owned(), 40));
     let whole = Edit { identity, ..edit(serial + 1, 1, Some(8)) };
     assert_eq!(store.edit(whole).await.unwrap(), EditAnswer::Edited);
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!((snapshot.serial, snapshot.lineage.as_str()), (41, "11111111-2222-3333-4444-555555555555"));
-    // What a run holds stays as it is; the rest may change.
+    // Subjects of a run are refused. All others may change.
     store.create_run(new_run("run-a", 1, 1)).await.unwrap();
     let lease = granted(store, "run-a", 1).await;
     let claim = |index: u32| Claim {
@@ -63,12 +63,12 @@ async fn redis() {
 }
 
 #[tokio::test]
-async fn embedded_keeps_the_previous_state() {
+async fn edits_back_up_the_previous_state() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("terraform.tfstate");
     let options = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
     history(&EmbeddedStore::open(options).unwrap()).await;
-    // A run that has not begun to change anything does not keep OpenTofu off the file.
+    // A run that has not changed anything yet does not guard the file against OpenTofu.
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 4"));
     let again = EmbeddedOptions { backup: Backup::Dated, ..EmbeddedOptions::new(&path, holder()) };
     let store = EmbeddedStore::open(again).unwrap();

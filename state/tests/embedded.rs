@@ -1,4 +1,4 @@
-//! The embedded store: takeover of files, crashes at every point, locks, guard.
+//! The embedded store: taking over files, crashes at every point, locks and the guard.
 
 #[path = "support/place.rs"]
 mod place;
@@ -48,7 +48,7 @@ async fn a_whole_run() {
     assert!(!place.path().join(".terraform.tfstate.lock.info").exists());
     let runs = place.read().runs().await.unwrap();
     assert_eq!((runs.len(), runs[0].status, runs[0].counts.done), (1, RunStatus::Done, 3));
-    // The next run destroys one: serial goes up by one, the old file is kept beside.
+    // The next run destroys one instance: the serial goes up by one, and the backup has the old file.
     let before = place.text();
     let store = place.open();
     let lease = started(&store, "run-b", 1, &[1]).await;
@@ -59,11 +59,11 @@ async fn a_whole_run() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_tool_is_taken_over_unchanged() {
+async fn a_file_of_another_tool_is_not_changed() {
     let place = Place::with(RECORDED);
     let store = place.open();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
-    // A run that reaches intents and changes nothing in the end.
+    // A run that reaches its intents and changes nothing in the end.
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
     assert_ne!(place.text(), RECORDED);
@@ -77,7 +77,7 @@ async fn a_file_of_another_tool_is_taken_over_unchanged() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_no_file() {
+async fn a_run_without_changes_leaves_no_file() {
     let place = Place::new();
     drop(place.open());
     assert!(!place.state().exists());
@@ -103,7 +103,7 @@ async fn one_process_and_one_run_at_a_time() {
     assert_eq!(granted(&store, "run-a", 7).await, lease);
     assert_eq!(store.acquire(acquire_request("run-x", 9)).await.unwrap(), AcquireAnswer::NoRun);
     store.release(&lease, Ending::Stopped).await.unwrap();
-    // The stopped run keeps what it claimed, and is named to the next one.
+    // The stopped run keeps its claims, and the refusal names it.
     let other = granted(&store, "run-b", 9).await;
     let wanted = claims(&store, [0, 1]).await;
     match store.claim(&other, &wanted).await.unwrap() {
@@ -143,7 +143,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
         let again = crashed.open();
         assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
         drop(again);
-        // What was recovered is in the file, still guarded (unless the run had not begun anything).
+        // The file has everything that was recovered. It is still guarded unless the run had not begun anything.
         let file = StateFile::parse(&std::fs::read(crashed.state()).unwrap(), "x").unwrap();
         assert_eq!((file.instances.len(), file.serial), (seen, u64::from(seen > 0)), "cut at {cut}");
         let again = crashed.open();
@@ -167,7 +167,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
     }
 }
 
-/// The user says that it is there after all: the run is done and the file free.
+/// The user says that the object exists after all. The run is done and the file is free.
 async fn settle_doubt(crashed: &Place, store: EmbeddedStore) {
     drop(store);
     let store = crashed.open();
@@ -205,7 +205,7 @@ async fn damage_before_the_end_freezes() {
     let error = EmbeddedStore::open(crashed.options()).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged { place, .. } if place.contains("journal.1")), "{error}");
     assert_eq!(crashed.text(), before);
-    // The way out: set the run aside, with what it touched (as far as can be read) named and the file free again.
+    // The way out is to set the run aside. That names what it touched, as far as it can be read, and frees the file.
     let (touched, _) = EmbeddedStore::set_aside(&crashed.options(), &run_id("run-a")).unwrap();
     assert_eq!(touched, [address(0)]);
     assert!(crashed.path().join(".weft/set-aside/run-a/journal.1").exists());
@@ -214,7 +214,7 @@ async fn damage_before_the_end_freezes() {
 }
 
 #[tokio::test]
-async fn a_state_that_changed_under_a_journal_is_named() {
+async fn a_state_that_changed_under_a_journal_is_reported() {
     let place = Place::with(RECORDED);
     let store = place.open();
     let lease = started(&store, "run-a", 4, &[0]).await;
@@ -235,7 +235,7 @@ async fn readers_see_a_live_run_without_the_lock() {
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
-    // In the process that holds the lock a second descriptor would drop it: refused.
+    // A second descriptor would release the lock of this process, so it is refused.
     assert!(matches!(place.read().snapshot().await.unwrap_err(), StoreError::Locked { .. }));
     let copied = place.copy();
     let seen = copied.read();
@@ -258,7 +258,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
     store.release(&lease, Ending::Finished).await.unwrap();
     let whole = place.text();
     drop(store);
-    // The journal up to and with the image, without what came after it.
+    // The journal up to the image, without everything after it.
     let journal = std::fs::read(place.journal("run-a", 1)).unwrap();
     let marks: Vec<usize> = journal.windows(4).enumerate().filter(|(_, w)| w == b"WFJ1").map(|(at, _)| at).collect();
     let upto = marks[marks.len() - 2];
@@ -298,7 +298,7 @@ async fn terraform_refuses_a_guarded_file() {
 }
 
 #[tokio::test]
-async fn backup_and_state_out() {
+async fn state_out_and_backup_are_written() {
     let place = Place::with(RECORDED);
     let options =
         EmbeddedOptions { state_out: Some(place.path().join("out.tfstate")), backup: Backup::Never, ..place.options() };
@@ -333,7 +333,7 @@ async fn only_the_last_twenty_finished_runs_are_kept() {
 }
 
 #[tokio::test]
-async fn a_failed_run_goes_on() {
+async fn a_failed_run_is_resumed() {
     let place = Place::new();
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0, 1]).await;
@@ -363,7 +363,7 @@ async fn a_failed_run_goes_on() {
 }
 
 #[tokio::test]
-async fn plan_bytes_come_back_and_are_checked() {
+async fn plans_are_returned_and_checked() {
     let place = Place::new();
     let store = place.open();
     store.create_run(new_run("run-a", 1, 1)).await.unwrap();
@@ -374,7 +374,7 @@ async fn plan_bytes_come_back_and_are_checked() {
 }
 
 #[tokio::test]
-async fn unsound_records_are_refused_whole() {
+async fn a_batch_with_an_invalid_record_is_refused() {
     let place = Place::new();
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0, 1]).await;
@@ -389,7 +389,7 @@ async fn unsound_records_are_refused_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn group_commit_is_fast_enough() {
-    /// Journal records a second that must be kept up.
+    /// The required number of journal records per second.
     const DEMANDED: f64 = 20_000.0;
     const OPERATIONS: u32 = 20_000;
     const BATCH: u32 = 64;
@@ -423,7 +423,7 @@ async fn group_commit_is_fast_enough() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_withdrawn_leaves_nothing() {
+async fn a_withdrawn_run_leaves_nothing() {
     let place = Place::with(RECORDED);
     let store = place.open();
     let lease = started(&store, "run-a", 1, &[0]).await;
@@ -437,7 +437,7 @@ async fn a_run_that_is_withdrawn_leaves_nothing() {
     drop(store);
     assert!(!place.path().join(".weft/runs/run-b").exists());
     assert_eq!(place.read().runs().await.unwrap().len(), 1);
-    // One that has begun an operation stays.
+    // A run that has begun an operation stays.
     let store = place.open();
     let lease = granted(&store, "run-a", 11).await;
     let steps = vec![intent(0, 1, 0), StoreStep::Fail(failure_record(0, 1))];
@@ -447,7 +447,7 @@ async fn a_run_that_is_withdrawn_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_abandoned_run_says_so_until_it_goes_on() {
+async fn an_abandoned_run_is_marked_until_it_is_resumed() {
     let place = Place::new();
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0]).await;
@@ -479,7 +479,7 @@ async fn old_finished_runs_are_pruned() {
 }
 
 #[tokio::test]
-async fn a_state_file_that_was_replaced_is_not_written() {
+async fn a_replaced_state_file_is_not_written() {
     let place = Place::with(RECORDED);
     let store = place.open();
     let lease = started(&store, "run-a", 1, &[0]).await;
@@ -492,7 +492,7 @@ async fn a_state_file_that_was_replaced_is_not_written() {
     assert_eq!(place.text(), RECORDED);
     assert_eq!(StateFile::parse(&std::fs::read(kept).unwrap(), "kept").unwrap().instances.len(), 5);
     drop(store);
-    // The file is the one that the run began from, so the journal goes into it.
+    // The file is the one that the run began from, so the journal is folded into it.
     let store = place.open();
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 5);
     assert_eq!(store.runs().await.unwrap()[0].status, RunStatus::Stopped);
@@ -504,13 +504,13 @@ async fn a_torn_edit_is_redone() {
     let pending = place.path().join(".terraform.tfstate.edit");
     let new = RECORDED.replace("b299b961", "b299b962");
     let kept = |content: &str| format!("{}\n{content}", Digest::of(content.as_bytes()).hex());
-    // Torn while it was overwritten.
+    // Torn while it was being overwritten.
     let half = new.len() / 2;
     std::fs::write(place.state(), format!("{}{}", &new[..half], &RECORDED[half + 3..])).unwrap();
     std::fs::write(&pending, kept(&new)).unwrap();
     drop(place.open());
     assert_eq!((place.text(), pending.exists()), (new.clone(), false));
-    // A sound file stays what it is, and so does one whose edit did not get that far.
+    // A valid file stays as it is, and so does one whose edit did not get that far.
     for left in [kept(RECORDED), kept(RECORDED)[..100].to_owned()] {
         std::fs::write(&pending, left).unwrap();
         drop(place.open());
@@ -519,7 +519,7 @@ async fn a_torn_edit_is_redone() {
 }
 
 #[tokio::test]
-async fn files_are_for_their_owner_alone() {
+async fn only_the_owner_may_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     let mode = |path: &str| std::fs::metadata(place.path().join(path)).unwrap().permissions().mode() & 0o777;

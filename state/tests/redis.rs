@@ -1,4 +1,4 @@
-//! The Redis store: settings demanded, broken connections, lost writes, full memory, many clients.
+//! The Redis store: required settings, broken connections, lost writes, full memory and many clients.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -23,7 +23,7 @@ async fn started(store: &RedisStore, id: &str, operations: u32, indexes: &[u32])
 }
 
 #[tokio::test]
-async fn each_setting_is_demanded_by_name() {
+async fn each_required_setting_is_named() {
     for (name, bad) in [("appendonly", "no"), ("appendfsync", "everysec"), ("maxmemory-policy", "allkeys-lru")] {
         let settings = SAFE.map(|(known, good)| (known, if known == name { bad } else { good }));
         let Some(server) = Server::with(settings.to_vec()) else { return };
@@ -33,14 +33,14 @@ async fn each_setting_is_demanded_by_name() {
         assert!(matches!(error, StoreError::Unfit(_)), "{text}");
         let good = SAFE.iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(text.contains(&format!("CONFIG SET {name} {good}")), "{text}");
-        // As it says, so it is done.
+        // The advice of the message works.
         server.command(&["CONFIG", "SET", name, good]);
         RedisStore::connect(&server.url("test"), "default", true, std::sync::Arc::default()).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn addresses_that_are_refused() {
+async fn unsupported_addresses_are_refused() {
     for (url, expected) in [
         ("redis://localhost/0", "state=NAME is missing"),
         ("redis://192.0.2.1/0?state=a", "not on this machine"),
@@ -82,13 +82,13 @@ async fn a_whole_run_and_its_export() {
     ];
     let first = store.step_batch(&lease, steps.clone()).await.unwrap();
     assert_all_ok(&first);
-    // The whole batch again, as after a lost reply: the same revisions, nothing done twice.
+    // The whole batch again, as after a lost reply: the same revisions, and nothing is done twice.
     for (again, first) in store.step_batch(&lease, steps).await.unwrap().into_iter().zip(first) {
         let StoreAnswer::Ok { revisions: known, .. } = first else { panic!() };
         assert_eq!(again, StoreAnswer::Ok { revisions: known, repeated: true });
     }
     assert_eq!(store.snapshot().await.unwrap().serial, 3);
-    // A second store on the same server sees it, and cannot have what the first claims.
+    // A second store on the same server sees it, and cannot claim what the first one claims.
     let other = connect(&server).await;
     other.create_run(new_run("run-b", 1, 2)).await.unwrap();
     let second = granted(&other, "run-b", 9).await;
@@ -118,7 +118,7 @@ async fn a_whole_run_and_its_export() {
 }
 
 #[tokio::test]
-async fn a_lease_is_taken_over_only_when_its_heartbeat_stood_still() {
+async fn only_a_lease_without_heartbeats_is_taken_over() {
     let Some(server) = Server::start() else { return };
     let store = connect(&server).await;
     let lease = started(&store, "run-a", 1, &[0]).await;
@@ -185,7 +185,7 @@ async fn full_memory_refuses_before_writing() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_said_to_be() {
+async fn an_unreachable_server_is_reported() {
     let Some(mut server) = Server::start() else { return };
     let url = server.url("test");
     server.kill();
@@ -194,7 +194,7 @@ async fn a_server_that_is_gone_is_said_to_be() {
 }
 
 #[tokio::test]
-async fn many_claims_and_only_the_last_finished_runs() {
+async fn many_claims_and_runs_are_bounded() {
     let Some(server) = Server::start() else { return };
     let store = connect(&server).await;
     let all: Vec<u32> = (0..5_000).collect();
@@ -242,7 +242,7 @@ async fn pipelined_steps_of_many_clients_are_all_committed() {
 }
 
 #[tokio::test]
-async fn a_state_moves_to_encryption_and_leaves_nothing_open() {
+async fn a_state_that_moves_to_encryption_leaves_nothing_unencrypted() {
     let Some(server) = Server::start() else { return };
     let open = connect(&server).await;
     open.create_run(new_run("run-a", 2, 1)).await.unwrap();

@@ -1,5 +1,5 @@
-//! The embedded store of an encrypted state: no file holds anything in the open at any moment, a crash loses nothing,
-//! and nothing is believed, dropped or overwritten without the key.
+//! The embedded store of an encrypted state: no file is ever unencrypted, a crash loses nothing, and without the key
+//! nothing is accepted, dropped or overwritten.
 
 #[path = "support/place.rs"]
 mod place;
@@ -24,7 +24,7 @@ fn open(place: &Place, sealing: &Arc<Sealing>) -> Result<EmbeddedStore, StoreErr
     EmbeddedStore::open(place.sealed(sealing))
 }
 
-/// Files below a place that hold one of these texts.
+/// The files of a place that contain one of these texts.
 fn holding(place: &Place, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![place.path().to_owned()];
@@ -51,11 +51,11 @@ async fn started(store: &EmbeddedStore, operations: u32) -> Lease {
     lease
 }
 
-/// Texts that stand in the records of these tests: an id, the result of an operation's type, the plan.
+/// Texts in the records of these tests: an id, a resource type and the plan.
 const OPEN: [&str; 3] = ["thing-", "sim_thing", "plan of run-a"];
 
 #[tokio::test]
-async fn nothing_lies_open_at_any_moment() {
+async fn no_file_is_ever_unencrypted() {
     let (place, sealing) = (Place::new(), sealing(WORDS, false));
     let store = open(&place, &sealing).unwrap();
     let lease = started(&store, 2).await;
@@ -74,7 +74,7 @@ async fn nothing_lies_open_at_any_moment() {
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
     let opened = sealing.open_state(&place.bytes()).unwrap();
     assert_eq!(StateFile::parse(&opened.plain, "x").unwrap().instances.len(), 2);
-    // Whoever asks for the state gets it as it is.
+    // An export is the plain state.
     let exported = StateFile::parse(&store.export().await.unwrap().unwrap(), "x").unwrap();
     assert_eq!((exported.instances.len(), exported.serial), (2, 1));
     drop(store);
@@ -104,7 +104,7 @@ async fn a_crash_loses_no_acknowledged_commit() {
         let seen = again.snapshot().await.unwrap().instances.len();
         assert!(seen >= kept, "cut at {cut}: {seen} of {kept}");
         drop(again);
-        // What was recovered is in the file.
+        // The file has everything that was recovered.
         let again = open(&crashed, &sealing).unwrap();
         assert_eq!(again.snapshot().await.unwrap().instances.len(), seen, "cut at {cut}");
         assert_eq!(holding(&crashed, &OPEN), [] as [PathBuf; 0]);
@@ -139,7 +139,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
 }
 
 #[tokio::test]
-async fn without_the_key_nothing_is_touched() {
+async fn nothing_changes_without_the_key() {
     let (place, ours) = (Place::new(), sealing(WORDS, false));
     let store = open(&place, &ours).unwrap();
     let lease = started(&store, 1).await;
@@ -167,7 +167,7 @@ async fn without_the_key_nothing_is_touched() {
 }
 
 #[tokio::test]
-async fn what_was_open_is_sealed_with_the_next_write() {
+async fn the_next_write_seals_an_unencrypted_state() {
     let place = Place::new();
     std::fs::write(place.state(), RECORDED).unwrap();
     let error = open(&place, &sealing(WORDS, false)).unwrap_err();
@@ -189,7 +189,7 @@ async fn what_was_open_is_sealed_with_the_next_write() {
 }
 
 #[tokio::test]
-async fn another_file_begins_sealed() {
+async fn a_new_state_file_is_sealed() {
     let (place, migrating) = (Place::new(), sealing(WORDS, true));
     std::fs::write(place.state(), RECORDED).unwrap();
     let out = place.path().join("out.tfstate");
@@ -204,9 +204,9 @@ async fn another_file_begins_sealed() {
     assert_eq!(holding(&place, &["terraform_data"]), [place.state()]);
 }
 
-/// Whatever lies open of earlier runs goes when the state is encrypted.
+/// Unencrypted files of earlier runs are removed when the state is encrypted.
 #[tokio::test]
-async fn earlier_runs_leave_nothing_open() {
+async fn unencrypted_files_of_earlier_runs_are_removed() {
     let (place, none) = (Place::new(), Arc::new(Sealing::default()));
     let store = open(&place, &none).unwrap();
     let lease = started(&store, 1).await;

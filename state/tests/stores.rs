@@ -1,5 +1,5 @@
-//! The same histories of steps against the model, the embedded store and a real Redis: every answer, the state and
-//! the runs must agree. A failure prints its seed; `WEFT_SEED=N` runs that one alone.
+//! The same histories of steps against the model, the embedded store and a real Redis. Every answer, the state and the
+//! runs must agree. A failure prints its seed, and `WEFT_SEED=N` runs only that seed.
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 use support::*;
 use weft_state::*;
 
-/// Histories for each pair of stores in a test run.
+/// The number of histories for each pair of stores.
 const HISTORIES: u64 = 60;
-/// Actions of one history.
+/// The number of actions of one history.
 const LENGTH: u32 = 70;
-/// Instances and operations that actions speak of: few, so that they meet.
+/// The number of instances and operations. It is small so that actions collide.
 const INSTANCES: u64 = 4;
 const OPERATIONS: u64 = 6;
 
-/// Each history of so many is that of an encrypted state.
+/// One in this many histories has an encrypted state.
 const SEALED: u64 = 3;
 
-/// SplitMix64: a seed makes a history.
+/// SplitMix64: a seed determines a history.
 struct Dice(u64);
 
 impl Dice {
@@ -65,11 +65,11 @@ enum Action {
     Abandon((String, u128)),
 }
 
-/// What a history is made of.
+/// The state of a generated history.
 struct Script {
     dice: Dice,
     runs: Vec<&'static str>,
-    /// Every lease that was asked for, newest last.
+    /// Every requested lease, newest last.
     leases: Vec<(String, u128)>,
     terms: u128,
     content: u64,
@@ -91,7 +91,7 @@ impl Script {
         Action::Acquire { run, term: self.terms, takeover }
     }
 
-    /// Mostly the newest lease of some run, sometimes an old one.
+    /// Usually the newest lease of a run, sometimes an old one.
     fn lease(&mut self) -> (String, u128) {
         let run = self.run();
         let of_run: Vec<_> = self.leases.iter().filter(|(name, _)| name == run).cloned().collect();
@@ -167,7 +167,7 @@ impl Script {
     fn step(&mut self) -> StoreStep {
         let op = self.dice.roll(OPERATIONS) as u32;
         let attempt = 1 + self.dice.roll(3) as u32;
-        // An operation speaks mostly of one instance.
+        // An operation usually keeps its instance.
         let index = if self.dice.chance(85) { op % INSTANCES as u32 } else { self.dice.roll(INSTANCES) as u32 };
         match self.dice.roll(100) {
             0..34 => intent(op, attempt, index),
@@ -207,7 +207,7 @@ impl Script {
     }
 }
 
-/// Epochs and incarnations may differ between stores; terms may not.
+/// Epochs and incarnations may differ between stores, but terms may not.
 fn plain(text: String) -> String {
     let mut out = String::new();
     let mut words = text.split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != ':');
@@ -268,7 +268,7 @@ async fn act(side: &mut Side, action: &Action) -> String {
                 if let StoreStep::Intent(intent) = step
                     && intent.attempt.0 == 2
                 {
-                    // Half of these carry a base that may be old.
+                    // Half of these have a base revision that may be old.
                     let subject = Subject::Instance(intent.target.address.clone());
                     intent.base = Some(side.revisions.get(&subject).copied().unwrap_or_default());
                 }
@@ -292,7 +292,7 @@ async fn act(side: &mut Side, action: &Action) -> String {
     }
 }
 
-/// State and runs as they can be compared: without lineage, serial and ages.
+/// State and runs in a comparable form: without lineage, serial and ages.
 async fn picture(side: &Side, runs: &[&str]) -> (Snapshot, Vec<Option<RunView>>) {
     let mut snapshot = side.store.snapshot().await.unwrap();
     snapshot.lineage.clear();
@@ -306,7 +306,7 @@ async fn picture(side: &Side, runs: &[&str]) -> (Snapshot, Vec<Option<RunView>>)
             lease.token.epoch = 0;
         }
         if let Some(view) = &mut view {
-            // An operation that was only ever skipped and reopened may or may not have an entry.
+            // An operation that was only skipped and reopened may or may not have an entry.
             view.ops.retain(|_, op| *op != OpRecord::default());
         }
         views.push(view);
@@ -330,7 +330,7 @@ fn seeds() -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn redis_answers_as_the_model() {
+async fn redis_agrees_with_the_model() {
     let Some(server) = redis_server::Server::start() else { return };
     let runs = ["run-a", "run-b"];
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
@@ -366,7 +366,7 @@ async fn redis_answers_as_the_model() {
 }
 
 #[tokio::test]
-async fn the_embedded_store_answers_as_the_model_also_after_crashes() {
+async fn the_embedded_store_agrees_with_the_model_after_crashes() {
     let runs = ["run-a", "run-b"];
     let sealing = with_words::sealing("words for all histories", false);
     for seed in seeds() {
@@ -383,7 +383,7 @@ async fn the_embedded_store_answers_as_the_model_also_after_crashes() {
         for run in runs {
             compare(seed, number, &Action::Create(run), &mut model, &mut embedded, &runs).await;
         }
-        // One lease at a time: a term of a run, then (released or crashed) the next.
+        // One lease at a time: a term of a run, then the next one after a release or a crash.
         for _ in 0..6 {
             let run = script.run();
             let begin = script.acquire(run, true);
@@ -401,11 +401,11 @@ async fn the_embedded_store_answers_as_the_model_also_after_crashes() {
             }
             script.runs = runs.to_vec();
             if script.dice.chance(50) {
-                // The dead process lets go of the lock before the next one opens the file.
+                // The dead process releases the lock before the next one opens the file.
                 embedded.store = Box::new(ModelStore::new(RevisionRule::Content, 0));
                 embedded.store = Box::new(open());
                 embedded.leases.clear();
-                // In the model the lease goes with an ending that keeps everything, open intents too: by takeover.
+                // In the model, a takeover takes the lease and keeps everything, including open intents.
                 let (left, right) = (picture(&model, &runs).await, picture(&embedded, &runs).await);
                 assert_eq!(left.0, right.0, "seed {seed}: state after a crash");
                 for (left, right) in left.1.into_iter().zip(right.1) {
@@ -414,7 +414,7 @@ async fn the_embedded_store_answers_as_the_model_also_after_crashes() {
                     assert_eq!(ops(left), ops(right), "seed {seed}: runs after a crash");
                 }
                 model.leases.clear();
-                // Nobody else may come before the crashed run has been taken over.
+                // No other run may come before the crashed run was taken over.
                 script.runs = vec![run];
                 let again = script.acquire(run, true);
                 act(&mut model, &again).await;

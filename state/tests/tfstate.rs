@@ -1,4 +1,4 @@
-//! State files in and out.
+//! Reading and writing state files.
 
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
 use weft_state::{DeposedKey, InstanceKey, InstanceObject, InstanceRecord, PathStep, RawJson, ResourceMode};
@@ -11,7 +11,7 @@ fn parse(text: &str) -> StateFile {
 }
 
 #[test]
-fn a_file_that_was_read_is_written_byte_for_byte() {
+fn a_file_is_written_as_it_was_read() {
     for golden in [RECORDED, INSTANCES] {
         assert_eq!(String::from_utf8(parse(golden).to_bytes()).unwrap(), golden);
     }
@@ -24,7 +24,7 @@ fn white_space_and_order_do_not_matter_when_reading() {
 }
 
 #[test]
-fn records_have_their_parts() {
+fn records_are_complete() {
     let file = parse(INSTANCES);
     let addresses: Vec<&str> = file.instances.keys().map(String::as_str).collect();
     assert_eq!(
@@ -55,7 +55,7 @@ fn debug_shows_no_attribute() {
 }
 
 #[test]
-fn the_format_digit_is_found_wherever_it_stands() {
+fn the_format_digit_is_found_anywhere() {
     let places = [
         (r#"{"version":4}"#, Some((11, b'4'))),
         (r#"{"a":{"version":7},"b":["version",3],"version" : 9 }"#, Some((49, b'9'))),
@@ -76,7 +76,7 @@ fn the_format_digit_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn invalid_files_are_explained() {
     let cases = [
         ("{}", "has no `version`"),
         ("{\"version\": 1, \"serial\": 1}", "state format version 1"),
@@ -99,7 +99,7 @@ fn what_cannot_be_read_says_why() {
 }
 
 #[test]
-fn a_provider_above_the_instances_counts_for_all_of_them() {
+fn a_provider_of_a_resource_applies_to_all_instances() {
     let text = r#"{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"t","name":"n",
         "provider":"provider[\"a/b/c\"]","each":"list","unknown":1,
         "instances":[{"index_key":0,"attributes":null},{"index_key":1.0}]}]}"#;
@@ -109,7 +109,7 @@ fn a_provider_above_the_instances_counts_for_all_of_them() {
     }
     let again = String::from_utf8(file.to_bytes()).unwrap();
     assert_eq!(again.matches("\"provider\"").count(), 1, "{again}");
-    // What is no address there is all that is said of the resource.
+    // An invalid address is the only problem that is reported for its resource.
     for (address, expected) in [
         (r#"provider[\"a/b/c\"].x[1]"#, "A provider address must not include an instance key."),
         ("nonsense", "Provider address must begin with \"provider.\", followed by a provider type name."),
@@ -125,7 +125,7 @@ fn a_provider_above_the_instances_counts_for_all_of_them() {
 }
 
 #[test]
-fn index_steps_of_sensitive_paths_have_their_type() {
+fn index_steps_of_sensitive_paths_have_a_type() {
     let state = |step: &str| {
         format!(
             r#"{{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "outputs": {{}}, "resources": [
@@ -152,7 +152,7 @@ fn index_steps_of_sensitive_paths_have_their_type() {
 }
 
 #[test]
-fn keys_of_any_text_are_stored_and_read_again() {
+fn keys_may_be_any_text() {
     for key in ["a\u{1}b", "\u{0}", "\u{7f}\u{85}", "\u{200b}\u{2028}\u{10ffff}", "${x} %{y} \"\\", "\n\r\t ", "", " "]
     {
         let module = format!("module.m[{}]", weft_graph_format::address::quoted(key));
@@ -164,7 +164,7 @@ fn keys_of_any_text_are_stored_and_read_again() {
         file.instances.insert(record.address.clone(), record);
         let again = StateFile::parse(&file.to_bytes(), "terraform.tfstate").unwrap();
         assert_eq!(again.instances, file.instances);
-        // The address says the same to whoever parses it.
+        // The address means the same to every parser.
         let address = file.instances.keys().next().unwrap();
         let parsed: weft_graph_format::address::ResourceInstance = address.parse().unwrap();
         assert_eq!(parsed.to_string(), *address);

@@ -1,15 +1,15 @@
-//! The journal file of one term: frames of lines, each frame one durable group.
+//! The journal file of one term: frames of lines. Each frame is one durable group.
 //!
 //! ```text
 //! frame:  "WFJ1" | length of lines u32 | number of first line u64 | crc32 of these 16 bytes | lines
 //! sealed: "WFJ2" | length of the rest u32 | the same | the same | crc32 of the record | lines as a sealed record
 //! line:   length u32 | event (postcard) | hash: blake3(hash of the line before, event)
 //! ```
-//! A journal of a state that is encrypted has sealed frames. Their checksum tells a torn one, which nobody was told of,
-//! from one that the key does not fit.
+//! The journal of an encrypted state has sealed frames. Their checksum distinguishes a torn frame, which was never
+//! acknowledged, from a frame that the key does not open.
 //!
-//! All numbers little-endian. The chain runs through all terms of a run. A group is written by one append and is
-//! acknowledged by one fsync, so a crash can leave at most one bad frame, the last.
+//! All numbers are little-endian. The chain runs through all terms of a run. A group is written by one append and
+//! acknowledged after one fsync, so a crash can leave at most one bad frame, the last one.
 
 use std::fs::File;
 use std::io;
@@ -17,34 +17,36 @@ use std::path::Path;
 
 use weft_sealing::{OpenError, SealError};
 
-use super::lock::{failed, read_all};
+use super::lock::read_all;
+use super::problems;
 use super::sealed::JournalSeal;
 use crate::content::bytes_of;
 use crate::event::{Event, chain};
 use crate::run::Digest;
 use crate::store::StoreError;
 
-/// The start of a frame, with the journal's format version in it.
+/// The start of a frame, with the format version of the journal.
 const MARK: &[u8; 4] = b"WFJ1";
-/// The same of a sealed frame.
+/// The start of a sealed frame.
 const SEALED_MARK: &[u8; 4] = b"WFJ2";
-/// Bytes of a frame before its lines.
+/// The number of bytes of a frame before its lines.
 const HEAD: usize = 20;
-/// Largest group: a frame's length is 32 bits, and recovery holds one in memory.
+/// The largest group: the length of a frame has 32 bits, and recovery holds a frame in memory.
 pub(super) const MAX_GROUP: usize = 1 << 30;
-/// How much longer a sealed frame may be than its lines: the head of a record holds a wrapped key and its metadata.
+/// The maximum difference in length between a sealed frame and its lines. The head of a record holds a wrapped key and
+/// its metadata.
 const SEALING_ROOM: usize = 1 << 20;
 
-/// Where the chain stands: number and carried hash of the last line.
+/// The end of the chain: the number of lines and the hash of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Chain {
-    /// Number of lines so far.
+    /// The number of lines so far.
     pub(super) lines: u64,
-    /// Hash of the last one.
+    /// The hash of the last line.
     pub(super) hash: Digest,
 }
 
-/// Lines of one group, not yet a frame.
+/// The lines of one group before they become a frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     first: u64,
@@ -57,12 +59,12 @@ impl Group {
         self.lines.is_empty()
     }
 
-    /// Bytes of its lines.
+    /// The number of bytes of its lines.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Adds a line and moves the chain on.
+    /// Adds a line and advances the chain.
     pub(super) fn push(&mut self, chain_at: &mut Chain, event: &Event) {
         if self.lines.is_empty() {
             self.first = chain_at.lines;
@@ -78,7 +80,7 @@ impl Group {
     /// The frame to append.
     ///
     /// # Errors
-    /// When it is to be sealed and cannot be.
+    /// The frame must be sealed, and cannot be.
     pub(super) fn frame(&self, seal: &JournalSeal) -> Result<Vec<u8>, SealError> {
         let Some(record) = seal.seal(self.first, &self.lines)? else {
             return Ok(framed(MARK, self.first, &[&self.lines]));
@@ -101,44 +103,37 @@ fn framed(mark: &[u8; 4], first: u64, content: &[&[u8]]) -> Vec<u8> {
 /// A journal as found on disk.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Its sound lines, each with the hash that it carries.
+    /// The valid lines, each with its hash.
     pub(super) events: Vec<(Event, Digest)>,
-    /// Length up to the end of the last sound frame.
+    /// The length up to the end of the last valid frame.
     pub(super) length: u64,
-    /// The chain after the last sound line.
+    /// The chain after the last valid line.
     pub(super) chain: Chain,
 }
 
-/// Reads a journal; `start` is where the chain stood before it.
+/// Reads a journal. `start` is the chain before it.
 ///
-/// A bad frame at the end is dropped: nobody was told that it is durable. A bad frame with a sound one behind it is
-/// damage.
+/// A bad frame at the end is dropped, because it was never acknowledged. A bad frame before a valid one is damage.
 ///
 /// # Errors
 /// [`StoreError::Damaged`], [`StoreError::Io`], [`StoreError::Unopened`].
 pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
-    let doing = || format!("reading {}", path.display());
-    let file = File::open(path).map_err(failed(doing()))?;
-    let content = read_all(&file).map_err(failed(doing()))?;
+    let file = File::open(path).map_err(problems::reading(path))?;
+    let content = read_all(&file).map_err(problems::reading(path))?;
     parse(&content, start, seal).map_err(|bad| match bad {
-        Bad::Damaged(offset, what) => StoreError::Damaged {
-            place: path.display().to_string(),
-            what: format!("{what} at byte {offset}, and sound records behind it"),
-            way_out: "Restore the file from a backup, or set the run aside, which names every object that it touched"
-                .to_owned(),
-        },
-        Bad::Unopened(error) => StoreError::Unopened { place: path.display().to_string(), error },
+        Bad::Damaged(offset, what) => problems::damaged_journal(path, offset, what),
+        Bad::Unopened(error) => problems::unopened(path, error),
     })
 }
 
-/// The lines before the first damage, whatever comes behind it.
+/// The lines before the first damage, whatever comes after it.
 pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
-    let file = File::open(path).map_err(failed(format!("reading {}", path.display())))?;
-    let content = read_all(&file).map_err(failed(format!("reading {}", path.display())))?;
+    let file = File::open(path).map_err(problems::reading(&path))?;
+    let content = read_all(&file).map_err(problems::reading(&path))?;
     let upto = match parse(&content, start, seal) {
         Ok(found) => return Ok(found),
         Err(Bad::Damaged(offset, _)) => content.get(..offset).unwrap_or_default(),
-        // Without the key nothing of it can be read.
+        // Without the key, no line can be read.
         Err(Bad::Unopened(_)) => &[],
     };
     Ok(parse(upto, start, seal).unwrap_or(Found { events: Vec::new(), length: 0, chain: start }))
@@ -147,13 +142,13 @@ pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Resul
 /// Why a journal cannot be read.
 #[derive(Debug)]
 enum Bad {
-    /// Offset and kind of the damage.
+    /// The offset and kind of the damage.
     Damaged(usize, &'static str),
-    /// It cannot be opened.
+    /// The journal cannot be opened.
     Unopened(OpenError),
 }
 
-/// [`read`] of bytes.
+/// Like [`read`], for bytes.
 fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<Found, Bad> {
     let mut found = Found { events: Vec::new(), length: 0, chain: start };
     let mut at = 0;
@@ -177,17 +172,17 @@ fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<Found, Bad>
     Ok(found)
 }
 
-/// Lines with their hashes, and the chain behind them.
+/// Lines with their hashes, and the chain after them.
 type Lines = (Vec<(Event, Digest)>, Chain);
 
-/// A frame's lines with their hashes, the chain behind them, and the frame's size.
+/// A frame's lines with their hashes, the chain after them, and the size of the frame.
 type Frame = (Vec<(Event, Digest)>, Chain, usize);
 
 /// Why a frame cannot be read.
 enum BadFrame {
-    /// It may be one that was not written to its end.
+    /// The frame may be incomplete.
     Torn(&'static str),
-    /// It is whole, and cannot be opened.
+    /// The frame is complete, but cannot be opened.
     Unopened(OpenError),
 }
 
@@ -236,7 +231,7 @@ fn read_lines(mut lines: &[u8], mut chain_at: Chain) -> Result<Lines, &'static s
     Ok((events, chain_at))
 }
 
-/// Length of lines and number of the first, if these bytes begin with a sound frame head.
+/// The length of the lines and the number of the first one, if these bytes begin with a valid frame head.
 fn read_head(bytes: &[u8]) -> Option<(usize, u64)> {
     let head = bytes.get(..HEAD)?;
     let (fields, crc) = head.split_at(16);
@@ -252,17 +247,16 @@ fn is_mark(bytes: &[u8]) -> bool {
     bytes == MARK || bytes == SEALED_MARK
 }
 
-/// Whether a frame that comes after line `lines` begins somewhere in these bytes.
+/// Whether these bytes contain the start of a frame that comes after line `lines`.
 fn has_later_frame(bytes: &[u8], lines: u64) -> bool {
     let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| is_mark(window));
     marks.filter_map(|(offset, _)| read_head(&bytes[offset..])).any(|(_, first)| first > lines)
 }
 
-/// Appends a frame durably. On failure the file is brought back to `offset` and that is made durable, so that no
-/// half-written frame stays.
+/// Appends a frame durably. If that fails, the file is truncated durably to `offset`, so that no partial frame remains.
 ///
 /// # Errors
-/// The first error; the caller must not append to this journal again.
+/// The first error. The caller must not append to this journal again.
 pub(super) fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
     if let Err(error) = file.write_all_at(frame, offset) {
@@ -270,7 +264,7 @@ pub(super) fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
         file.sync_all()?;
         return Err(error);
     }
-    // After a failed fsync nothing is known of the pages any more: not even a truncation would tell the truth.
+    // After a failed fsync, the contents of the pages are unknown, so even a truncation could not be relied on.
     file.sync_data()
 }
 
@@ -304,7 +298,7 @@ mod tests {
         Sealing::new(settings).unwrap()
     }
 
-    /// A seal of a state that is not encrypted, and of one that is.
+    /// The seal of an unencrypted state, and that of an encrypted one.
     fn seals() -> [JournalSeal; 2] {
         [Sealing::default(), encrypting()].map(|sealing| seal_of(sealing, "run-a"))
     }
@@ -327,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trip_and_every_torn_end() {
+    fn journals_survive_any_torn_end() {
         for seal in &seals() {
             let (content, ends) = journal(4, seal);
             assert_eq!(parse(&content, Chain::default(), seal).unwrap().events.len(), 16);
@@ -341,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_byte_is_seen() {
+    fn every_flipped_byte_is_detected() {
         for seal in &seals() {
             let (content, ends) = journal(3, seal);
             for at in 0..content.len() {
@@ -359,7 +353,7 @@ mod tests {
 
     /// A key that does not fit is said, never taken for a torn end; nor is anything believed that is not sealed.
     #[test]
-    fn what_another_key_sealed_is_not_dropped() {
+    fn frames_with_another_key_are_not_dropped() {
         let ([plain, sealed], [_, again]) = (seals(), seals());
         let elsewhere = seal_of(encrypting(), "run-b");
         let (of_plain, of_sealed) = (journal(1, &plain).0, journal(1, &sealed).0);

@@ -1,4 +1,4 @@
-//! What the process that holds the lock has in memory, and its moves: guard, image, steps.
+//! The memory of the process that holds the lock, and its actions: guard, image, steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,25 +14,25 @@ use crate::step::{Fenced, StoreAnswer, StoreStep};
 use crate::store::StoreError;
 use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
-/// What the process that holds the lock has in memory.
+/// The memory of the process that holds the lock.
 pub(super) struct Live {
-    // Dropped in this order: the journal is finished before the lock goes.
+    // The fields are dropped in this order: the journal must be finished before the lock is released.
     pub(super) term: Option<Term>,
     pub(super) ledger: Ledger,
-    /// Digest of what the state file holds (without serial and lineage).
+    /// The digest of the content of the state file, without serial and lineage.
     pub(super) folded_content: Digest,
-    /// Digest of the state file's bytes.
+    /// The digest of the state file's bytes.
     pub(super) file_digest: Digest,
-    /// Ends of last journals.
+    /// The ends of the last journals.
     pub(super) ends: BTreeMap<RunId, LastTerm>,
-    /// Finished runs known from their summary only.
+    /// Finished runs of which only the summary was read.
     pub(super) unread: BTreeSet<RunId>,
     pub(super) guarded: bool,
-    /// The state is sealed otherwise than it would be now, so it is written anew with the next write.
+    /// Whether the state is sealed differently than configured now, so that the next write must rewrite it.
     pub(super) outdated: bool,
-    /// Content of the state file when it was opened, until it is backed up.
+    /// The content of the state file when it was opened, until it is backed up.
     pub(super) unsaved: Option<Vec<u8>>,
-    /// Content of the file that `-state` names, to begin the still empty one of `-state-out` with.
+    /// The content of the file of `-state`, for the first write to the still empty file of `-state-out`.
     pub(super) seed: Option<Vec<u8>>,
     pub(super) seals: Seals,
     pub(super) handle: StateHandle,
@@ -46,7 +46,7 @@ pub(super) struct Term {
 }
 
 impl Live {
-    /// The new content of the state file, if it differs from what the file holds; the serial goes up.
+    /// The new content of the state file if it differs from that of the file, with the next serial.
     pub(super) fn image(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         if !self.outdated && self.ledger.content_digest() == self.folded_content {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Live {
         self.next_image().map(Some)
     }
 
-    /// The content of the state file with the next serial, which counts only once there is such content.
+    /// The content of the state file with the next serial. The caller adopts the serial only if it writes the content.
     pub(super) fn next_image(&mut self) -> Result<Vec<u8>, StoreError> {
         if self.ledger.terraform_version.is_empty() {
             self.ledger.terraform_version = WRITER_VERSION.to_owned();
@@ -68,7 +68,7 @@ impl Live {
         image
     }
 
-    /// Lines into the journal of the running term, and waits for them. Without a term: nothing to wait for.
+    /// Appends lines to the journal of the running term and waits until they are durable. Does nothing without a term.
     pub(super) fn append_now(&self, events: &[Event]) -> Result<(), StoreError> {
         match &self.term {
             Some(term) => term.writer.append(events).wait_blocking(),
@@ -76,7 +76,7 @@ impl Live {
         }
     }
 
-    /// Keeps OpenTofu off the file.
+    /// Guards the file against OpenTofu.
     pub(super) fn guard(&mut self) -> Result<(), StoreError> {
         if self.guarded {
             return Ok(());
@@ -93,7 +93,7 @@ impl Live {
             self.handle.write(&bytes)?;
             self.file_digest = recovery::state_digest(&bytes);
         } else {
-            // One of an earlier version is written anew: only version 4 has a digit that others heed.
+            // A file of an earlier version is rewritten: other tools check the digit only in version 4.
             let current = current_form(content.clone(), self.handle.path())?;
             if current != content {
                 self.handle.write(&current)?;
@@ -105,7 +105,7 @@ impl Live {
         Ok(())
     }
 
-    /// Lets OpenTofu have the file again. One that never got any content becomes empty.
+    /// Removes the guard from the file. A file that never got any content becomes empty.
     pub(super) fn unguard(&mut self) -> Result<(), StoreError> {
         let content = self.handle.read()?;
         let found = digit_of(&content, self.handle.path())?;
@@ -130,14 +130,14 @@ impl Live {
         }
     }
 
-    /// Drops what is known of a run whose files are gone.
+    /// Drops everything about a run whose files are gone.
     pub(super) fn forget(&mut self, run: &RunId) {
         self.ledger.runs.remove(run);
         self.unread.remove(run);
         self.ends.remove(run);
     }
 
-    /// Steps in memory, with the journal lines put on their way.
+    /// Executes steps in memory and queues their journal lines.
     pub(super) fn steps(
         &mut self,
         lease: &Lease,

@@ -1,14 +1,15 @@
-//! The new content of an edit, beside the state file until it stands there: an edit has no journal that could redo a torn
-//! write.
+//! The new content of an edit, beside the state file until the state file has it. An edit has no journal that could
+//! redo a torn write.
 //!
-//! The file is `.NAME.edit`: the blake3 of the content in hex, a line end, the content. One that was not written whole is
-//! known by its digest, and then the state file was not touched yet.
+//! The file is `.NAME.edit`: the blake3 of the content in hex, a line end, and the content. The digest reveals an
+//! incomplete file. The state file is then still untouched.
 
 use std::path::PathBuf;
 
 use serde::de::IgnoredAny;
 
-use super::lock::{StateHandle, failed, write_private};
+use super::lock::{StateHandle, write_private};
+use super::problems;
 use crate::run::Digest;
 use crate::store::StoreError;
 
@@ -17,32 +18,32 @@ fn place(handle: &StateHandle) -> PathBuf {
     handle.path().with_file_name(format!(".{}.edit", name.strip_prefix('.').unwrap_or(&name)))
 }
 
-/// Writes new content in place, so that a crash leaves the old content or the new one, never a mixture.
+/// Writes new content in place, so that a crash leaves the old content or the new one, and never a mixture.
 pub(super) fn write(handle: &StateHandle, content: &[u8]) -> Result<(), StoreError> {
     let path = place(handle);
     let mut kept = Digest::of(content).hex().into_bytes();
     kept.push(b'\n');
     kept.extend(content);
     if let Err(error) = write_private(&path, &kept) {
-        // A disk that is full must not keep half a file.
+        // A full disk must not keep a partial file.
         let _ = std::fs::remove_file(&path);
         return Err(error);
     }
     handle.write(content)?;
-    std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))
+    std::fs::remove_file(&path).map_err(problems::removing(&path))
 }
 
-/// Finishes the edit of a process that died: redoes a torn write. Gives back the content of the state file.
+/// Finishes the edit of a process that died by redoing a torn write. Returns the content of the state file.
 pub(super) fn settle(handle: &StateHandle, content: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     let path = place(handle);
     let kept = match std::fs::read(&path) {
         Ok(kept) => kept,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(content),
-        Err(error) => return Err(failed(format!("reading {}", path.display()))(error)),
+        Err(error) => return Err(problems::reading(&path)(error)),
     };
     let parts = kept.iter().position(|byte| *byte == b'\n').map(|end| (&kept[..end], &kept[end + 1..]));
     let whole = parts.filter(|(digest, image)| *digest == Digest::of(image).hex().as_bytes()).map(|(_, image)| image);
-    // Another tool may have written the file meanwhile: then it is sound and stays.
+    // Another tool may have written the file meanwhile. It is then valid and stays as it is.
     let torn = !content.is_empty() && serde_json::from_slice::<IgnoredAny>(&content).is_err();
     let content = match whole.filter(|_| torn) {
         Some(image) => {
@@ -51,6 +52,6 @@ pub(super) fn settle(handle: &StateHandle, content: Vec<u8>) -> Result<Vec<u8>, 
         }
         None => content,
     };
-    std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))?;
+    std::fs::remove_file(&path).map_err(problems::removing(&path))?;
     Ok(content)
 }

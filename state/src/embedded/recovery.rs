@@ -1,10 +1,11 @@
-//! What the files say: state file and journals, read together into a ledger. Nothing is changed here.
+//! Reads the state file and the journals together into a ledger. Changes no file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::folder::{RunFolder, RunFolders, epochs};
 use super::journal::{Chain, Found, read, read_sound};
+use super::problems;
 use super::sealed::Seals;
 use crate::content::content_revision;
 use crate::event::{Base, Event};
@@ -22,43 +23,43 @@ use crate::tfstate::{StateFile, find_format_digit};
 pub(super) struct LastTerm {
     /// Its epoch.
     pub(super) epoch: u64,
-    /// Its sound length in bytes.
+    /// The valid length in bytes.
     pub(super) length: u64,
-    /// Where the chain stands behind it.
+    /// The chain at its end.
     pub(super) chain: Chain,
 }
 
-/// A run whose last term did not get as far as folding its journal into the state file.
+/// A run whose last term ended before its journal was folded into the state file.
 #[derive(Clone, Debug)]
 pub(super) struct Unfolded {
     /// The run.
     pub(super) run: RunId,
     /// The complete new content of the state file, if the journal has it.
     pub(super) image: Option<Opaque>,
-    /// Whether writing that content to the file had begun.
+    /// Whether the run had begun to write that content to the file.
     pub(super) written: bool,
 }
 
-/// Everything that was found.
+/// Everything that the files contain.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    /// The state with all that the journals add, and the runs.
+    /// The state with all journals applied, and the runs.
     pub(super) ledger: Ledger,
-    /// The content digest of the state file alone, before the journals.
+    /// The content digest of the state file alone, without the journals.
     pub(super) folded_content: Digest,
-    /// What is still to be folded.
+    /// The journal that is not folded yet.
     pub(super) unfolded: Option<Unfolded>,
-    /// Ends of last journals, for runs that have any and were read.
+    /// The ends of the last journals of the runs that have journals and were read.
     pub(super) terms: BTreeMap<RunId, LastTerm>,
-    /// Finished runs known from their summary only.
+    /// Finished runs of which only the summary was read.
     pub(super) unread: BTreeSet<RunId>,
-    /// Digests of the state file that runs left behind.
+    /// The digests of the state file at the ends of runs.
     pub(super) left_behind: BTreeSet<Digest>,
-    /// The state is sealed otherwise than it would be now.
+    /// Whether the state is sealed differently than configured now.
     pub(super) outdated: bool,
 }
 
-/// The digest of a state file's content, the format digit taken as 4.
+/// The digest of a state file's content, with 4 as the format digit.
 pub(super) fn state_digest(content: &[u8]) -> Digest {
     match find_format_digit(content, "") {
         Ok(found) if found.is_guarded() => {
@@ -70,14 +71,14 @@ pub(super) fn state_digest(content: &[u8]) -> Digest {
     }
 }
 
-/// All journals of one run in order, with the end of the last.
+/// All journals of one run in order, with the end of the last one.
 struct Journals {
     terms: Vec<Found>,
     last: Option<LastTerm>,
 }
 
-/// Reads the journals of a run and checks that they join: each begins where the one before was sealed. A last one
-/// without a sound first frame never began.
+/// Reads the journals of a run and checks that they join: each begins at the end of the one before. A last journal
+/// without a valid first frame never began.
 fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
     let mut journals = Journals { terms: Vec::new(), last: None };
     let mut chain = Chain::default();
@@ -85,24 +86,16 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
     for (position, epoch) in all.iter().enumerate() {
         let path = folder.journal(*epoch);
         let found = read(&path, chain, &folder.seals.journal(&folder.id, *epoch))?;
-        let damaged = |what: &str| StoreError::Damaged {
-            place: path.display().to_string(),
-            what: what.to_owned(),
-            way_out: format!(
-                "Restore the run's folder from a backup, or set the run aside with `weft runs abandon {}`",
-                folder.id
-            ),
-        };
         let Some((Event::Began(began), _)) = found.events.first() else {
             if position + 1 == all.len() && found.events.is_empty() {
                 break;
             }
-            return Err(damaged("it does not say how its term began"));
+            return Err(problems::journal_without_start(&path, &folder.id));
         };
         let sealed = began.sealed.map(|sealed| (sealed.epoch, sealed.length, sealed.hash));
         let before = journals.last.map(|last| (last.epoch, last.length, last.chain.hash));
         if sealed != before || began.token.epoch != *epoch || began.run != folder.id {
-            return Err(damaged("the journal before it is not the one that it continues"));
+            return Err(problems::other_journal_before(&path, &folder.id));
         }
         chain = found.chain;
         journals.last = Some(LastTerm { epoch: *epoch, length: found.length, chain });
@@ -117,7 +110,7 @@ pub(super) fn writes_state(step: &StoreStep) -> bool {
         .is_some_and(|writes| !(writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none()))
 }
 
-/// What a term left undone: its image if it had written one, or steps that the state file lacks.
+/// What a term left undone: an image that it had written to the journal, or steps that the state file lacks.
 fn unfolded(folder: &RunFolder, term: &Found) -> Option<Unfolded> {
     let mut open = None;
     for (event, _) in &term.events {
@@ -131,7 +124,7 @@ fn unfolded(folder: &RunFolder, term: &Found) -> Option<Unfolded> {
     open.map(|image| Unfolded { run: folder.id.clone(), image, written: false })
 }
 
-/// The base of a term's journal.
+/// The base state of a term's journal.
 fn base(term: &Found) -> Option<&Base> {
     match term.events.first() {
         Some((Event::Began(began), _)) => Some(&began.base),
@@ -139,10 +132,10 @@ fn base(term: &Found) -> Option<&Base> {
     }
 }
 
-/// Reads everything. `content` is that of the state file, `place` its name for messages.
+/// Reads everything. `content` is that of the state file. `place` names the file in messages.
 ///
 /// # Errors
-/// Damage, a mismatch between journal and state file, an unreadable state file.
+/// Damage, a mismatch between journal and state file, or an unreadable state file.
 pub(super) fn load(
     folders: &RunFolders,
     content: &[u8],
@@ -161,11 +154,7 @@ pub(super) fn load(
         if let Some(found) = journals.terms.last().and_then(|term| unfolded(folder, term))
             && let Some((other, _)) = to_fold.replace((found, position))
         {
-            return Err(StoreError::Damaged {
-                place: folder.path.display().to_string(),
-                what: format!("its journal and that of {} are both not yet in the state file", other.run),
-                way_out: "Restore .weft and the state file together from one backup".to_owned(),
-            });
+            return Err(problems::two_unfolded_journals(&folder.path, &other.run));
         }
         read_runs.push(Some(journals));
     }
@@ -202,7 +191,7 @@ pub(super) fn load(
     Ok(loaded)
 }
 
-/// The content on which the unfolded journal stands, and the lineage where the file is still empty.
+/// The content that the unfolded journal builds on, and the lineage if the file is still empty.
 fn effective_content(
     content: &[u8],
     unfolded: &Unfolded,
@@ -214,7 +203,8 @@ fn effective_content(
     let found = state_digest(content);
     let digit = find_format_digit(content, "");
     if let Some(image) = &unfolded.image {
-        // A torn write leaves the guarded digit or nothing readable; what is whole, plain and different is not ours.
+        // A torn write leaves the guarded digit or nothing readable. A complete, unguarded and different file is not
+        // Weft's.
         let torn = digit.map_or(true, |digit| digit.is_guarded());
         if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
@@ -229,7 +219,8 @@ fn effective_content(
     })
 }
 
-/// Whether this is the state that the term began from, perhaps laid out otherwise: every change raises the serial.
+/// Whether this is the state that the term began from, possibly with a different layout: every change raises the
+/// serial.
 fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> bool {
     if digest == base.digest {
         return true;
@@ -243,7 +234,8 @@ fn is_same_state(content: &[u8], digest: Digest, base: &Base, seals: &Seals) -> 
         && now.collect::<BTreeMap<_, _>>() == before
 }
 
-/// Whether the term began from no state and there is none yet: an empty file, or the empty state that the guard needs.
+/// Whether the term began without a state and there is still none: an empty file, or the empty state that the guard
+/// needs.
 fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
     let nothing = base.serial == 0 && base.instances.is_empty();
     nothing
@@ -254,7 +246,7 @@ fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
             }))
 }
 
-/// Each instance that is not as the term found it.
+/// The instances that differ from those at the start of the term.
 fn differing(content: &[u8], base: &Base, place: &Path, seals: &Seals) -> Vec<String> {
     let mut now: BTreeMap<String, Revision> = BTreeMap::new();
     if let Ok(opened) = seals.parse(content, place) {
@@ -265,7 +257,7 @@ fn differing(content: &[u8], base: &Base, place: &Path, seals: &Seals) -> Vec<St
     let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let mut names: Vec<String> = all.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect();
     if names.is_empty() {
-        names.push("none, only outputs, check results, serial or lineage".to_owned());
+        names.push(problems::no_instance_differs());
     }
     names
 }
@@ -333,7 +325,7 @@ fn replay(ledger: &mut Ledger, id: &RunId, term: &Found, state: bool) {
     }
 }
 
-/// One run read from its files with all results, into a ledger of its own; and the end of its last journal.
+/// Reads one run with all results into a ledger of its own. Also returns the end of its last journal.
 pub(super) fn load_run(
     folders: &RunFolders,
     id: &RunId,
@@ -359,7 +351,7 @@ pub(super) fn lines(folders: &RunFolders, id: &RunId) -> Result<(Vec<JournalLine
     Ok((lines, journals.last.map(|last| last.chain).unwrap_or_default()))
 }
 
-/// Whether a run still keeps OpenTofu off the file: it may go on, or something of it is in doubt.
+/// Whether a run still guards the file against OpenTofu: it can continue, or some of its operations are in doubt.
 pub(super) fn guards(ledger: &Ledger) -> bool {
     ledger.runs.values().any(|run| {
         let touched = run.claimed || run.ops.values().any(|op| op.record.status != OpStatus::Pending);
@@ -367,7 +359,7 @@ pub(super) fn guards(ledger: &Ledger) -> bool {
     })
 }
 
-/// The instances as a run last wrote them, as far as its journals can be read; those that it destroyed are not there.
+/// The instances as a run last wrote them, as far as its journals can be read. Destroyed instances are absent.
 pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
     let mut file = StateFile::create();
     let mut chain = Chain::default();

@@ -1,5 +1,5 @@
-//! What of the store's files is encrypted: the state file in OpenTofu's envelope, frames of journals and plans of runs
-//! as records of our own. Where nothing is configured, everything stays plain.
+//! The encryption of the store's files: the state file uses OpenTofu's envelope, while journal frames and plans of runs
+//! are Weft's own records. Without configuration, everything is plain text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,21 +7,22 @@ use std::sync::Arc;
 use weft_sealing::{OpenError, SealError, Sealing, TargetName, Zeroizing, is_sealed};
 
 use super::lock::digit_of;
+use super::problems;
 use crate::record::Opaque;
 use crate::run::RunId;
 use crate::store::StoreError;
 use crate::tfstate::StateFile;
 
-/// With what the files of one state are sealed.
+/// The seals of the files of one state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seals(Arc<Sealing>);
 
-/// A state as a file has it.
+/// A state as it was read from a file.
 #[derive(Debug)]
 pub(super) struct OpenedState {
     /// The state.
     pub(super) file: StateFile,
-    /// It would be written otherwise now: encrypted with another method, no more, or at last.
+    /// Whether it would be written differently now: with another method, without encryption, or with it.
     pub(super) outdated: bool,
 }
 
@@ -35,10 +36,10 @@ impl Seals {
         self.0.seals(&TargetName::State)
     }
 
-    /// The state in a file, guarded or not.
+    /// Parses the state in a file, guarded or not.
     ///
     /// # Errors
-    /// When it cannot be opened, or is no state; `path` names it.
+    /// The file cannot be opened, or is not a state. `path` names it.
     pub(super) fn parse(&self, content: &[u8], path: &Path) -> Result<OpenedState, StoreError> {
         let place = path.display().to_string();
         if !is_sealed(content) && !self.0.covers(&TargetName::State) {
@@ -48,7 +49,7 @@ impl Seals {
         Ok(OpenedState { file: StateFile::parse(&plain, &place)?, outdated })
     }
 
-    /// The plain text of the state in a file, its format digit that of any tool.
+    /// The plain text of the state in a file, with an unguarded format digit.
     ///
     /// # Errors
     /// See [`Seals::parse`].
@@ -65,10 +66,10 @@ impl Seals {
         Ok((opened.plain, opened.outdated))
     }
 
-    /// The bytes that the file of a state has.
+    /// The bytes to write for a state.
     ///
     /// # Errors
-    /// When it cannot be sealed; `path` names it.
+    /// The state cannot be sealed. `path` names it.
     pub(super) fn state(&self, file: &StateFile, path: &Path) -> Result<Vec<u8>, StoreError> {
         let plain = file.to_bytes();
         if !self.0.seals(&TargetName::State) {
@@ -77,25 +78,25 @@ impl Seals {
         self.0.seal_state(&plain).map_err(|error| unsealed(path, error))
     }
 
-    /// The plan of a run as its folder keeps it: it holds values of the state.
+    /// The bytes to store for the plan of a run, which holds values of the state.
     ///
     /// # Errors
-    /// When it cannot be sealed.
+    /// The plan cannot be sealed.
     pub(super) fn plan(&self, run: &RunId, plan: &Opaque, path: &Path) -> Result<Vec<u8>, StoreError> {
         let sealed = self.0.seal_kept_plan(&plan_context(run), &plan.0);
         sealed.map_err(|error| unsealed(path, error))
     }
 
-    /// The plan of a run from what its folder keeps.
+    /// The plan of a run from its stored bytes.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// The plan cannot be opened.
     pub(super) fn open_plan(&self, run: &RunId, bytes: &[u8], path: &Path) -> Result<Vec<u8>, StoreError> {
         let opened = self.0.open_kept_plan(&plan_context(run), bytes);
         Ok(opened.map_err(|error| unopened(path, error))?.plain.to_vec())
     }
 
-    /// With what the journal of a term is sealed.
+    /// The seal of the journal of a term.
     pub(super) fn journal(&self, run: &RunId, epoch: u64) -> JournalSeal {
         JournalSeal { seals: self.clone(), context: format!("journal\0{run}\0{epoch}").into_bytes() }
     }
@@ -106,14 +107,14 @@ fn plan_context(run: &RunId) -> Vec<u8> {
 }
 
 fn unopened(path: &Path, error: OpenError) -> StoreError {
-    StoreError::Unopened { place: path.display().to_string(), error }
+    problems::unopened(path, error)
 }
 
 fn unsealed(path: &Path, error: SealError) -> StoreError {
-    StoreError::Unsealed { place: path.display().to_string(), error }
+    problems::unsealed(path, error)
 }
 
-/// With what the frames of one journal are sealed: each bound to its run, its term and its place there.
+/// The seal of the frames of one journal. Each frame is bound to its run, its term and its position.
 #[derive(Clone, Debug)]
 pub(super) struct JournalSeal {
     seals: Seals,
@@ -125,7 +126,7 @@ impl JournalSeal {
         [self.context.as_slice(), &first.to_le_bytes()].concat()
     }
 
-    /// The lines of a frame sealed; none when they stay as they are. `first` is the number of the first of them.
+    /// Seals the lines of a frame. Returns `None` if they stay plain. `first` is the number of the first line.
     pub(super) fn seal(&self, first: u64, lines: &[u8]) -> Result<Option<Vec<u8>>, SealError> {
         match self.seals.0.seals(&TargetName::State) {
             true => self.seals.0.seal_record(&TargetName::State, &self.context(first), lines).map(Some),
@@ -133,12 +134,12 @@ impl JournalSeal {
         }
     }
 
-    /// The lines of a sealed frame.
+    /// Opens the lines of a sealed frame.
     pub(super) fn open(&self, first: u64, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         Ok(self.seals.0.open_record(&TargetName::State, &self.context(first), sealed)?.plain)
     }
 
-    /// Whether frames that are not sealed may be believed: whoever can write the file could have made them.
+    /// Whether unsealed frames are accepted. Anyone who can write the file could have made them.
     pub(super) fn check_plain(&self) -> Result<(), OpenError> {
         self.seals.0.open_record(&TargetName::State, &[], &[]).map(|_| ())
     }

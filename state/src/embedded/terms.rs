@@ -1,4 +1,4 @@
-//! Whole runs over the files: recovery, begin and end of a term, folding, reading without the lock.
+//! Whole runs over the files: recovery, the begin and end of a term, folding, and reading without the lock.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -9,8 +9,9 @@ use super::current_form;
 use super::folder::{self, RunFolders, SummaryFile};
 use super::journal::{self, Group};
 use super::live::{Live, Term};
-use super::lock::{self, StateHandle, digit_of, failed};
+use super::lock::{self, StateHandle, digit_of};
 use super::pending;
+use super::problems;
 use super::recovery::{self, Loaded};
 use super::writer::Writer;
 use super::{Backup, EmbeddedOptions, LOOK_PAUSE, LOOKS, random_u128};
@@ -28,7 +29,7 @@ pub(super) struct Core {
     pub(super) options: EmbeddedOptions,
     pub(super) folders: RunFolders,
     pub(super) incarnation: Incarnation,
-    /// `None` when opened for reading.
+    /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
 }
 
@@ -38,7 +39,7 @@ impl Core {
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Settles what a dead process left: folds its journal, puts back the digit if nothing keeps it.
+    /// Recovers what a dead process left: folds its journal and restores the digit unless a run still guards the file.
     pub(super) fn recover(
         &self,
         live: &mut Live,
@@ -64,7 +65,7 @@ impl Core {
             let image = match found.image {
                 Some(image) => {
                     if found.written {
-                        // The file may be torn; its old content was backed up before that.
+                        // The file may be torn. Its old content was backed up before the write.
                         live.guarded = true;
                         live.unsaved = None;
                     }
@@ -97,19 +98,13 @@ impl Core {
             if !dead.is_empty() || left_behind.contains(&live.file_digest) {
                 live.unguard()?;
             } else {
-                return Err(StoreError::Damaged {
-                    place: live.handle.path().display().to_string(),
-                    what: "it is guarded by a run (format version 9) whose files are not here".to_owned(),
-                    way_out: "Put the folder .weft back beside it; if it is lost, look at what the run was doing and \
-                              set `version` to 4 by hand"
-                        .to_owned(),
-                });
+                return Err(problems::guard_without_run(live.handle.path()));
             }
         }
         Ok(())
     }
 
-    /// Starts a term's journal with its first frame durable.
+    /// Starts a term's journal and makes its first frame durable.
     pub(super) fn begin(
         &self,
         live: &mut Live,
@@ -119,11 +114,11 @@ impl Core {
     ) -> Result<(), StoreError> {
         let folder = self.folders.folder(run);
         let known = live.ends.get(run).copied();
-        // A journal without a sound frame never began; it would only be in the way.
+        // A journal without a valid frame never began, and is removed.
         for epoch in folder::epochs(&folder)? {
             if known.is_none_or(|last| epoch > last.epoch) {
                 let path = folder::journal_path(&folder, epoch);
-                std::fs::remove_file(&path).map_err(failed(format!("removing {}", path.display())))?;
+                std::fs::remove_file(&path).map_err(problems::removing(&path))?;
             }
         }
         folder::remove_summary(&folder)?;
@@ -156,8 +151,7 @@ impl Core {
         }
         let path = folder::journal_path(&folder, token.epoch);
         let seal = live.seals.journal(run, token.epoch);
-        let frame =
-            group.frame(&seal).map_err(|error| StoreError::Unsealed { place: path.display().to_string(), error })?;
+        let frame = group.frame(&seal).map_err(|error| problems::unsealed(&path, error))?;
         let create = || {
             use std::os::unix::fs::OpenOptionsExt as _;
             let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
@@ -165,14 +159,14 @@ impl Core {
             file.sync_all()?;
             Ok(file)
         };
-        let file = create().map_err(failed(format!("writing {}", path.display())))?;
+        let file = create().map_err(problems::writing(&path))?;
         folder::sync_folder(&folder)?;
         let writer = Writer::start(file, &path, token.epoch, seal, frame.len() as u64, chain)?;
         live.term = Some(Term { run: run.clone(), epoch: token.epoch, writer });
         Ok(())
     }
 
-    /// Brings the state file up to date with the ledger, if it is not.
+    /// Writes the ledger to the state file if the file is behind.
     pub(super) fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
             live.append_now(&[Event::Image(Opaque(image.clone()))])?;
@@ -184,7 +178,7 @@ impl Core {
         live.append_now(&[Event::Folded(live.file_digest)])
     }
 
-    /// Keeps the state that has no file any more in the folder of the run, and says so.
+    /// Writes the state, whose file was replaced, to the folder of the run. Returns the error that names it.
     fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
         let path = live.handle.path().display().to_string();
         let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };
@@ -195,7 +189,7 @@ impl Core {
         }
     }
 
-    /// Backs up the old content once, and writes the new one in place.
+    /// Backs up the old content once, and writes the new content in place.
     pub(super) fn write_image(&self, live: &mut Live, image: &[u8]) -> Result<(), StoreError> {
         if !live.handle.is_in_place() {
             return Err(self.replaced(live, image));
@@ -213,7 +207,7 @@ impl Core {
         Ok(())
     }
 
-    /// The state is sealed as it should be: nothing of it is left open elsewhere.
+    /// The state is sealed as configured, so unencrypted copies of it are removed.
     fn settled(&self, live: &mut Live) -> Result<(), StoreError> {
         if std::mem::take(&mut live.outdated) && live.seals.seal_states() {
             self.folders.drop_open()?;
@@ -221,7 +215,7 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps the old content once, where the options say.
+    /// Backs up the old content once, as the options require.
     fn back_up(&self, live: &mut Live) -> Result<(), StoreError> {
         let Some(old) = live.unsaved.take() else { return Ok(()) };
         let beside = |ending: &str| {
@@ -240,7 +234,7 @@ impl Core {
         };
         let mut copy = old;
         if live.outdated {
-            // A state that moves to encryption leaves none behind that is not.
+            // A state that moves to encryption must not leave an unencrypted backup.
             copy = live.seals.state(&live.seals.parse(&copy, &path)?.file, &path)?;
         }
         if let Ok(found) = digit_of(&copy, &path) {
@@ -249,12 +243,12 @@ impl Core {
         lock::write_private(&path, &copy)
     }
 
-    /// EDIT: the new content goes into the file at once, the old one into the backup before that.
+    /// EDIT: backs up the old content, then writes the new content to the file.
     pub(super) fn edit(&self, edit: &Edit) -> Result<EditAnswer, StoreError> {
         let mut live = self.live()?;
         let live = &mut *live;
         if let Some(term) = &live.term {
-            return Err(StoreError::Closed(format!("run {} is being carried out", term.run)));
+            return Err(problems::run_in_progress(&term.run));
         }
         let before = live.ledger.clone();
         let answer = live.ledger.edit(edit);
@@ -294,7 +288,7 @@ impl Core {
         Ok(())
     }
 
-    /// Leaves the summary of a finished run.
+    /// Writes the summary of a finished run.
     pub(super) fn summarise(&self, live: &mut Live, run: &RunId) -> Result<(), StoreError> {
         let Some(state) = live.ledger.runs.get(run) else { return Ok(()) };
         let header = state.header(run);
@@ -308,7 +302,7 @@ impl Core {
         folder::write_summary(&self.folders.folder(run), &summary)
     }
 
-    /// After RELEASE or ABANDON in memory: journal, fold, summary, digit, in this order.
+    /// Finishes RELEASE or ABANDON after the step in memory: journal, fold, summary and digit, in this order.
     pub(super) fn finish(&self, live: &mut Live, header: &RunHeader, abandoned: bool) -> Result<(), StoreError> {
         self.fold(live)?;
         live.append_now(&[Event::Ended { status: header.status, abandoned }])?;
@@ -381,7 +375,7 @@ impl Core {
         Ok(answer)
     }
 
-    /// Reads the journals of a finished run that goes on after all.
+    /// Reads the journals of a finished run that is resumed.
     pub(super) fn read_in(&self, live: &mut Live, run: &RunId) -> Result<(), StoreError> {
         if let Some((mut ledger, last)) = recovery::load_run(&self.folders, run, self.incarnation)?
             && let Some(state) = ledger.runs.remove(run)
@@ -393,8 +387,8 @@ impl Core {
         Ok(())
     }
 
-    /// Reads the files anew, for a store that was opened for reading. The second answer: whether another process has
-    /// the state locked.
+    /// Reads the files again, for a store that was opened for reading. Also returns whether another process has locked
+    /// the state.
     pub(super) fn look(&self) -> Result<(Loaded, bool), StoreError> {
         let mut left = LOOKS;
         loop {
@@ -413,19 +407,16 @@ impl Core {
         let path = self.options.written();
         let canonical = lock::canonical(path)?;
         if lock::is_locked_here(&canonical) {
-            return Err(StoreError::Locked {
-                path: path.display().to_string(),
-                holder: "this very process: ask the store that has it open".to_owned(),
-            });
+            return Err(problems::open_here(path));
         }
         let source = if self.options.state_out.is_some() && !path.exists() { &self.options.state } else { path };
         let (content, held) = match std::fs::File::open(source) {
             Ok(file) => {
-                let content = lock::read_all(&file).map_err(failed(format!("reading {}", source.display())))?;
+                let content = lock::read_all(&file).map_err(problems::reading(&source))?;
                 (content, lock::holding_process(&file).is_some())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), false),
-            Err(error) => return Err(failed(format!("reading {}", source.display()))(error)),
+            Err(error) => return Err(problems::reading(&source)(error)),
         };
         let content = current_form(content, source)?;
         let mut loaded = recovery::load(&self.folders, &content, source, self.incarnation)?;
@@ -443,7 +434,7 @@ impl Core {
         Ok((loaded, held))
     }
 
-    /// Asks the ledger, that of the lock's holder or one read just now.
+    /// Queries the ledger of the lock's holder, or one that is read for the query.
     pub(super) fn ask<Answer>(&self, question: impl FnOnce(&Ledger) -> Answer) -> Result<Answer, StoreError> {
         match self.live {
             Some(_) => Ok(question(&self.live()?.ledger)),
@@ -451,7 +442,7 @@ impl Core {
         }
     }
 
-    /// Waits until everything that was put into the journal is in it.
+    /// Waits until all journal lines are durable.
     pub(super) fn settle(&self) -> Result<(), StoreError> {
         match &self.live {
             Some(_) => self.live()?.append_now(&[]),
@@ -474,7 +465,7 @@ pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<S
     let all = folders.list()?;
     let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
     let touched = recovery::touched(folder)?;
-    // What the run made, for whoever looks for it: the journal is not for reading.
+    // The results of the run for the user, because journals are not human-readable.
     let written = recovery::written(folder)?;
     let kept = folder.path.join("state");
     lock::write_private(&kept, &folders.seals.state(&written, &kept)?)?;

@@ -1,5 +1,5 @@
-//! The thread that writes a term's journal: what has gathered while the last group was on its way to the disk goes
-//! out as one group with one fsync.
+//! The thread that writes a term's journal. All lines that gather while the last group is being written become one
+//! group with one fsync.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,26 @@ use tokio::sync::oneshot;
 
 use super::folder::epochs;
 use super::journal::{Chain, Group, MAX_GROUP, append};
-use super::lock::failed;
+use super::problems;
 use super::sealed::JournalSeal;
 use crate::event::Event;
 use crate::store::StoreError;
 
-/// Room that is reserved in the journal for the result of each open intent, so that a full disk stops new calls rather
-/// than the record of old ones: a large object of a cloud with its private data and the result for others.
+/// The room that the journal reserves for the result of each open intent, so that a full disk stops new calls and not
+/// the record of old ones. It suffices for a large cloud object with its private data and the result for others.
 const RESULT_ROOM: u64 = 64 * 1024;
 
-/// Step in which room is reserved: large enough that most batches need no system call, small beside any disk.
+/// The step in which room is reserved: large enough that most batches need no system call, and small compared with any
+/// disk.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
-/// What is waiting to be written.
+/// The lines that wait to be written.
 #[derive(Default)]
 struct Queue {
     chain: Chain,
     group: Group,
     waiters: Vec<oneshot::Sender<Result<(), String>>>,
-    /// Offset behind the last durable frame.
+    /// The offset after the last durable frame.
     written: u64,
     reserved: u64,
     closed: Option<String>,
@@ -51,16 +52,16 @@ pub(super) struct Writer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Waits until a group is durable.
+/// A future that completes when a group is durable.
 pub(super) struct Durable(oneshot::Receiver<Result<(), String>>);
 
 impl Durable {
-    /// Until it is.
+    /// Waits until the group is durable.
     pub(super) async fn wait(self) -> Result<(), StoreError> {
         Durable::answer(self.0.await.ok())
     }
 
-    /// The same, on a thread that may block.
+    /// Like `wait`, for a thread that may block.
     pub(super) fn wait_blocking(self) -> Result<(), StoreError> {
         Durable::answer(futures::executor::block_on(self.0).ok())
     }
@@ -69,13 +70,13 @@ impl Durable {
         match answer {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(StoreError::Closed(error)),
-            None => Err(StoreError::Closed("its writer is gone".to_owned())),
+            None => Err(problems::writer_gone()),
         }
     }
 }
 
 impl Writer {
-    /// Takes over a journal file that holds `written` sound bytes up to `chain`.
+    /// Takes over a journal file with `written` valid bytes up to `chain`.
     pub(super) fn start(
         file: File,
         path: &Path,
@@ -89,7 +90,7 @@ impl Writer {
         let shared = Arc::new(Shared { queue, changed, file, path, epoch, seal });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("weft-journal".to_owned()).spawn(move || run(&of_thread));
-        let thread = thread.map_err(failed("starting the journal's thread"))?;
+        let thread = thread.map_err(problems::starting_journal)?;
         Ok(Writer { shared, thread: Some(thread) })
     }
 
@@ -97,7 +98,7 @@ impl Writer {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything can still be written.
+    /// Whether the journal still accepts lines.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.queue().closed {
             Some(error) => Err(StoreError::Closed(error.clone())),
@@ -105,10 +106,10 @@ impl Writer {
         }
     }
 
-    /// Makes sure of room for the results of this many open intents.
+    /// Reserves room for the results of this many open intents.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the disk is too full; nothing has happened then, and the journal goes on.
+    /// [`StoreError::Io`] if the disk is too full. Nothing has happened then, and the journal can continue.
     pub(super) fn reserve(&self, open_intents: u64) -> Result<(), StoreError> {
         let mut queue = self.queue();
         let needed = queue.written + queue.group.len() as u64 + open_intents.saturating_mul(RESULT_ROOM);
@@ -121,11 +122,12 @@ impl Writer {
                 queue.reserved = upto;
                 Ok(())
             }
-            Err(error) => Err(failed(format!("reserving room in {}", self.shared.path.display()))(error.into())),
+            Err(error) => Err(problems::reserving_room(&self.shared.path)(error.into())),
         }
     }
 
-    /// Puts lines into the next group; their order is the order of calls. Without lines: waits for what is on its way.
+    /// Adds lines to the next group. Their order is the order of the calls. Without lines, waits for the pending
+    /// groups.
     pub(super) fn append(&self, events: &[Event]) -> Durable {
         let (sender, receiver) = oneshot::channel();
         let mut queue = self.queue();
@@ -142,14 +144,14 @@ impl Writer {
         Durable(receiver)
     }
 
-    /// Writes what is left, gives back reserved room; the length of the journal.
+    /// Writes the remaining lines and frees the reserved room. Returns the length of the journal.
     pub(super) fn finish(self) -> u64 {
         let shared = Arc::clone(&self.shared);
         drop(self);
         shared.queue.lock().unwrap_or_else(PoisonError::into_inner).written
     }
 
-    /// The chain with everything that was put in.
+    /// The chain after all added lines.
     pub(super) fn chain(&self) -> Chain {
         self.queue().chain
     }
@@ -160,18 +162,18 @@ impl Drop for Writer {
         self.queue().stopping = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic; if it did, its journal is simply not written any further.
+            // The thread does not panic. If it did, the journal would only end there.
             let _ = thread.join();
         }
         let queue = self.queue();
         if queue.closed.is_none() && queue.reserved > queue.written {
-            // Gives back what was reserved beyond the end.
+            // Frees the reserved room after the end.
             let _ = self.shared.file.set_len(queue.written);
         }
     }
 }
 
-/// The thread: until it is told to stop and nothing is left.
+/// The thread: runs until it is stopped and nothing is left to write.
 fn run(shared: &Shared) {
     loop {
         let (group, waiters, offset) = {
@@ -203,7 +205,7 @@ fn run(shared: &Shared) {
     }
 }
 
-/// Answers whoever came while the journal broke.
+/// Answers the callers that came while the journal failed.
 fn refuse_rest(shared: &Shared, error: &str) {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     for waiter in std::mem::take(&mut queue.waiters) {
@@ -211,22 +213,20 @@ fn refuse_rest(shared: &Shared, error: &str) {
     }
 }
 
-/// Bytes appended, after fsync and a look for a successor.
+/// Appends bytes, waits for fsync, and checks for a successor.
 fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, String> {
-    let path = shared.path.display();
+    let path = &shared.path;
     if group.len() > MAX_GROUP {
-        return Err(format!("a group of {} bytes is too large for {path}", group.len()));
+        return Err(problems::group_too_large(path, group.len()));
     }
     if group.is_empty() {
         return Ok(0);
     }
-    let frame = group.frame(&shared.seal).map_err(|error| format!("{path}: {error}"))?;
-    append(&shared.file, offset, &frame).map_err(|error| format!("{path}: {error}"))?;
+    let frame = group.frame(&shared.seal).map_err(|error| problems::write_failed(path, &error))?;
+    append(&shared.file, offset, &frame).map_err(|error| problems::write_failed(path, &error))?;
     let folder = shared.path.parent().unwrap_or(Path::new("."));
     match epochs(folder) {
-        Ok(found) if found.last().is_some_and(|last| *last > shared.epoch) => {
-            Err(format!("{path}: a later term has begun its own journal"))
-        }
+        Ok(found) if found.last().is_some_and(|last| *last > shared.epoch) => Err(problems::superseded(path)),
         Ok(_) => Ok(frame.len() as u64),
         Err(error) => Err(error.to_string()),
     }

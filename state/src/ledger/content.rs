@@ -1,4 +1,4 @@
-//! What the state holds, with a revision for each subject.
+//! The content of the state, with a revision for each subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ pub(super) struct Content {
     outputs: BTreeMap<String, StoredOutput>,
     checks: Option<Vec<CheckRecord>>,
     checks_revision: Revision,
-    /// Last revisions of subjects that are not there, and of dependents, under [`RevisionRule::Sequence`].
+    /// The last revisions of removed subjects, and of dependents, under [`RevisionRule::Sequence`].
     others: BTreeMap<Subject, Revision>,
-    /// Which instances depend on a resource.
+    /// The instances that depend on each resource.
     dependents: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Content {
-    /// Nothing.
+    /// Empty content.
     pub(super) fn new(rule: RevisionRule) -> Content {
         Content {
             rule,
@@ -40,7 +40,7 @@ impl Content {
         }
     }
 
-    /// Takes over the content of a state file, in place of what is there.
+    /// Replaces the content with that of a state file.
     pub(super) fn load(
         &mut self,
         instances: BTreeMap<String, InstanceRecord>,
@@ -74,7 +74,7 @@ impl Content {
         self.checks.as_ref()
     }
 
-    /// Revisions of what is not there, and of dependents.
+    /// The revisions of removed subjects, and of dependents.
     pub(super) fn other_revisions(&self) -> BTreeMap<Subject, Revision> {
         let mut revisions = self.others.clone();
         if self.rule == RevisionRule::Content {
@@ -86,7 +86,7 @@ impl Content {
         revisions
     }
 
-    /// A digest of everything: equal content, equal digest.
+    /// A digest of all content. Equal content has equal digests.
     pub(super) fn digest(&self) -> Digest {
         let revision = |stored: &StoredInstance| match self.rule {
             RevisionRule::Content => stored.revision,
@@ -97,7 +97,7 @@ impl Content {
         digest_of(&(self.instances.keys().collect::<Vec<_>>(), instances, outputs, &self.checks))
     }
 
-    /// The revision of a subject as it stands.
+    /// The current revision of a subject.
     pub(super) fn revision(&self, subject: &Subject) -> Revision {
         let held = match subject {
             Subject::Instance(address) => self.instances.get(address).map(|stored| stored.revision),
@@ -111,12 +111,12 @@ impl Content {
         held.or_else(|| self.others.get(subject).copied()).unwrap_or_default()
     }
 
-    /// A commit begins: what it writes gets the next revision.
+    /// Begins a commit: everything that it writes gets the next revision.
     pub(super) fn begin_commit(&mut self) {
         self.sequence += 1;
     }
 
-    /// The revision that a subject gets by being written now.
+    /// The revision of a subject that is written now.
     fn next_revision(&self, content: Option<Revision>) -> Revision {
         match self.rule {
             RevisionRule::Sequence => Revision(self.sequence),
@@ -145,7 +145,7 @@ impl Content {
         revision
     }
 
-    /// Brings the index of dependents up to date after an instance was written; `before` is its old record.
+    /// Updates the index of dependents after an instance was written. `before` is its old record.
     fn set_dependents(&mut self, address: &str, before: Option<InstanceRecord>) {
         let names = |record: &InstanceRecord| -> BTreeSet<String> {
             record.dependencies().into_iter().map(str::to_owned).collect()

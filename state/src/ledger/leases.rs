@@ -1,4 +1,4 @@
-//! Runs as a whole: creation, lease, claims, end.
+//! Runs as a whole: creation, lease, claims and end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer, RenewAnswer, Stale,
 };
 
-/// Why an abandoned intent is in doubt.
+/// The reason for the doubt of an abandoned intent.
 pub(crate) const ABANDONED: &str = "the run was given up while this call was under way";
 
 impl Ledger {
-    /// A new run.
+    /// Adds a new run.
     pub(crate) fn create(&mut self, run: NewRun, keep_plan: bool) -> CreateAnswer {
         let plan = Digest::of(&run.plan.0);
         if let Some(known) = self.runs.get(&run.id) {
@@ -45,7 +45,8 @@ impl Ledger {
         CreateAnswer::Created
     }
 
-    /// ACQUIRE. `alone` says that the asker has proof that no other holder lives (the embedded store's lock).
+    /// ACQUIRE. `alone` says that the caller has proof that there is no other holder, from the lock of the embedded
+    /// store.
     pub(crate) fn acquire(&mut self, request: &Acquire, alone: bool) -> AcquireAnswer {
         let Some(run) = self.runs.get_mut(&request.run) else { return AcquireAnswer::NoRun };
         let grant =
@@ -127,7 +128,7 @@ impl Ledger {
         ClaimAnswer::Refused { stale, doubts: doubts.cloned().collect(), held }
     }
 
-    /// Runs that hold a subject in any way.
+    /// The runs that hold a subject in any mode.
     pub(crate) fn holders(&self, subject: &Subject) -> Vec<Held> {
         let runs = self.claims.get(subject).into_iter().flatten();
         runs.map(|(run, mode)| Held {
@@ -139,7 +140,7 @@ impl Ledger {
         .collect()
     }
 
-    /// Enters claims that have been granted.
+    /// Records claims that were granted.
     pub(crate) fn take(&mut self, id: &RunId, claims: &[Claim]) {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.claimed = true;
@@ -191,12 +192,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a run has not begun any operation.
+    /// Whether a run has begun no operation.
     pub(crate) fn is_untouched(&self, id: &RunId) -> bool {
         self.runs.get(id).is_some_and(|run| run.ops.is_empty())
     }
 
-    /// The end of a term as the journal tells it.
+    /// The end of a term as the journal records it.
     pub(crate) fn replay_end(&mut self, id: &RunId, status: RunStatus, abandoned: bool) {
         if abandoned {
             let open = self.runs.get(id).map(open_intents).unwrap_or_default();
@@ -241,7 +242,7 @@ impl Ledger {
         }
     }
 
-    /// Headers of all runs, newest first.
+    /// The headers of all runs, newest first.
     pub(crate) fn headers(&self) -> Vec<RunHeader> {
         let mut headers: Vec<RunHeader> = self.runs.iter().map(|(id, run)| run.header(id)).collect();
         newest_first(&mut headers);
@@ -249,7 +250,7 @@ impl Ledger {
     }
 }
 
-/// The order of lists: newest first, equal times by id.
+/// Sorts headers newest first, and by id if the times are equal.
 pub(crate) fn newest_first(headers: &mut [RunHeader]) {
     headers.sort_by(|left, right| (right.started_unix_ms, &right.id).cmp(&(left.started_unix_ms, &left.id)));
 }
@@ -259,7 +260,7 @@ fn open_intents(run: &RunState) -> Vec<(OpIndex, Attempt)> {
     open.map(|(op, state)| (*op, state.record.attempt)).collect()
 }
 
-/// What an ended run is called.
+/// The final status of a run.
 fn final_status(run: &RunState) -> RunStatus {
     if run.counts.in_doubt > 0 {
         RunStatus::InDoubt

@@ -1,4 +1,4 @@
-//! Steps about operations: legal or not, and what they change.
+//! Steps about operations: whether they are legal, and what they change.
 
 use super::{Ledger, RunState};
 use crate::content::{digest_of, excludes, overtaken, subjects};
@@ -8,13 +8,13 @@ use crate::step::{
     ClaimMode, CommitRecord, Failure, Fenced, Intent, Outcome, Resolution, Stale, StoreAnswer, StoreStep, Writes,
 };
 
-/// A step was made before or is new.
+/// Whether a step is new or was made before.
 enum Fresh {
     New,
     Repeated,
 }
 
-/// What a commit or failure says of itself.
+/// The identity of a commit or failure.
 struct Said<'a> {
     op: OpIndex,
     attempt: Attempt,
@@ -34,7 +34,7 @@ impl Ledger {
         if now == Some(lease.token) { Ok(run) } else { Err(Fenced::Token { now }) }
     }
 
-    /// Steps of the holder of a lease, in order.
+    /// Executes the steps of the holder of a lease, in order.
     pub(crate) fn steps(&mut self, lease: &Lease, steps: &[StoreStep]) -> Vec<StoreAnswer> {
         let mut answers: Vec<StoreAnswer> = steps.iter().map(|step| self.step(lease, step)).collect();
         for position in overtaken(steps, &answers) {
@@ -44,7 +44,7 @@ impl Ledger {
         answers
     }
 
-    /// One step of the holder of a lease.
+    /// Executes one step of the holder of a lease.
     fn step(&mut self, lease: &Lease, step: &StoreStep) -> StoreAnswer {
         let run = match self.check(lease) {
             Ok(run) => run,
@@ -57,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the step may be made, without changing anything.
+    /// Whether the step is allowed. Changes nothing.
     fn examine(&self, id: &RunId, run: &RunState, step: &StoreStep) -> Result<Fresh, StoreAnswer> {
         match step {
             StoreStep::Intent(intent) => self.examine_intent(id, run, intent),
@@ -158,7 +158,7 @@ impl Ledger {
         self.examine_writes(id, run, writes).map(|()| Fresh::New)
     }
 
-    /// Instances must be claimed exclusively by the run; outputs and checks must not be claimed by another.
+    /// The run must have claimed instances exclusively. Outputs and checks must not be claimed by another run.
     fn examine_writes(&self, id: &RunId, run: &RunState, writes: &Writes) -> Result<(), StoreAnswer> {
         let refused: Vec<Subject> = subjects(writes)
             .into_iter()
@@ -193,15 +193,15 @@ impl Ledger {
         }
     }
 
-    /// The revisions that a repeated step had given.
+    /// The revisions that the first delivery of a repeated step returned.
     fn repeated(&self, id: &RunId, step: &StoreStep) -> Vec<(Subject, Revision)> {
         let Some(run) = self.runs.get(id) else { return Vec::new() };
         let known = |subject: Subject| run.written.get(&subject).map(|revision| (subject.clone(), *revision));
         writes_of(step).into_iter().flat_map(subjects).filter_map(known).collect()
     }
 
-    /// Makes an examined (or journalled) step. With `state` false only the run's own record changes: the state
-    /// already has what the step wrote.
+    /// Executes a step that was examined or comes from the journal. With `state` as `false`, only the record of the run
+    /// changes, because the state already has what the step wrote.
     pub(crate) fn apply(&mut self, id: &RunId, step: &StoreStep, state: bool) -> Vec<(Subject, Revision)> {
         if let StoreStep::Doubt { op, attempt, reason } = step {
             self.doubt(id, *op, *attempt, reason);
@@ -252,7 +252,7 @@ impl Ledger {
         }
     }
 
-    /// An open intent becomes in doubt.
+    /// Turns an open intent into a doubt.
     pub(super) fn doubt(&mut self, id: &RunId, op: OpIndex, attempt: Attempt, reason: &str) {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.set_status(op, OpStatus::InDoubt);
@@ -272,7 +272,7 @@ impl Ledger {
         }
     }
 
-    /// Writes to the state that belong to no run.
+    /// Writes to the state outside of any run.
     pub(crate) fn overwrite(&mut self, writes: &Writes) {
         self.content.begin_commit();
         for write in &writes.instances {
@@ -286,7 +286,7 @@ impl Ledger {
         }
     }
 
-    /// Writes to the state; what is not written because the state has it already gets its revision all the same.
+    /// Writes to the state. Subjects that the state already has as they should be get their new revision, too.
     fn write(&mut self, id: &RunId, writes: &Writes, state: bool) -> Vec<(Subject, Revision)> {
         if writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none() {
             return Vec::new();
@@ -321,7 +321,7 @@ impl Ledger {
     }
 }
 
-/// The writes of a step to the state, if it is of a kind that has any.
+/// The writes of a step to the state, if its kind has any.
 pub(crate) fn writes_of(step: &StoreStep) -> Option<&Writes> {
     match step {
         StoreStep::Commit(commit) => Some(&commit.writes),
@@ -360,7 +360,7 @@ fn status(run: &RunState, op: OpIndex) -> OpStatus {
     run.ops.get(&op).map(|state| state.record.status).unwrap_or_default()
 }
 
-/// Whether a new attempt may begin: the operation rests, and the attempt is later than every earlier one.
+/// Whether a new attempt may begin: the operation is idle, and the attempt is later than every earlier one.
 fn may_begin(run: &RunState, op: OpIndex, attempt: Attempt) -> bool {
     let last = run.ops.get(&op).map(|state| state.record.attempt).unwrap_or_default();
     attempt > last && matches!(status(run, op), OpStatus::Pending | OpStatus::Failed | OpStatus::Skipped)

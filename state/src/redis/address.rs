@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 
 use super::codec::percent_decoded;
+use super::problems::{self, AddressFault, wrong_address};
 use crate::store::StoreError;
 
-/// The port where the address names none.
+/// The port of addresses that name none.
 const DEFAULT_PORT: u16 = 6379;
-/// Longest name of a state: it is part of every key.
+/// The longest name of a state, because it is part of every key.
 const NAME_LENGTH: usize = 200;
 
-/// An address, taken apart.
+/// A parsed address.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) host: String,
@@ -28,20 +29,15 @@ impl std::fmt::Debug for Address {
 }
 
 impl Address {
-    /// Takes a URL apart.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// [`StoreError::Address`] or, for a host that is not this machine, [`StoreError::Unfit`].
+    /// [`StoreError::Address`] or, for a host other than this machine, [`StoreError::Unfit`].
     pub(super) fn parse(url: &str) -> Result<Address, StoreError> {
-        let wrong = |what: &str| {
-            StoreError::Address(format!("the store address must look like redis://HOST[:PORT]/DB?state=NAME: {what}"))
-        };
         if url.starts_with("rediss:") {
-            return Err(StoreError::Unfit(
-                "Redis over TLS is not there yet: use redis:// to a server on this machine".to_owned(),
-            ));
+            return Err(problems::no_tls());
         }
-        let rest = url.strip_prefix("redis://").ok_or_else(|| wrong("it does not begin with redis://"))?;
+        let rest = url.strip_prefix("redis://").ok_or_else(|| wrong_address(AddressFault::Scheme))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, server) = match authority.rsplit_once('@') {
@@ -53,41 +49,42 @@ impl Address {
             None => server.split_once(':').map_or((server, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {
-            return Err(wrong("it names no host"));
+            return Err(wrong_address(AddressFault::Host));
         }
-        let port = port.map_or(Ok(DEFAULT_PORT), str::parse).map_err(|_| wrong("the port is not a number"))?;
+        let port = port.map_or(Ok(DEFAULT_PORT), str::parse).map_err(|_| wrong_address(AddressFault::Port))?;
         let database = match database {
             "" => 0,
-            text => text.parse().ok().filter(|number| *number >= 0).ok_or_else(|| wrong("DB is not a number"))?,
+            text => {
+                text.parse().ok().filter(|number| *number >= 0).ok_or_else(|| wrong_address(AddressFault::Database))?
+            }
         };
         let mut state = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some(("state", name)) => state = Some(percent_decoded(name).ok_or_else(|| wrong("bad % in NAME"))?),
-                _ => return Err(wrong(&format!("it has the unknown parameter {pair:?}"))),
+                Some(("state", name)) => {
+                    state = Some(percent_decoded(name).ok_or_else(|| wrong_address(AddressFault::NameEncoding))?)
+                }
+                _ => return Err(wrong_address(AddressFault::Parameter(pair))),
             }
         }
-        let state = state.filter(|name| !name.is_empty()).ok_or_else(|| wrong("state=NAME is missing"))?;
-        check_name(&state).map_err(|what| wrong(&what))?;
+        let state = state.filter(|name| !name.is_empty()).ok_or_else(|| wrong_address(AddressFault::NoState))?;
+        check_name(&state).map_err(|limit| wrong_address(AddressFault::Name(&state, limit)))?;
         let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
             None => (None, None),
             Some((user, password)) => {
-                let part = |text: &str| percent_decoded(text).ok_or_else(|| wrong("bad % in user or password"));
+                let part = |text: &str| percent_decoded(text).ok_or_else(|| wrong_address(AddressFault::LoginEncoding));
                 let (user, password) = (part(user)?, part(password)?);
                 (Some(user).filter(|user| !user.is_empty()), Some(password).filter(|word| !word.is_empty()))
             }
         };
         let address = Address { host: host.to_owned(), port, database, user, password, state };
         if !address.is_loopback() {
-            return Err(StoreError::Unfit(format!(
-                "the Redis server {host} is not on this machine, and what travels to it would not be encrypted: TLS is \
-                 not there yet. Use a server on localhost, or a tunnel to one"
-            )));
+            return Err(problems::remote_server(host));
         }
         Ok(address)
     }
 
-    /// Without user and password.
+    /// The address without user and password.
     pub(super) fn place(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         format!("redis://{host}:{}/{}?state={}", self.port, self.database, self.state)
@@ -99,11 +96,14 @@ impl Address {
     }
 }
 
-/// Whether a name of a state or workspace may be part of a key's hash tag.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
+/// Checks whether a name of a state or workspace may be part of a key's hash tag.
+///
+/// # Errors
+/// The maximum length, for the message.
+pub(super) fn check_name(name: &str) -> Result<(), usize> {
     let fits = |character: char| character.is_alphanumeric() || "._-+@:".contains(character);
     if name.is_empty() || name.len() > NAME_LENGTH || !name.chars().all(fits) {
-        return Err(format!("the name {name:?} may only have letters, digits and . _ - + @ :, at most {NAME_LENGTH}"));
+        return Err(NAME_LENGTH);
     }
     Ok(())
 }

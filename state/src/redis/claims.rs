@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::codec::{self, Words};
 use super::keys::RunField;
+use super::problems::Damage;
 use super::scripts::Script;
 use super::{CLAIMS_AT_ONCE, Core, KEPT_RUNS, holder, steps};
 use crate::run::{Attempt, Holder, Lease, OpIndex, OpStatus, RunId};
@@ -11,14 +12,14 @@ use crate::snapshot::Subject;
 use crate::step::{Claim, ClaimAnswer, ClaimMode, Ending, Fenced, Held, ReleaseAnswer, Stale};
 use crate::store::StoreError;
 
-/// What the parts of a CLAIM answered, in the scripts' words.
+/// The combined answers to the parts of a CLAIM, as the scripts return them.
 pub(super) struct ClaimParts {
     pub(super) fenced: Option<Fenced>,
     pub(super) stale: Vec<Vec<String>>,
     pub(super) held: Vec<Vec<String>>,
 }
 
-/// The last line of a run that was given up.
+/// The last event of an abandoned run.
 pub(super) const ABANDONED_EVENT: &str = "abandoned";
 
 impl ClaimParts {
@@ -28,7 +29,7 @@ impl ClaimParts {
 }
 
 impl Core {
-    /// Claims in parts: only a check, or taking them. What was taken newly is added to `fresh`.
+    /// Checks or takes claims in parts. Adds new claims to `fresh`.
     pub(super) async fn claim_parts(
         &self,
         lease: &Lease,
@@ -78,9 +79,9 @@ impl Core {
         Ok(answer)
     }
 
-    /// The refusal of a claim, with holders and doubts named.
+    /// The refusal of a claim, with its holders and doubts.
     pub(super) async fn refusal(&self, parts: ClaimParts) -> Result<ClaimAnswer, StoreError> {
-        let bad = || self.damaged(&self.keys.claims(), "a claim cannot be read");
+        let bad = || self.damaged(&self.keys.claims(), Damage::Claim);
         let mut stale = Vec::new();
         for words in &parts.stale {
             let [name, expected, found] = words.as_slice() else { return Err(bad()) };
@@ -111,13 +112,13 @@ impl Core {
         let mut doubts = if held.is_empty() { Vec::new() } else { self.doubts().await? };
         doubts.retain(|doubt| addresses.contains(&doubt.key.address));
         doubts.sort_by(|left, right| left.key.cmp(&right.key));
-        // As the other stores answer: in order of subject, the runs of one subject by id.
+        // The order of the other stores: by subject, then by run id.
         stale.sort();
         held.sort_by(|left: &Held, right| (&left.subject, &left.run).cmp(&(&right.subject, &right.run)));
         Ok(ClaimAnswer::Refused { stale, held, doubts })
     }
 
-    /// Gives claims back; `all` says that the CLAIM as a whole no longer stands.
+    /// Releases claims. `all` means that the CLAIM as a whole is no longer in force.
     pub(super) async fn unclaim(&self, lease: &Lease, subjects: &[String], all: bool) -> Result<Words, StoreError> {
         let run = &lease.run;
         let keys = [self.keys.meta(), self.keys.run(run), self.keys.claims()];
@@ -139,7 +140,7 @@ impl Core {
         Ok(last)
     }
 
-    /// The end of a term: claims, then status and lease.
+    /// Ends a term: releases claims, then sets status and lease.
     pub(super) async fn end(&self, lease: &Lease, ending: Ending, event: &str) -> Result<ReleaseAnswer, StoreError> {
         let run = &lease.run;
         if ending == Ending::Finished {
@@ -162,7 +163,7 @@ impl Core {
         command.arg(u8::from(ending == Ending::Stopped)).arg(line).arg(digest).arg(u8::from(event == ABANDONED_EVENT));
         let words = self.connection.script(command).await?;
         if let Some(fenced) = steps::fenced(&words) {
-            // A resent RELEASE finds the lease free, and its own end as the last line.
+            // A resent RELEASE finds the lease free and its own end as the last line.
             let ours = matches!(&fenced, Fenced::Token { now: None });
             if !ours || !self.ended(run, event).await? {
                 return Ok(ReleaseAnswer::Fenced(fenced));
@@ -179,7 +180,7 @@ impl Core {
         Ok(ReleaseAnswer::Released(header))
     }
 
-    /// Whether the last line of a run's journal is this end.
+    /// Whether this end is the last line of a run's journal.
     pub(super) async fn ended(&self, run: &RunId, event: &str) -> Result<bool, StoreError> {
         let mut command = redis::cmd("LINDEX");
         command.arg(self.keys.journal(run)).arg(-1);
@@ -204,7 +205,7 @@ impl Core {
         Ok(Ok(running.parse::<u32>().is_ok_and(|running| running > 0)))
     }
 
-    /// Forgets the oldest finished runs.
+    /// Removes the oldest finished runs.
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
         let headers = self.headers().await?;
         let finished = headers.into_iter().filter(|header| header.status.is_final());
@@ -212,7 +213,7 @@ impl Core {
         self.forget(&surplus).await
     }
 
-    /// Forgets these runs, if they are finished.
+    /// Removes these runs if they are finished.
     pub(super) async fn forget(&self, runs: &[RunId]) -> Result<(), StoreError> {
         let mut commands = Vec::new();
         for run in runs {

@@ -1,4 +1,4 @@
-//! Between plain data and what stands in Redis and in answers of scripts.
+//! Conversions between plain data and its form in Redis and in the answers of scripts.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use redis::Value;
@@ -8,7 +8,7 @@ use crate::record::{DeposedKey, Opaque};
 use crate::run::{Attempt, Digest, OpIndex, OpRecord, OpStatus, RunId, Token, WorkerId};
 use crate::snapshot::{Doubt, DoubtKey, Revision, Subject};
 
-/// The version of the encoding of records, their first byte.
+/// The version of the encoding of records, which is their first byte.
 const RECORD_FORMAT: u8 = 1;
 
 /// A record as bytes with their version.
@@ -18,13 +18,13 @@ pub(super) fn record_bytes(record: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-/// A record from its bytes; `None` if they are of another version or damaged.
+/// Decodes a record. `None` if the bytes have another version or are damaged.
 pub(super) fn record<Record: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Record> {
     let (version, rest) = bytes.split_first()?;
     (*version == RECORD_FORMAT).then(|| postcard::from_bytes(rest).ok()).flatten()
 }
 
-/// A revision and the bytes of the record behind it, as they are kept.
+/// A revision and the stored bytes of the record after it.
 pub(super) fn stored(value: &[u8]) -> Option<(Revision, &[u8])> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let revision = std::str::from_utf8(&value[..end]).ok()?.parse().ok()?;
@@ -41,7 +41,7 @@ pub(super) fn subject_text(subject: &Subject) -> String {
     }
 }
 
-/// A subject from its text.
+/// Parses a subject.
 pub(super) fn subject(text: &str) -> Option<Subject> {
     match text.split_once(':')? {
         ("i", address) => Some(Subject::Instance(address.to_owned())),
@@ -52,10 +52,10 @@ pub(super) fn subject(text: &str) -> Option<Subject> {
     }
 }
 
-/// What is percent-encoded in words.
+/// The characters that are percent-encoded in words.
 const NOT_IN_WORDS: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
 
-/// Text percent-encoded so that it has no white space; `-` when empty, `%2D` for a dash alone.
+/// Text in percent-encoding without white space. Empty text is `-`, and a single dash is `%2D`.
 pub(super) fn word(text: &str) -> String {
     match text {
         "" => "-".to_owned(),
@@ -72,7 +72,7 @@ pub(super) fn unword(word: &str) -> Option<String> {
     percent_decoded(word)
 }
 
-/// Text without its percent-encoding; `None` if that is malformed or no UTF-8.
+/// Decodes percent-encoded text. `None` if it is malformed or not UTF-8.
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let malformed =
         |(at, _)| !text.as_bytes().get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
@@ -87,7 +87,7 @@ pub(super) fn target_word(key: &DoubtKey) -> String {
     word(&format!("{}\0{}", key.address, key.deposed.as_ref().map(DeposedKey::as_str).unwrap_or_default()))
 }
 
-/// The object of such a word.
+/// Parses such a word.
 pub(super) fn target(text: &str) -> Option<DoubtKey> {
     let text = unword(text)?;
     let (address, deposed) = text.split_once('\0')?;
@@ -110,7 +110,7 @@ pub(super) fn doubt(key: &str, value: &str) -> Option<Doubt> {
     })
 }
 
-/// The letter of a status.
+/// The letter for a status.
 pub(super) fn status_letter(status: OpStatus) -> &'static str {
     match status {
         OpStatus::Pending => "P",
@@ -122,7 +122,7 @@ pub(super) fn status_letter(status: OpStatus) -> &'static str {
     }
 }
 
-/// The status of a letter.
+/// The status for a letter.
 pub(super) fn status(letter: &str) -> Option<OpStatus> {
     let all =
         [OpStatus::Pending, OpStatus::Intended, OpStatus::Done, OpStatus::Failed, OpStatus::InDoubt, OpStatus::Skipped];
@@ -134,10 +134,10 @@ pub(super) const RESULT: u8 = b'R';
 /// Marks a payload as a failure.
 pub(super) const FAILURE: u8 = b'F';
 
-/// The mark of an outcome, and its bytes as they are kept.
+/// The mark of an outcome, and its stored bytes.
 pub(super) type KeptOutcome<'a> = (u8, &'a [u8]);
 
-/// An operation from its value, and its outcome beside it.
+/// An operation from its value, with its outcome.
 pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
     let end = value.iter().position(|byte| *byte == b'\n')?;
     let mut words = std::str::from_utf8(&value[..end]).ok()?.split(' ');
@@ -160,7 +160,7 @@ pub(super) fn op(value: &[u8]) -> Option<(OpRecord, Option<KeptOutcome<'_>>)> {
     Some((op, value[end + 1..].split_first().map(|(mark, outcome)| (*mark, outcome))))
 }
 
-/// Adds the outcome behind a mark; none where it cannot be read.
+/// Adds the outcome with its mark. `None` if it cannot be decoded.
 pub(super) fn with_outcome(mut op: OpRecord, mark: u8, outcome: Vec<u8>) -> Option<OpRecord> {
     match mark {
         RESULT => op.result = Some(Opaque(outcome)),
@@ -176,12 +176,12 @@ pub(super) fn token(text: &str) -> Option<Token> {
     Some(Token { epoch: epoch.parse().ok()?, term: u128::from_str_radix(term, 16).ok()? })
 }
 
-/// An answer of a script: words and lists.
+/// The answer of a script: words and lists.
 #[derive(Clone, Debug)]
 pub(super) struct Words(pub(super) Vec<Value>);
 
 impl Words {
-    /// The text at this place, empty if there is none.
+    /// The text at this position, or empty text.
     pub(super) fn text(&self, at: usize) -> String {
         match self.0.get(at) {
             Some(value) => text(value),
@@ -189,7 +189,7 @@ impl Words {
         }
     }
 
-    /// The list of texts at this place.
+    /// The list of texts at this position.
     pub(super) fn list(&self, at: usize) -> Vec<String> {
         match self.0.get(at) {
             Some(Value::Array(values)) => values.iter().map(text).collect(),
@@ -197,7 +197,7 @@ impl Words {
         }
     }
 
-    /// All texts from this place on.
+    /// All texts from this position on.
     pub(super) fn rest(&self, at: usize) -> Vec<String> {
         self.0.iter().skip(at).map(text).collect()
     }

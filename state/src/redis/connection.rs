@@ -1,4 +1,4 @@
-//! The connection: what the server must be like, resending after a broken line, the look for lost writes.
+//! The connection: requirements on the server, resending after a broken connection, and the check for lost writes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,7 @@ use redis::{
 use super::address::Address;
 use super::codec::{Words, text};
 use super::keys::Keys;
+use super::problems::{self, REQUIREMENTS, Requirement};
 use super::scripts::Scripts;
 use crate::run::RunId;
 use crate::store::StoreError;
@@ -20,45 +21,46 @@ use crate::store::StoreError;
 /// The oldest server that refuses flagged scripts before their first write when memory is full.
 const OLDEST_SERVER: (u32, u32) = (7, 0);
 
-/// How long a broken connection is tried again before the caller is told: a restart of the server with a large
-/// append-only file takes seconds, and half a lease's TTL must be left to stop in good order.
+/// How long a broken connection is retried before the caller gets an error. A restart of a server with a large
+/// append-only file takes seconds, and half of a lease's TTL must remain for an orderly stop.
 const RECONNECT_FOR: Duration = Duration::from_secs(10);
-/// Pause between two tries to connect.
+/// The pause between two attempts to connect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-/// A server that does not take a connection for this long is not there.
+/// The time after which a server that does not accept a connection counts as unavailable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Longest wait for one answer: a batch of the largest records with a slow disk stays below.
+/// The longest wait for one answer. A batch of the largest records on a slow disk takes less.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
-/// Commands sent in one go: bounds what is in memory on both sides, and one durability wait still covers many.
+/// The number of commands in one batch. It bounds the memory on both sides, and one wait for durability still covers
+/// many commands.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
-/// Bytes of arguments sent in one go, for the same reason; a larger command goes alone.
+/// The bytes of arguments in one batch, for the same reason. A larger command is sent alone.
 const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
 
-/// The last acknowledged journal line of a run: number of lines and link.
+/// The last acknowledged journal line of a run: the number of lines and the link.
 type Tip = (u64, String);
 
-/// A connection that mends itself.
+/// A connection that is re-established when it breaks.
 pub(super) struct Connection {
     address: Address,
     keys: Keys,
     pub(super) scripts: Scripts,
     client: Client,
-    /// The open line and its number.
+    /// The open connection and its number.
     line: tokio::sync::Mutex<Option<(u64, MultiplexedConnection)>>,
     tips: Mutex<BTreeMap<RunId, Tip>>,
     lost: Mutex<Option<StoreError>>,
 }
 
-/// Why a call did not succeed.
+/// The reason why a call failed.
 enum Trouble {
-    /// The line is broken or the server is starting: try again.
+    /// The connection is broken or the server is starting: retry.
     Again(String),
     /// Final.
     Final(StoreError),
 }
 
 impl Connection {
-    /// Prepares a connection; nothing is sent yet.
+    /// Prepares a connection without sending anything.
     pub(super) fn new(address: Address, keys: Keys) -> Result<Connection, StoreError> {
         let mut login = RedisConnectionInfo::default().set_db(address.database);
         if let Some(user) = &address.user {
@@ -81,12 +83,12 @@ impl Connection {
         })
     }
 
-    /// For messages.
+    /// The server, for messages.
     pub(super) fn place(&self) -> String {
         self.address.place()
     }
 
-    /// Remembers the last acknowledged line of a run, of answers in any order.
+    /// Records the last acknowledged line of a run. Answers may come in any order.
     pub(super) fn acknowledged(&self, run: &RunId, lines: u64, link: &str) {
         let mut tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner);
         match tips.get_mut(run) {
@@ -97,17 +99,17 @@ impl Connection {
         }
     }
 
-    /// The run's journal is of no more interest.
+    /// Forgets the run's journal.
     pub(super) fn forget(&self, run: &RunId) {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
     }
 
-    /// One command.
+    /// Sends one command.
     pub(super) async fn one(&self, command: Cmd) -> Result<Value, StoreError> {
         Ok(self.all(vec![command]).await?.pop().unwrap_or(Value::Nil))
     }
 
-    /// One script call, its answer as words.
+    /// Calls one script and returns its answer as words.
     pub(super) async fn script(&self, command: Cmd) -> Result<Words, StoreError> {
         self.words(self.one(command).await?)
     }
@@ -116,24 +118,25 @@ impl Connection {
     pub(super) fn words(&self, value: Value) -> Result<Words, StoreError> {
         match value {
             Value::Array(values) => Ok(Words(values)),
-            other => Err(self.refused(format!("an answer of an unexpected kind: {}", text(&other)))),
+            other => Err(self.refused(problems::unexpected_answer(&text(&other)))),
         }
     }
 
-    /// Commands in order, pipelined; all are sent again after a broken line, so each must bear that.
+    /// Sends commands in order, pipelined. After a broken connection, all are sent again, so each one must allow that.
     ///
     /// # Errors
-    /// Unreachable for [`RECONNECT_FOR`]; refused by the server; unfit; writes lost.
+    /// The server is unreachable for [`RECONNECT_FOR`], refuses a command or does not meet the requirements; or writes
+    /// were lost.
     pub(super) async fn all(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
         self.parts(commands, false).await
     }
 
-    /// As [`Connection::all`], for commands that write: each part is one transaction. The server reads a pipeline in
-    /// pieces of some 16 KiB and makes each piece durable apart, so that without the transaction a batch would wait
-    /// for the disk dozens of times; with it, it waits once.
+    /// Like [`Connection::all`], for commands that write: each part is one transaction. The server reads a pipeline in
+    /// pieces of some 16 KiB and makes each piece durable separately. Without the transaction, a batch would wait for
+    /// the disk dozens of times. With it, a batch waits once.
     ///
     /// # Errors
-    /// As [`Connection::all`].
+    /// See [`Connection::all`].
     pub(super) async fn all_durable_at_once(&self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
         self.parts(commands, true).await
     }
@@ -200,13 +203,13 @@ impl Connection {
         Ok(values)
     }
 
-    /// What an error that the server gave means.
+    /// How to handle an error of the server.
     async fn server_trouble(&self, number: u64, error: &ServerError) -> Trouble {
         match error.code() {
             "NOSCRIPT" => {
-                // The server was restarted or its scripts were flushed: a new line loads them again.
+                // The server was restarted or its scripts were flushed. A new connection loads them again.
                 self.hang_up(number).await;
-                Trouble::Again("scripts were flushed".to_owned())
+                Trouble::Again(problems::scripts_flushed())
             }
             "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" => Trouble::Again(error.to_string()),
             _ => Trouble::Final(self.refused(error.to_string())),
@@ -226,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// The open line; a new one is checked before it is used.
+    /// The open connection. A new one is checked before its first use.
     async fn line(&self) -> Result<(u64, MultiplexedConnection), Trouble> {
         let mut held = self.line.lock().await;
         if let Some(line) = held.as_ref() {
@@ -247,7 +250,7 @@ impl Connection {
         }
         let _: Vec<String> = load.query_async(&mut line).await.map_err(|error| self.trouble(error))?;
         self.check_tips(&mut line).await?;
-        /// Numbers of lines, to tell an old one from its successor.
+        /// Numbers of connections, to distinguish an old one from its successor.
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         *held = Some((number, line.clone()));
@@ -263,52 +266,34 @@ impl Connection {
         }
     }
 
-    /// Version and settings without which an acknowledged write could be lost.
+    /// Checks the version and the settings without which an acknowledged write could be lost.
     async fn check_server(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
-        let unfit = |what: String| Trouble::Final(StoreError::Unfit(format!("{}: {what}", self.place())));
+        let place = self.place();
         let info: String =
             redis::cmd("INFO").arg("server").query_async(line).await.map_err(|error| self.trouble(error))?;
         let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or("unknown").trim();
         let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
         if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) < OLDEST_SERVER {
-            return Err(unfit(format!("the server is Redis {version}, and 7.0 or later is needed")));
+            return Err(Trouble::Final(problems::old_server(&place, version)));
         }
-        let demanded = [
-            (
-                "maxmemory-policy",
-                "noeviction",
-                "with any other policy the server throws parts of the state away when its memory is full",
-            ),
-            ("appendonly", "yes", "without it a restart loses the state"),
-            (
-                "appendfsync",
-                "always",
-                "with any other value the server acknowledges writes before they are on the disk",
-            ),
-        ];
-        for (name, value, why) in demanded {
+        for required in REQUIREMENTS {
+            let Requirement { name, value, .. } = required;
             let answer: Result<Vec<String>, _> = redis::cmd("CONFIG").arg("GET").arg(name).query_async(line).await;
             let found = match answer {
                 Ok(pair) => pair.into_iter().nth(1).unwrap_or_default(),
                 Err(error) if error.code() == Some("NOPERM") || error.code() == Some("ERR") => {
-                    return Err(unfit(format!(
-                        "the setting {name} cannot be read ({error}); allow the user `CONFIG GET`, since state is only \
-                         safe with {name} {value}"
-                    )));
+                    return Err(Trouble::Final(problems::setting_unreadable(&place, name, value, &error)));
                 }
                 Err(error) => return Err(self.trouble(error)),
             };
             if found != value {
-                return Err(unfit(format!(
-                    "the setting {name} is {found:?} and must be {value:?}: {why}. Change it with `redis-cli CONFIG \
-                     SET {name} {value}` and in redis.conf (`{name} {value}`)"
-                )));
+                return Err(Trouble::Final(problems::wrong_setting(&place, required, &found)));
             }
         }
         Ok(())
     }
 
-    /// Whether every line that was acknowledged to us is still there.
+    /// Checks that every acknowledged line is still there.
     async fn check_tips(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
         let tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (run, (lines, link)) in tips {
@@ -328,7 +313,7 @@ impl Connection {
     }
 }
 
-/// Bytes of a command's arguments.
+/// The number of bytes of a command's arguments.
 fn size(command: &Cmd) -> usize {
     let length = |arg: Arg<&[u8]>| if let Arg::Simple(bytes) = arg { bytes.len() } else { 0 };
     command.args_iter().map(length).sum()

@@ -1,14 +1,15 @@
-//! EDIT: one script call for the whole of it. Rare and made by a person, so it may hold the server longer than a step:
-//! some 10 ms for a thousand instances.
+//! EDIT: one script call for the whole edit. Edits are rare and manual, so a call may block the server longer than a
+//! step: some 10 ms for a thousand instances.
 
 use super::claims::ClaimParts;
+use super::problems::Damage;
 use super::scripts::Script;
 use super::{Core, random, steps};
 use crate::edit::{Edit, EditAnswer};
 use crate::step::ClaimAnswer;
 use crate::store::StoreError;
 
-/// Stands in for a run where writes belong to none.
+/// Takes the place of the run for writes outside of any run.
 const NOBODY: &str = "nobody";
 
 impl Core {
@@ -36,10 +37,10 @@ impl Core {
                 let held = words.list(1).chunks_exact(3).map(<[String]>::to_vec).collect();
                 match self.refusal(ClaimParts { fenced: None, stale: Vec::new(), held }).await? {
                     ClaimAnswer::Refused { held, doubts, .. } => Ok(EditAnswer::Refused { held, doubts }),
-                    _ => Err(self.damaged(&self.keys.claims(), "a claim cannot be read")),
+                    _ => Err(self.damaged(&self.keys.claims(), Damage::Claim)),
                 }
             }
-            _ => Err(self.damaged(&self.keys.meta(), "the store is another one than at the start")),
+            _ => Err(self.damaged(&self.keys.meta(), Damage::OtherStore)),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Names of keys: all of one workspace of one state share a hash tag.
+//! The names of keys. All keys of one workspace of one state share a hash tag.
 
 use crate::run::RunId;
 
-/// Fields of a run's hash that there may be many of, by how their names begin.
+/// The kinds of fields in a run's hash that can be numerous, by the prefixes of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunField {
     /// Operation to status and result.
     Op,
-    /// Subject to mode, what the run claims.
+    /// Subject to mode: the claims of the run.
     Own,
     /// Subject to the revision at which the run wrote it.
     Wrote,
@@ -17,7 +17,7 @@ impl RunField {
     /// All kinds.
     pub(super) const ALL: [RunField; 3] = [RunField::Op, RunField::Own, RunField::Wrote];
 
-    /// How such names begin.
+    /// The prefix of the names.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             RunField::Op => "op:",
@@ -57,7 +57,7 @@ impl Keys {
         self.key("outputs")
     }
 
-    /// Hash: subject to revision, of what is there and what was.
+    /// Hash: subject to revision, for present and removed subjects.
     pub(super) fn revisions(&self) -> String {
         self.key("revisions")
     }
@@ -82,7 +82,7 @@ impl Keys {
         self.key("runs")
     }
 
-    /// Hash: header, lease and counts of a run, its operations, claims and what it wrote ([`RunField`]).
+    /// Hash: the header, lease and counts of a run, its operations, its claims and what it wrote ([`RunField`]).
     pub(super) fn run(&self, run: &RunId) -> String {
         self.key(&format!("run:{run}"))
     }
@@ -102,7 +102,7 @@ impl Keys {
         self.key(&format!("run:{run}:plan"))
     }
 
-    /// The keys of writes that belong to no run, in the order of `writes.lua`; those of a run stay without content.
+    /// The keys for writes outside of any run, in the order of `writes.lua`. Those of a run stay empty.
     pub(super) fn of_nobody(&self) -> [String; 9] {
         let spare = |name: &str| self.key(&format!("edit:{name}"));
         [
@@ -118,7 +118,7 @@ impl Keys {
         ]
     }
 
-    /// Everything that belongs to one run, its header first.
+    /// All keys of one run, its header first.
     pub(super) fn all_of(&self, run: &RunId) -> Vec<String> {
         vec![self.run(run), self.journal(run), self.strays(run), self.plan(run)]
     }

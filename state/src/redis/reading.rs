@@ -1,4 +1,4 @@
-//! Reading state and runs out of Redis, in bounded parts.
+//! Reads the state and the runs from Redis, in bounded parts.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use redis::Value;
 
 use super::codec;
 use super::keys::RunField;
+use super::problems::Damage;
 use super::scripts::sha1_hex;
 use super::sealed::outcome_name;
 use super::steps;
@@ -22,10 +23,10 @@ use crate::store::StoreError;
 /// Fields of a hash.
 pub(super) type Fields = BTreeMap<String, Vec<u8>>;
 
-/// What a run has many of.
+/// The numerous parts of a run.
 pub(super) struct RunContents {
     pub(super) ops: BTreeMap<OpIndex, OpRecord>,
-    /// True where exclusive.
+    /// `true` for an exclusive claim.
     pub(super) claims: BTreeMap<Subject, bool>,
     pub(super) written: BTreeMap<Subject, Revision>,
 }
@@ -50,12 +51,12 @@ const HEADER: [&str; 15] = [
 ];
 
 impl Core {
-    /// A whole hash, in bounded parts.
+    /// Reads a whole hash in bounded parts.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, StoreError> {
         self.scan(key, None).await
     }
 
-    /// A hash, or those of its fields whose names begin so, in bounded parts.
+    /// Reads a hash, or those of its fields with this prefix, in bounded parts.
     async fn scan(&self, key: &str, prefix: Option<&str>) -> Result<Fields, StoreError> {
         let mut found = Fields::new();
         let mut cursor = "0".to_owned();
@@ -79,7 +80,7 @@ impl Core {
         }
     }
 
-    /// A hash of short texts.
+    /// Reads a hash of short texts.
     pub(super) async fn texts(&self, key: &str) -> Result<BTreeMap<String, String>, StoreError> {
         let found = self.hash(key).await?;
         Ok(found.into_iter().map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned())).collect())
@@ -89,11 +90,11 @@ impl Core {
         let key = self.keys.doubts();
         let found = self.texts(&key).await?;
         let doubts = found.iter().map(|(name, value)| codec::doubt(name, value)).collect::<Option<Vec<_>>>();
-        let doubts = doubts.ok_or_else(|| self.damaged(&key, "a doubt cannot be read"))?;
+        let doubts = doubts.ok_or_else(|| self.damaged(&key, Damage::Doubt))?;
         doubts.into_iter().map(|doubt| self.seal.open_doubt(doubt)).collect()
     }
 
-    /// The header of a run from its hash; `None` if there is no such run.
+    /// The header of a run from its hash, or `None` if there is no such run.
     pub(super) fn header(
         &self,
         id: &RunId,
@@ -136,7 +137,7 @@ impl Core {
                 lease,
             })
         };
-        let header = read().ok_or_else(|| self.damaged(&self.keys.run(id), "the header cannot be read"))?;
+        let header = read().ok_or_else(|| self.damaged(&self.keys.run(id), Damage::Header))?;
         Ok(Some(header))
     }
 
@@ -144,7 +145,7 @@ impl Core {
         Ok(self.read_headers(std::slice::from_ref(id)).await?.pop())
     }
 
-    /// The headers of those runs that are there, asked for together: the server answers once, however many there are.
+    /// The headers of those runs that exist. One request reads them all.
     async fn read_headers(&self, ids: &[RunId]) -> Result<Vec<RunHeader>, StoreError> {
         let header = |id: &RunId| {
             let mut command = redis::cmd("HMGET");
@@ -177,7 +178,7 @@ impl Core {
     }
 
     fn ops_of(&self, id: &RunId, found: Fields) -> Result<BTreeMap<OpIndex, OpRecord>, StoreError> {
-        let bad = || self.damaged(&self.keys.run(id), "an operation cannot be read");
+        let bad = || self.damaged(&self.keys.run(id), Damage::Operation);
         let mut ops = BTreeMap::new();
         for (name, value) in found {
             let index = name.parse().map_err(|_| bad())?;
@@ -191,7 +192,7 @@ impl Core {
         Ok(ops)
     }
 
-    /// The fields of a kind of a run, by the rest of their names.
+    /// The fields of one kind of a run, by their names without the prefix.
     pub(super) async fn of_run(&self, run: &RunId, kind: RunField) -> Result<Fields, StoreError> {
         let found = self.scan(&self.keys.run(run), Some(kind.prefix())).await?;
         Ok(found
@@ -200,7 +201,7 @@ impl Core {
             .collect())
     }
 
-    /// Operations, claims and what was written, with one pass over a run.
+    /// Operations, claims and revisions, read with one pass over the run.
     pub(super) async fn contents_of(&self, run: &RunId) -> Result<RunContents, StoreError> {
         let mut kinds = [Fields::new(), Fields::new(), Fields::new()];
         for (name, value) in self.hash(&self.keys.run(run)).await? {
@@ -211,7 +212,7 @@ impl Core {
             }
         }
         let [ops, own, wrote] = kinds;
-        let bad = || self.damaged(&self.keys.run(run), "an entry cannot be read");
+        let bad = || self.damaged(&self.keys.run(run), Damage::Entry);
         let claims = own.iter().map(|(name, mode)| Some((codec::subject(name)?, mode == b"x"))).collect::<Option<_>>();
         let revision =
             |(name, number): (&String, &Vec<u8>)| steps::revision_of(name, std::str::from_utf8(number).ok()?);
@@ -223,7 +224,7 @@ impl Core {
         })
     }
 
-    /// The revisions that a repeated step had given.
+    /// The revisions that the first delivery of a repeated step returned.
     pub(super) async fn written(
         &self,
         run: &RunId,
@@ -248,7 +249,7 @@ impl Core {
         Ok(headers)
     }
 
-    /// A revision and the record behind it; `key` is where they stand.
+    /// A revision and its record. `key` is the key that holds them.
     fn stored<Record: serde::de::DeserializeOwned>(
         &self,
         subject: &Subject,
@@ -256,7 +257,7 @@ impl Core {
         key: &str,
         outdated: &mut Vec<Subject>,
     ) -> Result<(Revision, Record), StoreError> {
-        let bad = || self.damaged(key, &format!("the record of {subject}"));
+        let bad = || self.damaged(key, Damage::Record(subject));
         let (revision, kept) = codec::stored(value).ok_or_else(bad)?;
         let opened = self.seal.opened(&codec::subject_text(subject), kept)?;
         if opened.outdated {
@@ -269,7 +270,7 @@ impl Core {
         Ok(self.state_with_seals().await?.0)
     }
 
-    /// The state, and what of it is sealed otherwise than it would be now.
+    /// The state, and the subjects that are sealed differently than configured now.
     pub(super) async fn state_with_seals(&self) -> Result<(Snapshot, Vec<Subject>), StoreError> {
         let mut outdated = Vec::new();
         let meta = self.hash(&self.keys.meta()).await?;
@@ -297,7 +298,8 @@ impl Core {
         }
         for (name, number) in self.texts(&self.keys.revisions()).await? {
             let found = steps::revision_of(&name, &number);
-            let (subject, revision) = found.ok_or_else(|| self.damaged(&self.keys.revisions(), &name))?;
+            let (subject, revision) =
+                found.ok_or_else(|| self.damaged(&self.keys.revisions(), Damage::Revision(&name)))?;
             let present = match &subject {
                 Subject::Instance(address) => snapshot.instances.contains_key(address),
                 Subject::Output(name) => snapshot.outputs.contains_key(name),
@@ -313,14 +315,14 @@ impl Core {
     }
 }
 
-/// A link as a digest, the zero one for none.
+/// A link as a digest. An empty link is the zero digest.
 pub(super) fn link_digest(link: &str) -> Digest {
     if link.is_empty() { Digest::default() } else { Digest::of(link.as_bytes()) }
 }
 
 /// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER` and its link, if it follows from the link before.
 pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<(JournalLine, String)> {
-    /// The words that are written, so that a line holds one of them.
+    /// All event names, so that a line can refer to one of them.
     const EVENTS: [&str; 14] = [
         "began",
         "claimed",

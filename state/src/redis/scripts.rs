@@ -1,16 +1,16 @@
-//! The scripts: one for each step, each run by the server as a whole or not at all.
+//! The scripts: one for each step. The server runs each one as a whole or not at all.
 //!
-//! The first line (`#!lua` without flags) makes the server refuse the script before its first write when memory is
-//! full.
+//! Because of the first line (`#!lua` without flags), the server refuses the script before its first write when memory
+//! is full.
 
 use redis::Cmd;
 
-/// What scripts have in common.
+/// The common part of all scripts.
 const SHARED: &str = include_str!("scripts/shared.lua");
-/// What the scripts that write to the state have in common.
+/// The common part of the scripts that write to the state.
 const WRITES: &str = include_str!("scripts/writes.lua");
 
-/// Names of scripts.
+/// The scripts by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Script {
     CreateStore,
@@ -51,7 +51,7 @@ const SOURCES: [(Script, bool, &str); 16] = [
     (Script::Checks, true, include_str!("scripts/checks.lua")),
 ];
 
-/// The scripts with the names by which the server knows them.
+/// The scripts with their names on the server.
 #[derive(Clone, Debug)]
 pub(super) struct Scripts {
     texts: Vec<String>,
@@ -68,7 +68,7 @@ impl Scripts {
         Scripts { texts, hashes }
     }
 
-    /// The commands that make the server know them all.
+    /// The commands that load all scripts into the server.
     pub(super) fn loading(&self) -> Vec<Cmd> {
         let load = |text: &String| {
             let mut command = redis::cmd("SCRIPT");
@@ -78,7 +78,7 @@ impl Scripts {
         self.texts.iter().map(load).collect()
     }
 
-    /// A call with its keys; arguments are added by the caller.
+    /// A call with its keys. The caller adds the arguments.
     pub(super) fn call(&self, script: Script, keys: &[String]) -> Cmd {
         let hash = self.hashes.get(script as usize).map(String::as_str).unwrap_or_default();
         let mut command = redis::cmd("EVALSHA");
@@ -87,7 +87,7 @@ impl Scripts {
     }
 }
 
-/// The hash by which Redis names scripts, and which its scripts can compute.
+/// The hash by which Redis names scripts. Scripts can compute it, too.
 pub(super) fn sha1_hex(bytes: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, bytes);
     data_encoding::HEXLOWER.encode(digest.as_ref())

@@ -1,6 +1,6 @@
-//! What of a store in Redis is encrypted: records of the state, results, failures, plans, reasons of doubts. Each is
-//! bound to where it stands. What scripts work with stays open: addresses, revisions, statuses, names of workers, and
-//! digests.
+//! The encrypted parts of a store in Redis: records of the state, results, failures, plans and reasons of doubts. Each
+//! is bound to its place. Data that scripts use stays unencrypted: addresses, revisions, statuses, names of workers,
+//! and digests.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::snapshot::{Doubt, Snapshot, Subject};
 use crate::step::{InstanceWrite, OutputWrite, Writes};
 use crate::store::StoreError;
 
-/// Begins a text that is sealed, in base64.
+/// The prefix of a sealed text in base64.
 const SEALED_TEXT: &str = "=sealed:";
 
-/// With what the records of a workspace are sealed.
+/// The seal of the records of a workspace.
 #[derive(Clone, Debug)]
 pub(super) struct RecordSeal {
     sealing: Arc<Sealing>,
-    /// The workspace's own part of all keys.
+    /// The part that all keys of the workspace share.
     workspace: String,
     /// The store, for messages.
     place: String,
@@ -28,15 +28,15 @@ impl RecordSeal {
         RecordSeal { sealing, workspace, place }
     }
 
-    /// Makes the key, which takes some tenths of a second, so that no step waits for it.
+    /// Derives the key in advance, which takes some tenths of a second, so that no step has to wait for it.
     ///
     /// # Errors
-    /// When there is none to be had.
+    /// The key is unavailable.
     pub(super) async fn prepare(&self) -> Result<(), StoreError> {
         let seal = self.clone();
         match tokio::task::spawn_blocking(move || seal.seal("nothing", Vec::new())).await {
             Ok(made) => made.map(|_| ()),
-            Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
+            Err(_) => Err(crate::problems::process_ending()),
         }
     }
 
@@ -49,10 +49,10 @@ impl RecordSeal {
         format!("redis\0{}\0{what}", self.workspace).into_bytes()
     }
 
-    /// Bytes as they are kept; `what` says which of the workspace's they are.
+    /// The bytes to store. `what` names the value within the workspace.
     ///
     /// # Errors
-    /// When they cannot be sealed.
+    /// The bytes cannot be sealed.
     pub(super) fn seal(&self, what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
         if !self.seals() {
             return Ok(bytes);
@@ -61,15 +61,15 @@ impl RecordSeal {
         sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
     }
 
-    /// The bytes behind what is kept.
+    /// The original bytes of stored ones.
     ///
     /// # Errors
-    /// When they cannot be opened, or should have been sealed.
+    /// The bytes cannot be opened, or should have been sealed.
     pub(super) fn open(&self, what: &str, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         Ok(self.opened(what, bytes)?.plain.to_vec())
     }
 
-    /// The same, with whether they would be kept otherwise now.
+    /// Like `open`, and says whether the bytes would be stored differently now.
     ///
     /// # Errors
     /// See [`RecordSeal::open`].
@@ -77,7 +77,7 @@ impl RecordSeal {
         self.told(self.sealing.open_record(&TargetName::State, &self.context(what), bytes))
     }
 
-    /// A plan as it is kept.
+    /// The stored form of a plan.
     ///
     /// # Errors
     /// See [`RecordSeal::seal`].
@@ -86,7 +86,7 @@ impl RecordSeal {
         sealed.map_err(|error| StoreError::Unsealed { place: self.place.clone(), error })
     }
 
-    /// The plan behind what is kept.
+    /// The plan from its stored form.
     ///
     /// # Errors
     /// See [`RecordSeal::open`].
@@ -98,7 +98,7 @@ impl RecordSeal {
         opened.map_err(|error| StoreError::Unopened { place: self.place.clone(), error })
     }
 
-    /// Whether anything is said of states.
+    /// Whether the configuration covers states.
     pub(super) fn covers(&self) -> bool {
         self.sealing.covers(&TargetName::State)
     }
@@ -108,7 +108,7 @@ impl RecordSeal {
         self.seals() || self.sealing.seals(&TargetName::Plan)
     }
 
-    /// A text as it is kept.
+    /// The stored form of a text.
     ///
     /// # Errors
     /// See [`RecordSeal::seal`].
@@ -135,10 +135,10 @@ impl RecordSeal {
     }
 }
 
-/// Records that are written anew at once: the server is held for some milliseconds.
+/// The number of records that are resealed at once. It blocks the server for some milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
-/// Writes that change nothing but how these records are sealed, as many as go at once; none when there are none.
+/// Writes that change nothing but the seal of these records, up to the maximum for one edit. `None` if there are none.
 pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {
@@ -158,12 +158,12 @@ pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> 
     (!outdated.is_empty()).then_some(writes)
 }
 
-/// What the reason of a doubt is sealed as.
+/// The name under which the reason of a doubt is sealed.
 pub(super) fn doubt_name(run: &str, op: u32) -> String {
     format!("doubt {run} {op}")
 }
 
-/// What result or failure of an operation is sealed as.
+/// The name under which the result or failure of an operation is sealed.
 pub(super) fn outcome_name(run: &str, op: u32) -> String {
     format!("outcome {run} {op}")
 }

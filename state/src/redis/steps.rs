@@ -1,4 +1,4 @@
-//! Steps as calls of scripts, and the scripts' answers.
+//! Steps as calls of scripts, and the answers of the scripts.
 
 use redis::Cmd;
 
@@ -7,6 +7,7 @@ use super::codec::{
     unword, word,
 };
 use super::keys::Keys;
+use super::problems::{self, Large};
 use super::scripts::{Script, Scripts};
 use super::sealed::{RecordSeal, doubt_name, outcome_name};
 use crate::content::{bytes_of, digest_of};
@@ -16,18 +17,18 @@ use crate::snapshot::{Revision, Subject};
 use crate::step::{CommitRecord, Failure, Fenced, Intent, Outcome, Resolution, Stale, StoreAnswer, StoreStep, Writes};
 use crate::store::StoreError;
 
-/// Largest record of an instance or output, result or failure: a provider's reply is bounded well below, and the
-/// server copies each a few times.
+/// The largest record of an instance or output, result or failure. Replies of providers are bounded well below it, and
+/// the server copies each value a few times.
 const MAX_VALUE: usize = 32 * 1024 * 1024;
 
-/// The journal line of an event: word, operation, attempt, worker.
+/// The journal line of an event: word, operation, attempt and worker.
 pub(super) fn line(event: &str, op: Option<OpIndex>, attempt: Option<Attempt>, worker: Option<&WorkerId>) -> String {
     let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned());
     let worker = word(worker.map(|worker| worker.0.as_str()).unwrap_or_default());
     format!("{event} {} {} {worker}", number(op.map(|op| op.0)), number(attempt.map(|attempt| attempt.0)))
 }
 
-/// Calls of the holder of one lease.
+/// The calls of the holder of one lease.
 pub(super) struct Calls<'a> {
     pub(super) scripts: &'a Scripts,
     pub(super) keys: &'a Keys,
@@ -77,7 +78,7 @@ impl Calls<'_> {
                 let mut command = self.begin(Script::Stray, &keys);
                 let name = digest_of(stray).hex();
                 let record = self.seal.seal(&name, record_bytes(stray))?;
-                command.arg(name).arg(bounded("a stray", record)?).arg(line);
+                command.arg(name).arg(bounded(Large::Stray, record)?).arg(line);
                 command
             }
         })
@@ -183,12 +184,12 @@ impl Calls<'_> {
 
     fn result(&self, commit: &CommitRecord) -> Result<Vec<u8>, StoreError> {
         let payload = self.outcome(RESULT, commit.op, commit.result.0.clone())?;
-        bounded(&format!("the result of operation {}", commit.op), payload)
+        bounded(Large::Result(commit.op), payload)
     }
 
     fn failed(&self, failure: &Failure) -> Result<Vec<u8>, StoreError> {
         let payload = self.outcome(FAILURE, failure.op, record_bytes(failure))?;
-        bounded(&format!("the failure of operation {}", failure.op), payload)
+        bounded(Large::Failure(failure.op), payload)
     }
 
     fn outcome(&self, mark: u8, op: OpIndex, outcome: Vec<u8>) -> Result<Vec<u8>, StoreError> {
@@ -198,14 +199,14 @@ impl Calls<'_> {
     }
 }
 
-fn bounded(what: &str, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+fn bounded(value: Large<'_>, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     if bytes.len() <= MAX_VALUE {
         return Ok(bytes);
     }
-    Err(StoreError::TooLarge { what: what.to_owned(), size: bytes.len() as u64, limit: MAX_VALUE as u64 })
+    Err(problems::too_large(value, bytes.len(), MAX_VALUE))
 }
 
-/// The writes as arguments, as `writes.lua` reads them.
+/// Adds the writes as arguments in the form that `writes.lua` reads.
 ///
 /// # Errors
 /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
@@ -219,7 +220,7 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) 
             Some(record) => {
                 let names: Vec<&str> = record.dependencies().into_iter().collect();
                 let bytes = sealed(&Subject::Instance(write.address.clone()), record_bytes(record))?;
-                command.arg(bounded(&format!("the record of {}", write.address), bytes)?).arg(names.join("\n"))
+                command.arg(bounded(Large::Record(&write.address), bytes)?).arg(names.join("\n"))
             }
         };
     }
@@ -230,7 +231,7 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) 
             None => command.arg(""),
             Some(record) => {
                 let bytes = sealed(&Subject::Output(write.name.clone()), record_bytes(record))?;
-                command.arg(bounded(&format!("output {}", write.name), bytes)?)
+                command.arg(bounded(Large::Output(&write.name), bytes)?)
             }
         };
     }
@@ -238,13 +239,13 @@ pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) 
         None => command.arg(0),
         Some(checks) => {
             let bytes = sealed(&Subject::Checks, record_bytes(checks))?;
-            command.arg(1).arg(bounded("the check results", bytes)?)
+            command.arg(1).arg(bounded(Large::Checks, bytes)?)
         }
     };
     Ok(())
 }
 
-/// Why a script refused the lease; `None` if it did not.
+/// Why a script refused the lease, or `None` if it did not.
 pub(super) fn fenced(words: &Words) -> Option<Fenced> {
     if words.text(0) != "FENCED" {
         return None;
@@ -256,12 +257,12 @@ pub(super) fn fenced(words: &Words) -> Option<Fenced> {
     })
 }
 
-/// An incarnation from its text.
+/// Parses an incarnation.
 pub(super) fn incarnation(text: &str) -> Option<Incarnation> {
     u128::from_str_radix(text, 16).ok().map(Incarnation)
 }
 
-/// The answer of a step's script; `None` if it makes no sense.
+/// The answer of a step's script, or `None` if it is malformed.
 pub(super) fn answer(words: &Words) -> Option<StoreAnswer> {
     if let Some(fenced) = fenced(words) {
         return Some(StoreAnswer::Fenced(fenced));
@@ -287,7 +288,7 @@ pub(super) fn answer(words: &Words) -> Option<StoreAnswer> {
     })
 }
 
-/// A revision from its text.
+/// Parses a revision.
 pub(super) fn revision(text: &str) -> Option<Revision> {
     text.parse().ok().map(Revision)
 }
@@ -297,7 +298,7 @@ pub(super) fn revision_of(name: &str, number: &str) -> Option<(Subject, Revision
     Some((subject(name)?, revision(number)?))
 }
 
-/// The digest under which a line that is about no step is chained.
+/// The digest for the chain of a line that is not about a step.
 pub(super) fn event_digest(line: &str, more: &impl serde::Serialize) -> String {
     crate::run::Digest::of(&bytes_of(&(line, more))).hex()
 }

@@ -1,26 +1,26 @@
-//! The format digit: one byte of the state file that a run overwrites to keep OpenTofu off the file.
+//! The format digit: one byte of the state file. A run overwrites it so that OpenTofu refuses the file.
 
-use super::StateFileError;
+use super::{StateFileError, problems};
 use crate::json::{Token, Tokens, decode};
 
 /// The format version of a state file that any tool may use.
 pub const FORMAT: u8 = b'4';
 
-/// The format version while a run is open. OpenTofu 1.12.6 and Terraform 1.11.4 were seen to refuse it, also with
-/// `-lock=false`, and to leave the file alone.
+/// The format version while a run is open. OpenTofu 1.12.6 and Terraform 1.11.4 were tested to refuse it, even with
+/// `-lock=false`, and to leave the file unchanged.
 pub const GUARDED_FORMAT: u8 = b'9';
 
-/// The format version of an encrypted state file that any tool may use: that of OpenTofu's envelope, "v0".
+/// The format version of an encrypted state file that any tool may use: "v0" of OpenTofu's envelope.
 const SEALED_FORMAT: u8 = b'0';
 
-/// Where the digit is and what it is.
+/// The position of the digit and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatDigit {
     /// Offset in bytes.
     pub offset: usize,
-    /// The digit as it stands.
+    /// The current digit.
     pub digit: u8,
-    /// The file is encrypted, and the digit that of its envelope.
+    /// Whether the file is encrypted, so that the digit is that of its envelope.
     pub sealed: bool,
 }
 
@@ -36,14 +36,14 @@ impl FormatDigit {
     }
 }
 
-/// Finds the value of the top-level `version` key, or the digit in that of `encryption_version` of an encrypted state.
+/// Finds the value of the top-level `version` key, or the digit in the `encryption_version` of an encrypted state.
 ///
 /// # Errors
-/// If the text is not a JSON object, has no `version` of one digit, or more than one (readers would disagree on which
-/// counts).
+/// The text is not a JSON object, has no `version` of one digit, or has more than one. Readers would disagree on which
+/// one counts.
 pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
-    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
-    let text = std::str::from_utf8(text).map_err(|error| malformed(format!("not UTF-8: {error}")))?;
+    let malformed = problems::malformed(place);
+    let text = std::str::from_utf8(text).map_err(|error| malformed(problems::not_utf8(&error)))?;
     let mut tokens = Tokens::of(text);
     let mut depth = 0usize;
     let mut key_next = false;
@@ -58,7 +58,7 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
                 depth += 1;
                 key_next = depth == 1;
                 if depth == 1 && token == Token::ListStart {
-                    return Err(malformed("not a JSON object".to_owned()));
+                    return Err(malformed(problems::not_an_object()));
                 }
             }
             Token::ObjectEnd | Token::ListEnd => depth = depth.saturating_sub(1),
@@ -75,16 +75,16 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
             }
             Token::Word(word) if version_next && depth == 1 => {
                 if found.is_some() {
-                    return Err(malformed("it has two `version` keys".to_owned()));
+                    return Err(malformed(problems::two_versions()));
                 }
                 let [digit] = word.as_bytes() else {
-                    let version = word.parse().map_err(|_| malformed(format!("`version` is {word}")))?;
+                    let version = word.parse().map_err(|_| malformed(problems::version_not_a_number(word)))?;
                     return Err(StateFileError::Version { place: place.to_owned(), version });
                 };
                 found = Some(FormatDigit { offset, digit: *digit, sealed: false });
             }
             Token::String(text) if envelope_next && depth == 1 => {
-                // Behind the quote and the letter.
+                // The position after the quote and the letter.
                 if let [b'"', b'v', digit @ (SEALED_FORMAT | GUARDED_FORMAT), b'"'] = text.as_bytes() {
                     envelope = Some(FormatDigit { offset: offset + 2, digit: *digit, sealed: true });
                 }
@@ -104,6 +104,6 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
             Err(StateFileError::Version { place: place.to_owned(), version: u64::from(found.digit - b'0') })
         }
         _ if encrypted => Err(StateFileError::Encrypted { place: place.to_owned() }),
-        _ => Err(malformed("it has no `version`".to_owned())),
+        _ => Err(malformed(problems::no_version())),
     }
 }

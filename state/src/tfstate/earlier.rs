@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::{StateFileError, find_format_digit, read};
+use super::{StateFileError, find_format_digit, problems, read};
 
 /// The first version that can be read.
 const FIRST: u64 = 2;
@@ -64,16 +64,17 @@ struct EarlierObject {
     tainted: bool,
 }
 
-/// The version 4 text of a state of an earlier version; none when it is of no earlier version that can be read.
+/// Converts a state of an earlier version to version 4. Returns `None` for a text that is not in an earlier version
+/// that can be read.
 ///
 /// # Errors
-/// When it is of one and makes no sense.
+/// The text is in an earlier version, but not valid.
 pub fn as_version_4(text: &[u8], place: &str) -> Result<Option<Vec<u8>>, StateFileError> {
     match find_format_digit(text, place) {
         Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => {}
         _ => return Ok(None),
     }
-    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
+    let malformed = problems::malformed(place);
     let earlier: Earlier = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
     let document = lifted(earlier).map_err(malformed)?;
     read::parse(document.to_string().as_bytes(), place).map(|file| Some(file.to_bytes()))
@@ -84,7 +85,7 @@ fn lifted(earlier: Earlier) -> Result<Json, String> {
     for module in earlier.modules.unwrap_or_default() {
         let path = match module.path.split_first() {
             Some((root, rest)) if root == "root" && rest.iter().all(|name| is_identifier(name)) => rest,
-            _ => return Err(format!("it has a module with the path {:?}", module.path)),
+            _ => return Err(problems::module_path(&module.path)),
         };
         let address: Vec<String> = path.iter().map(|name| format!("module.{name}")).collect();
         let address = address.join(".");
@@ -112,7 +113,7 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// An entry of its own for each instance: those of one resource need not stand together.
+/// Each instance gets an entry of its own: the instances of one resource need not be together.
 fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Result<Json, String> {
     let parts: Vec<&str> = name.split('.').collect();
     let (mode, rest) = match parts.as_slice() {
@@ -121,10 +122,8 @@ fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Resul
     };
     let (kind, own, index) = match rest {
         [kind, own] => (*kind, *own, None),
-        [kind, own, index] => {
-            (*kind, *own, Some(index.parse::<u32>().map_err(|_| format!("it has a resource {name:?}"))?))
-        }
-        _ => return Err(format!("it has a resource {name:?}")),
+        [kind, own, index] => (*kind, *own, Some(index.parse::<u32>().map_err(|_| problems::resource_name(name))?)),
+        _ => return Err(problems::resource_name(name)),
     };
     let prefix = if module.is_empty() { String::new() } else { format!("{module}.") };
     let provider = match resource.provider.as_str() {
@@ -141,7 +140,7 @@ fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Resul
     Ok(json!({"module": module, "mode": mode, "type": kind, "name": own, "provider": provider, "instances": instances}))
 }
 
-/// A provider configuration from its name and alias: nobody knew of namespaces then.
+/// The address of a provider configuration from its name and alias. These versions had no namespaces.
 fn owner(prefix: &str, text: &str) -> String {
     let (name, alias) = text.split_once('.').unwrap_or((text, ""));
     let source = match name {
@@ -176,7 +175,7 @@ fn lifted_object(index: Option<u32>, deposed: Option<String>, object: EarlierObj
     })
 }
 
-/// The type of a value as its JSON shows it; a list or a map where all parts are of one type.
+/// The type of a value as its JSON shows it: a list or a map if all elements have one type.
 fn implied_type(value: &Json) -> Json {
     match value {
         Json::Null => json!("dynamic"),

@@ -1,14 +1,12 @@
-//! Which provider a state file says manages a resource.
+//! The provider that manages a resource according to a state file.
 //!
-//! The address stands with the resource or with each of its instances; only the latter may have an instance key, and all
+//! The address is on the resource or on each of its instances. Only the latter may have an instance key, and all
 //! instances of a resource must name the same provider configuration. Files of Terraform 0.12 have a short form.
 
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 
 use super::Problem;
-
-/// Summary of an address that is none.
-const ADDRESS: &str = "Invalid provider configuration address";
+use super::problems::{self, AddressFault};
 
 /// The providers of all instances of a resource.
 pub(super) struct Owners<'a> {
@@ -19,13 +17,13 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// Those of the resource of this name, for which `text` stands with the resource itself. None with a problem where
-    /// that is no address: nothing more is said of the resource then.
-    pub(super) fn new(resource: &'a str, text: Option<&str>, problems: &mut Vec<Problem>) -> Option<Owners<'a>> {
+    /// The providers of the resource with this name. `text` is the address on the resource itself. If it is not a valid
+    /// address, this reports a problem and returns `None`, so that the resource causes no further problems.
+    pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<Problem>) -> Option<Owners<'a>> {
         let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
-            Some(Ok(found)) => Some(found),
-            Some(Err(detail)) => {
-                problems.push(problem(detail));
+            Some(Ok(owner)) => Some(owner),
+            Some(Err(fault)) => {
+                found.push(problems::provider_address(fault));
                 return None;
             }
             None => None,
@@ -33,65 +31,46 @@ impl<'a> Owners<'a> {
         Some(Owners { resource, of_all, first: None, conflict: false })
     }
 
-    /// The provider of one instance; none with a problem.
-    pub(super) fn of(&mut self, text: Option<&str>, problems: &mut Vec<Problem>) -> Option<String> {
+    /// The provider of one instance, or `None` with a problem.
+    pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<Problem>) -> Option<String> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),
-            Some(Err(detail)) => {
-                problems.push(problem(detail));
+            Some(Err(fault)) => {
+                found.push(problems::provider_address(fault));
                 return None;
             }
             None => None,
         };
         let Some(owner) = own.or_else(|| self.of_all.clone()) else {
-            problems.push(Problem {
-                summary: "Provider field missing state",
-                detail: format!(
-                    "Resource {} is missing a provider address, both on the resource and the resource instances.",
-                    self.resource
-                ),
-            });
+            found.push(problems::no_provider(self.resource));
             return None;
         };
         let first = self.first.get_or_insert_with(|| owner.clone()).config();
         if first != owner.config() && !self.conflict {
             self.conflict = true;
-            let quoted = |text: String| format!("\"{}\"", text.replace('"', "\\\""));
-            problems.push(Problem {
-                summary: "Provider instance field conflict in state",
-                detail: format!(
-                    "Resource {} has instances with different provider addresses: {} != {}.",
-                    self.resource,
-                    quoted(first.to_string()),
-                    quoted(owner.config().to_string())
-                ),
-            });
+            found.push(problems::different_providers(self.resource, &first, &owner.config()));
         }
         Some(owner.to_string())
     }
 }
 
-fn problem(detail: &str) -> Problem {
-    Problem { summary: ADDRESS, detail: detail.to_owned() }
-}
-
-/// An address that stands with a resource: of a configuration, in the long or the short form.
-fn of_resource(text: &str) -> Result<ProviderInstance, &'static str> {
+/// Parses an address on a resource: that of a configuration, in the long or the short form.
+fn of_resource(text: &str) -> Result<ProviderInstance, AddressFault> {
     let found = parse(text).or_else(|problem| short_form(text).ok_or(problem))?;
     match found.key {
         InstanceKey::None => Ok(found),
-        _ => Err("A provider address must not include an instance key."),
+        _ => Err(AddressFault::InstanceKey),
     }
 }
 
-fn parse(text: &str) -> Result<ProviderInstance, &'static str> {
+fn parse(text: &str) -> Result<ProviderInstance, AddressFault> {
     text.parse().map_err(|_| match text.starts_with("provider.") || text.contains(".provider.") {
-        true => "The prefix \"provider.\" must be followed by a provider type name.",
-        false => "Provider address must begin with \"provider.\", followed by a provider type name.",
+        true => AddressFault::NoType,
+        false => AddressFault::NoPrefix,
     })
 }
 
-/// `provider.aws` and `provider.aws.alias`, with a module before it.
+/// Parses `provider.aws` and `provider.aws.alias`, with an optional module prefix.
 fn short_form(text: &str) -> Option<ProviderInstance> {
     let (module, rest) = match text.strip_prefix("provider.") {
         Some(rest) => (Default::default(), rest),

@@ -10,7 +10,7 @@ use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
-use super::{Problem, StateFile, StateFileError};
+use super::{Problem, StateFile, StateFileError, problems};
 use crate::json::canonical;
 use crate::record::{
     CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
@@ -109,7 +109,7 @@ struct CheckObjectForm {
     failure_messages: Option<Vec<String>>,
 }
 
-/// An index key as raw JSON; a number that has a fraction of zeros is whole, as for OpenTofu.
+/// An index key as raw JSON. A number whose fraction is zero is a whole number, as in OpenTofu.
 #[derive(Deserialize)]
 struct KeyForm(serde_json::Value);
 
@@ -118,7 +118,7 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     if find_format_digit(text, place)?.sealed {
         return Err(StateFileError::Encrypted { place: place.to_owned() });
     }
-    let malformed = |what: String| StateFileError::Malformed { place: place.to_owned(), what };
+    let malformed = problems::malformed(place);
     let form: FileForm = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
     let mut file = StateFile {
         terraform_version: form.terraform_version,
@@ -126,13 +126,10 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         lineage: form.lineage,
         ..StateFile::default()
     };
-    let mut problems = Vec::new();
+    let mut found = Vec::new();
     for (name, output) in form.outputs.unwrap_or_default() {
         if let Err(error) = type_json::decode(output.value_type.get().as_bytes()) {
-            problems.push(Problem {
-                summary: "Invalid output value type in state",
-                detail: format!("The state file has an invalid type specification for output \"{name}\": {error}."),
-            });
+            found.push(problems::output_type(&name, &error));
         }
         let record = OutputRecord {
             value: raw(&output.value).map_err(malformed)?,
@@ -143,10 +140,10 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         file.outputs.insert(name, record);
     }
     for resource in form.resources.unwrap_or_default() {
-        read_resource(&mut file.instances, resource, &mut problems).map_err(malformed)?;
+        read_resource(&mut file.instances, resource, &mut found).map_err(malformed)?;
     }
-    if !problems.is_empty() {
-        return Err(StateFileError::Invalid { place: place.to_owned(), problems });
+    if !found.is_empty() {
+        return Err(StateFileError::Invalid { place: place.to_owned(), problems: found });
     }
     file.checks = form.check_results.map(|checks| checks.into_iter().map(read_check).collect());
     Ok(file)
@@ -156,26 +153,26 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
 fn read_resource(
     instances: &mut BTreeMap<String, InstanceRecord>,
     resource: ResourceForm,
-    problems: &mut Vec<Problem>,
+    found: &mut Vec<Problem>,
 ) -> Result<(), String> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
-    let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), problems) else { return Ok(()) };
+    let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), found) else { return Ok(()) };
     let mode = match resource.mode.as_str() {
         "managed" => ResourceMode::Managed,
         "data" => ResourceMode::Data,
-        mode => return Err(format!("resource {plain} has the mode {mode:?}")),
+        mode => return Err(problems::resource_mode(&plain, mode)),
     };
     let module = module_text(resource.module.unwrap_or_default());
     for object in resource.instances.unwrap_or_default() {
         let key = match &object.index_key {
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
             Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::Str(key.clone()),
-            Some(KeyForm(serde_json::Value::Number(number))) => whole(number)
-                .map(InstanceKey::Int)
-                .ok_or_else(|| format!("an instance of {plain} has the key {number}"))?,
-            Some(KeyForm(_)) => return Err(format!("an instance of {plain} has a key that is no number or string")),
+            Some(KeyForm(serde_json::Value::Number(number))) => {
+                whole(number).map(InstanceKey::Int).ok_or_else(|| problems::fractional_key(&plain, number))?
+            }
+            Some(KeyForm(_)) => return Err(problems::wrong_key(&plain)),
         };
-        let Some(provider) = owners.of(object.provider.as_deref(), problems) else { continue };
+        let Some(provider) = owners.of(object.provider.as_deref(), found) else { continue };
         let fresh = InstanceRecord::new(
             module.clone(),
             mode,
@@ -187,26 +184,27 @@ fn read_resource(
         let record = instances.entry(fresh.address.clone()).or_insert(fresh);
         let address = record.address.clone();
         let deposed = object.deposed.clone().filter(|key| !key.is_empty());
-        let object = read_object(object).map_err(|what| format!("{address}: {what}"))?;
+        let object = read_object(object).map_err(|what| problems::in_instance(&address, &what))?;
         let twice = match deposed {
             None => {
                 record.provider = provider;
                 record.current.replace(object).is_some()
             }
             Some(text) => {
-                let key = DeposedKey::parse(&text).ok_or_else(|| format!("{address}: deposed key {text:?}"))?;
+                let key = DeposedKey::parse(&text)
+                    .ok_or_else(|| problems::in_instance(&address, &problems::deposed_key(&text)))?;
                 record.deposed.insert(key, object).is_some()
             }
         };
         if twice {
-            return Err(format!("{address} appears twice"));
+            return Err(problems::twice(&address));
         }
     }
     Ok(())
 }
 
-/// The address of a module instance as we write it: there are several ways to escape a key, and addresses are compared as
-/// text.
+/// The address of a module instance in Weft's own spelling. A key can be escaped in several ways, and addresses are
+/// compared as text.
 fn module_text(text: String) -> String {
     if !text.contains('\\') {
         return text;
@@ -214,11 +212,11 @@ fn module_text(text: String) -> String {
     text.parse::<ModuleInstance>().map(|module| module.to_string()).unwrap_or(text)
 }
 
-/// A whole number in any JSON spelling that OpenTofu would take as an index.
+/// A whole number in any JSON spelling that OpenTofu accepts as an index.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
-        // Above 2^53 a float no longer names one integer.
+        // Above 2^53, a float no longer identifies one integer.
         (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
     })
 }
@@ -228,13 +226,11 @@ fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
     let tainted = match form.status.as_deref() {
         None | Some("") => false,
         Some("tainted") => true,
-        Some(status) => return Err(format!("status {status:?}")),
+        Some(status) => return Err(problems::object_status(status)),
     };
     let private = match form.private {
         None => Vec::new(),
-        Some(text) => {
-            data_encoding::BASE64.decode(text.as_bytes()).map_err(|_| "`private` is not base64".to_owned())?
-        }
+        Some(text) => data_encoding::BASE64.decode(text.as_bytes()).map_err(|_| problems::private_encoding())?,
     };
     let attributes = form.attributes.filter(|text| text.get() != "null");
     let flat = if attributes.is_some() { None } else { form.attributes_flat };
@@ -264,11 +260,11 @@ fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
 
 fn read_step(form: StepForm) -> Result<PathStep, String> {
     match form.kind.as_str() {
-        "get_attr" => serde_json::from_str(form.value.get())
-            .map(PathStep::Attribute)
-            .map_err(|_| "a sensitive path has a get_attr step that is no string".to_owned()),
+        "get_attr" => {
+            serde_json::from_str(form.value.get()).map(PathStep::Attribute).map_err(|_| problems::attribute_step())
+        }
         "index" => raw(&form.value).map(PathStep::index),
-        kind => Err(format!("a sensitive path has a step of type {kind:?}")),
+        kind => Err(problems::path_step(kind)),
     }
 }
 
@@ -286,7 +282,7 @@ fn read_check(form: CheckForm) -> CheckRecord {
     }
 }
 
-/// Canonical JSON of a part of the file.
+/// The canonical JSON of a part of the file.
 fn raw(text: &RawValue) -> Result<RawJson, String> {
     canonical(text.get()).map(RawJson::from).map_err(|error| error.to_string())
 }

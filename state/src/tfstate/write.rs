@@ -8,7 +8,7 @@ use crate::record::{
     CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, OutputRecord, PathStep,
 };
 
-/// Text under construction: knows the level and whether a comma is due.
+/// Text under construction, with the current level and whether a comma is due.
 struct Page {
     text: String,
     level: usize,
@@ -16,14 +16,14 @@ struct Page {
 }
 
 impl Page {
-    /// `{` or `[`, one level deeper.
+    /// Opens a container with `{` or `[` and goes one level deeper.
     fn open(&mut self, bracket: char) {
         self.text.push(bracket);
         self.level += 1;
         self.first = true;
     }
 
-    /// `}` or `]`, on its own line unless the container is empty.
+    /// Closes a container with `}` or `]`, on its own line unless the container is empty.
     fn close(&mut self, bracket: char) {
         self.level -= 1;
         if !self.first {
@@ -33,7 +33,7 @@ impl Page {
         self.first = false;
     }
 
-    /// The next element of a list, or the next key of an object, begins.
+    /// Begins the next element of a list, or the next key of an object.
     fn item(&mut self) {
         if !self.first {
             self.text.push(',');
@@ -74,7 +74,7 @@ impl Page {
     }
 }
 
-/// The whole file.
+/// Writes the whole file.
 pub(super) fn to_text(file: &StateFile) -> String {
     let mut page = Page { text: String::new(), level: 0, first: true };
     page.open('{');
@@ -114,9 +114,9 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.text
 }
 
-/// Module, mode, type and name, in the order in which the file sorts resources (texts compared byte by byte), and the
-/// configuration of the provider. That is nearly always one; where instances belong to several configurations, there is
-/// an entry for each, since all instances of an entry must name the same one.
+/// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the configuration of the
+/// provider. Usually a resource has one configuration. If its instances belong to several configurations, each one has
+/// its own entry, because all instances of an entry must name the same one.
 type Place<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<Place<'_>, Vec<&InstanceRecord>> {
@@ -174,11 +174,11 @@ fn write_resource(page: &mut Page, (module, mode, resource_type, name, _): Place
     page.close('}');
 }
 
-/// A provider text without the key of an instance: `provider["x"].alias` of `provider["x"].alias["key"]`.
+/// The text of a provider without an instance key: `provider["x"].alias` for `provider["x"].alias["key"]`.
 fn configuration(provider: &str) -> &str {
     const BEGINNING: &str = "provider[\"";
     let Some(source) = provider.rfind(BEGINNING).map(|start| start + BEGINNING.len()) else { return provider };
-    // The source has no quote in it, so the first closing bracket ends it.
+    // The source contains no quote, so the first closing bracket ends it.
     let Some(after) = provider[source..].find("\"]").map(|end| source + end + 2) else { return provider };
     match provider[after..].find('[') {
         Some(key) => &provider[..after + key],
@@ -293,10 +293,10 @@ fn write_check_object(page: &mut Page, object: &CheckObject) {
     page.close('}');
 }
 
-/// A key of a path with its type, as the file has it: `{"value": KEY, "type": TYPE}`.
+/// A key of a path with its type, as in the file: `{"value": KEY, "type": TYPE}`.
 fn typed_key(key: &str) -> String {
     let ty = match key.as_bytes().first() {
-        // It is in that form already.
+        // The key already has that form.
         Some(b'{') => return key.to_owned(),
         Some(b'"') => "string",
         Some(b't' | b'f') => "bool",

@@ -33,7 +33,7 @@ pub fn address(index: u32) -> String {
     format!("sim_thing.x[{index}]")
 }
 
-/// The record of instance `index` with a number as content.
+/// The record of instance `index` with a number as its content.
 pub fn record(index: u32, content: u64) -> InstanceRecord {
     let key = InstanceKey::Int(i64::from(index));
     let mut record = InstanceRecord::new("", ResourceMode::Managed, "sim_thing", "x", key, PROVIDER);
@@ -107,7 +107,7 @@ pub fn output_commit(op: u32, attempt: u32, name: &str, value: Option<&str>) -> 
     })
 }
 
-/// Exclusive claims of instances at the revisions that the store has now.
+/// Exclusive claims of instances at their current revisions.
 pub async fn claims(store: &dyn RunStore, indexes: impl IntoIterator<Item = u32>) -> Vec<Claim> {
     let snapshot = store.snapshot().await.unwrap();
     indexes

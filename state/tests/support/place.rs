@@ -56,7 +56,7 @@ impl Place {
         EmbeddedOptions { sealing: sealing.clone(), ..self.options() }
     }
 
-    /// What a crash at this moment would leave, as a place of its own.
+    /// A copy of the folder as a crash at this moment would leave it.
     pub fn copy(&self) -> Place {
         let other = Place::new();
         copy_folder(self.path(), other.path());

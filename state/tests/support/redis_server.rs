@@ -1,4 +1,4 @@
-//! A Redis server of one test's own.
+//! A Redis server for one test.
 
 #![allow(dead_code)]
 
@@ -18,13 +18,13 @@ pub struct Server {
 pub const SAFE: [(&str, &str); 3] =
     [("appendonly", "yes"), ("appendfsync", "always"), ("maxmemory-policy", "noeviction")];
 
-/// Ports for servers that start again on the same one. They lie below those that systems give to outgoing connections
-/// (32768 and up on Linux): no client can take such a port while its server is down.
+/// The ports for servers that restart on the same port. They are below the range for outgoing connections (32768 and up
+/// on Linux), so no client can take such a port while its server is down.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 fn free_port() -> u16 {
     loop {
-        // Each `RandomState` has keys of its own.
+        // Each `RandomState` has its own keys.
         let any = RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
         let port = PORTS.start + u16::try_from(any).unwrap();
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
@@ -34,7 +34,8 @@ fn free_port() -> u16 {
 }
 
 impl Server {
-    /// Starts one with the settings that a store demands; `None`, said loudly, where there is no redis-server.
+    /// Starts a server with the settings that a store requires. Returns `None` with a loud message if there is no
+    /// redis-server.
     pub fn start() -> Option<Server> {
         Server::with(SAFE.to_vec())
     }
@@ -60,7 +61,7 @@ impl Server {
         format!("redis://127.0.0.1:{}/0?state={state}", self.port)
     }
 
-    /// kill -9 and a new start over the same files.
+    /// Kills the server and starts it again with the same files.
     pub fn restart(&mut self) {
         self.kill();
         self.child = launch(self.port, self.folder.path(), &self.settings);

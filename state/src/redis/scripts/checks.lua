@@ -1,5 +1,5 @@
--- What came of the checks of a run, all at once. KEYS: see writes.lua. ARGV: incarnation, token, run id, line, digest,
--- writes.
+-- The results of all checks of a run.
+-- KEYS: see writes.lua. ARGV: incarnation, token, run id, line, digest, writes.
 local writes = read_writes(6)
 local run, refusal = enter(META, RUN, ARGV[1], ARGV[2], with_own(writes, {'token', 'tip'}))
 if refusal then return refusal end

@@ -1,6 +1,6 @@
--- One bounded part of a CLAIM: checks all of it, then takes all of it unless asked to check only.
--- KEYS: meta, run, claims, revisions, journal. ARGV: incarnation, token, run id, 1 to take, line and
--- digest ('' but for the last part), then (subject, x or s, expected revision) each.
+-- One bounded part of a CLAIM. Checks all of it, then takes all of it unless the call is only a check.
+-- KEYS: meta, run, claims, revisions, journal. ARGV: incarnation, token, run id, 1 to take, line and digest ('' except
+-- in the last part), then (subject, x or s, expected revision) for each claim.
 local run, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2], {'token', 'tip'})
 if refusal then return refusal end
 local me = ARGV[3]

@@ -1,5 +1,5 @@
 -- KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started, plan.
--- Whether a journal tells of an operation. The terms of a run that did nothing have few lines.
+-- Whether a journal has an operation. The terms of a run that did nothing have few lines.
 local function touched(journal)
   local lines = redis.call('LRANGE', journal, 0, 99)
   for _, line in ipairs(lines) do

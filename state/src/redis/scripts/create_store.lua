@@ -1,4 +1,4 @@
--- Only this makes a store. KEYS: meta, runs, rec, rev. ARGV: incarnation, lineage, writer's version.
+-- The only script that creates a store. KEYS: meta, runs, rec, rev. ARGV: incarnation, lineage, version of the writer.
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now then return {'OK', now} end
 for at = 2, 4 do

@@ -1,6 +1,6 @@
--- EDIT: writes that belong to no run. KEYS: see writes.lua, those of a run being spare ones. ARGV: incarnation, a
--- name for this edit by which a resent one is known, the run id of nobody, the serial that it was made from, the
--- lineage and serial to take over or '', writes.
+-- EDIT: writes outside of any run. KEYS: see writes.lua; those of a run are unused. ARGV: incarnation, the name of this
+-- edit (identifies a resent one), a run id that no run has, the serial that the edit is based on, the lineage and
+-- serial to adopt or '', writes.
 local now = redis.call('HGET', META, 'incarnation')
 if now ~= ARGV[1] then return {'OTHER'} end
 if redis.call('HGET', META, 'edit') == ARGV[2] then return {'EDITED'} end

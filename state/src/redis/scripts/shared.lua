@@ -1,13 +1,13 @@
--- Shared by all steps. Operation values: "STATUS ATTEMPT WORKER SETTLED PLANNED TARGET ACTION\nPAYLOAD"; the words
--- but the first two without white space, "-" when empty. Status: P pending, I intended, D done, F failed, Q in doubt,
--- S skipped.
+-- Shared by all steps.
+-- Operation values: "STATUS ATTEMPT WORKER SETTLED PLANNED TARGET ACTION\nPAYLOAD". All words but the first two are
+-- free of white space, and "-" when empty. Status: P pending, I intended, D done, F failed, Q in doubt, S skipped.
 -- A run is one hash: its header; `tip`, `running`, `done`, `failed`, `skipped`, `in_doubt`; `op:N` for each operation
--- that was begun, `own:SUBJECT` for each claim, `wrote:SUBJECT` for the revision at which it wrote that. Calls of the
--- server and tables are what scripts cost, so that a step reads all that it needs of a run at once, and writes all
--- that it changes at once.
+-- that was begun, `own:SUBJECT` for each claim, `wrote:SUBJECT` for the revision at which the run wrote it. Scripts
+-- spend their time on calls of the server and on tables, so a step reads everything that it needs of a run at once, and
+-- writes everything that it changes at once.
 local COUNTED = {I = 3, D = 4, F = 5, S = 6, Q = 7}
 local COUNTS = {[3] = 'running', [4] = 'done', [5] = 'failed', [6] = 'skipped', [7] = 'in_doubt'}
--- Fields read or written by one call: all of them stand on the stack of the script.
+-- Fields read or written by one call, because all of them are on the stack of the script.
 local AT_ONCE = 1000
 
 local function fields(key, names)
@@ -20,9 +20,9 @@ local function fields(key, names)
   return found
 end
 
--- What a step reads of store and run; nil and the refusal where the lease does not stand. `names` begin with 'token',
--- 'tip' and, where the step changes an operation, the counts in the order of COUNTS and the operation. What it writes
--- to the run is noted in `put`, names and values.
+-- What a step reads of store and run, or nil and the refusal if the lease is not current. `names` begin with 'token',
+-- 'tip' and, if the step changes an operation, the counts in the order of COUNTS and the operation. `put` collects what
+-- the step writes to the run, as names and values.
 local function enter(meta, key, incarnation, token, names)
   local store = redis.call('HMGET', meta, 'incarnation', 'seq', 'serial')
   if store[1] ~= incarnation then return nil, {'FENCED', 'incarnation', store[1] or ''} end
@@ -38,7 +38,7 @@ local function op_words(value)
   return string.match(value, '^(%S+) (%S+) (%S+) (%S+) ([^\n]*)')
 end
 
--- What stands behind the status of an operation.
+-- The part of an operation after its status.
 local function op_rest(value)
   if not value then return '0 - - - - -\n' end
   return string.sub(value, 3)
@@ -62,7 +62,7 @@ local function may_begin(status, before, attempt)
   return (status == 'P' or status == 'F' or status == 'S') and tonumber(attempt) > tonumber(before)
 end
 
--- Writes the fields that were noted, and a line of the journal.
+-- Writes the noted fields and a line of the journal.
 local function append(run, journal, line, digest)
   local link = redis.sha1hex(run.tip .. digest)
   local lines = redis.call('RPUSH', journal, link .. ' ' .. digest .. ' ' .. line)

@@ -1,5 +1,5 @@
--- One bounded part of giving claims back. KEYS: meta, run, claims. ARGV: incarnation, token, run id,
--- 1 when the whole CLAIM no longer stands, subjects.
+-- One bounded part of releasing claims. KEYS: meta, run, claims. ARGV: incarnation, token, run id, 1 if the whole CLAIM
+-- is no longer in force, subjects.
 local _, refusal = enter(KEYS[1], KEYS[2], ARGV[1], ARGV[2], {'token', 'tip'})
 if refusal then return refusal end
 if ARGV[4] == '1' then redis.call('HSET', KEYS[2], 'claimed', '0') end

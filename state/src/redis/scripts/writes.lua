@@ -2,7 +2,7 @@
 -- dependencies by line); number of outputs, each (name, 1 or 0, record); check results: 0, or 1 and their record.
 local META, RUN, JOURNAL, REC, OUT, REV, DEPS, CLAIMS, DOUBTS = unpack(KEYS)
 
--- The writes and their subjects: where instances, outputs and check results stand among the arguments.
+-- The writes and their subjects: the positions of instances, outputs and check results among the arguments.
 local function read_writes(at)
   local subjects = {}
   local instances = tonumber(ARGV[at])
@@ -15,7 +15,7 @@ local function read_writes(at)
   return {subjects = subjects, at = at, instances = instances, out = out, outputs = outputs, checks = checks}
 end
 
--- Names of fields, and those that say whether the writes are claimed.
+-- Names of fields, and of the fields that show whether the writes are claimed.
 local function with_own(writes, names)
   for _, subject in ipairs(writes.subjects) do names[#names + 1] = 'own:' .. subject end
   return names
@@ -30,8 +30,8 @@ local function taken_by_other(subject)
   return false
 end
 
--- Instances must be claimed; outputs and check results may be written while no other run claims them. What the run
--- claims stands behind so many fields.
+-- Instances must be claimed. Outputs and check results may be written unless another run claims them. The claims of the
+-- run come after this many fields.
 local function not_claimed(run, writes, behind)
   local refused
   for at, subject in ipairs(writes.subjects) do
@@ -62,7 +62,7 @@ local function set_deps(address, text, sequence)
   if text == '' then redis.call('HDEL', DEPS, address) else redis.call('HSET', DEPS, address, text) end
 end
 
--- Puts the records down, and notes in the run what it wrote. Gives the sequence.
+-- Stores the records, and notes in the run what it wrote. Returns the sequence.
 local function put_records(run, writes)
   local sequence = string.format('%d', (run.seq or 0) + 1)
   redis.call('HSET', META, 'seq', sequence, 'serial', string.format('%d', (run.serial or 0) + 1))
@@ -92,7 +92,7 @@ local function put_records(run, writes)
   return sequence
 end
 
--- Writes everything, with the line of the journal, and answers with each subject and its revision.
+-- Writes everything, with the line of the journal. Answers with each subject and its revision.
 local function write_all(run, writes, line, digest)
   local sequence
   if #writes.subjects > 0 then sequence = put_records(run, writes) end
@@ -103,7 +103,7 @@ local function write_all(run, writes, line, digest)
   return answer
 end
 
--- The answer to a step that was sent again: the revisions that it had given.
+-- The answer to a resent step: the revisions that the first delivery returned.
 local function repeated_writes(run, writes)
   local names = {}
   for at, subject in ipairs(writes.subjects) do names[at] = 'wrote:' .. subject end

@@ -1,0 +1,200 @@
+//! The errors of the embedded store, as constructors.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use weft_sealing::{OpenError, SealError};
+
+use crate::run::RunId;
+use crate::store::StoreError;
+
+/// The file system refused an operation.
+fn failed(doing: String) -> impl FnOnce(io::Error) -> StoreError {
+    move |error| StoreError::Io { doing, error: error.to_string() }
+}
+
+/// A file or folder cannot be read.
+pub(super) fn reading(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("reading {}", path.display()))
+}
+
+/// A file or folder cannot be written.
+pub(super) fn writing(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("writing {}", path.display()))
+}
+
+/// A folder cannot be created.
+pub(super) fn creating(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("creating {}", path.display()))
+}
+
+/// A file or folder cannot be removed.
+pub(super) fn removing(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("removing {}", path.display()))
+}
+
+/// A file cannot be opened.
+pub(super) fn opening(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("opening {}", path.display()))
+}
+
+/// A file cannot be locked.
+pub(super) fn locking(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("locking {}", path.display()))
+}
+
+/// A folder cannot be found.
+pub(super) fn looking_for(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("looking for {}", path.display()))
+}
+
+/// The folder of a run cannot be moved.
+pub(super) fn moving(run: &RunId, target: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("moving {run} to {}", target.display()))
+}
+
+/// The disk has no room for the results of open intents.
+pub(super) fn reserving_room(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    failed(format!("reserving room in {}", path.display()))
+}
+
+/// The thread of a journal cannot be started.
+pub(super) fn starting_journal(error: io::Error) -> StoreError {
+    failed("starting the journal's thread".to_owned())(error)
+}
+
+fn damaged(path: &Path, what: impl Into<String>, way_out: impl Into<String>) -> StoreError {
+    StoreError::Damaged { place: path.display().to_string(), what: what.into(), way_out: way_out.into() }
+}
+
+/// The header of a run cannot be decoded.
+pub(super) fn not_a_header(path: &Path) -> StoreError {
+    damaged(
+        path,
+        "it is not the header of a run",
+        "Restore it from a backup. A newer version of Weft may also have written it",
+    )
+}
+
+/// The plan file of a run is not the one that the run began with.
+pub(super) fn other_plan(path: &Path) -> StoreError {
+    damaged(
+        path,
+        "its digest is not the one in the run's header",
+        "Put the original plan file there, or set the run aside",
+    )
+}
+
+/// A journal has a bad frame before a valid one.
+pub(super) fn damaged_journal(path: &Path, offset: usize, what: &str) -> StoreError {
+    damaged(
+        path,
+        format!("{what} at byte {offset}, with valid records after it"),
+        "Restore the file from a backup, or set the run aside, which names every object that it touched",
+    )
+}
+
+/// The first line of a journal is not the start of a term.
+pub(super) fn journal_without_start(path: &Path, run: &RunId) -> StoreError {
+    damaged(path, "it does not say how its term began", restore_or_abandon(run))
+}
+
+/// A journal does not continue the one before it.
+pub(super) fn other_journal_before(path: &Path, run: &RunId) -> StoreError {
+    damaged(path, "the journal before it is not the one that it continues", restore_or_abandon(run))
+}
+
+fn restore_or_abandon(run: &RunId) -> String {
+    format!("Restore the run's folder from a backup, or set the run aside with `weft runs abandon {run}`")
+}
+
+/// Two runs have journals that the state file does not have yet.
+pub(super) fn two_unfolded_journals(folder: &Path, other: &RunId) -> StoreError {
+    damaged(
+        folder,
+        format!("its journal and that of {other} are both not yet in the state file"),
+        "Restore .weft and the state file together from one backup",
+    )
+}
+
+/// A state file is guarded, but the run that guards it is missing.
+pub(super) fn guard_without_run(path: &Path) -> StoreError {
+    damaged(
+        path,
+        "it is guarded by a run (format version 9) whose files are not here",
+        "Put the folder .weft back beside it. If it is lost, check what the run was doing and set `version` to 4 by \
+         hand",
+    )
+}
+
+/// A file cannot be decrypted.
+pub(super) fn unopened(path: &Path, error: OpenError) -> StoreError {
+    StoreError::Unopened { place: path.display().to_string(), error }
+}
+
+/// A file cannot be encrypted.
+pub(super) fn unsealed(path: &Path, error: SealError) -> StoreError {
+    StoreError::Unsealed { place: path.display().to_string(), error }
+}
+
+/// This process has locked the state file already.
+pub(super) fn locked_here(path: &Path) -> StoreError {
+    StoreError::Locked { path: path.display().to_string(), holder: "this very process".to_owned() }
+}
+
+/// This process has the state file open for writing, so that it must not open the file again.
+pub(super) fn open_here(path: &Path) -> StoreError {
+    let holder = "this very process: ask the store that has it open".to_owned();
+    StoreError::Locked { path: path.display().to_string(), holder }
+}
+
+/// The holder of a lock according to its lock file, with the process if the operating system knows it.
+pub(super) fn known_holder(who: &str, operation: &str, process: Option<u32>, since: &str) -> String {
+    let process = process.map(|process| format!("process {process}, since ")).unwrap_or_default();
+    format!("{who} ({operation}, {process}{since})")
+}
+
+/// The holder of a lock without a lock file.
+pub(super) fn unknown_holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}
+
+/// The state file is on a network file system.
+pub(super) fn network_file_system(path: &Path) -> StoreError {
+    StoreError::Unfit(format!(
+        "{} is on a network file system, whose locks do not reliably keep two runs apart. Keep the state on a local \
+         disk or in Redis, or allow it with WEFT_ALLOW_NETWORK_STATE=1",
+        path.display()
+    ))
+}
+
+/// A run holds the state that an edit would change.
+pub(super) fn run_in_progress(run: &RunId) -> StoreError {
+    StoreError::Closed(format!("run {run} is in progress"))
+}
+
+/// The thread of a journal has ended.
+pub(super) fn writer_gone() -> StoreError {
+    StoreError::Closed("its writer is gone".to_owned())
+}
+
+/// Why a journal accepts no more lines: a group exceeds the maximum.
+pub(super) fn group_too_large(path: &Path, size: usize) -> String {
+    format!("a group of {size} bytes is too large for {}", path.display())
+}
+
+/// Why a journal accepts no more lines: a write failed.
+pub(super) fn write_failed(path: &Path, error: &dyn Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// Why a journal accepts no more lines: a later term has begun.
+pub(super) fn superseded(path: &Path) -> String {
+    format!("{}: a later term has begun its own journal", path.display())
+}
+
+/// The difference between a state and the base of a journal that is in no instance.
+pub(super) fn no_instance_differs() -> String {
+    "none, only outputs, check results, serial or lineage".to_owned()
+}

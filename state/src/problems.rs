@@ -1,0 +1,22 @@
+//! Errors that several stores share, as constructors.
+
+use crate::run::OpIndex;
+use crate::store::StoreError;
+
+/// The process ends while a store works.
+pub(crate) fn process_ending() -> StoreError {
+    StoreError::Closed("the process is ending".to_owned())
+}
+
+/// A resolution has the commit or failure of another operation or attempt.
+pub(crate) fn other_resolution(op: OpIndex) -> StoreError {
+    StoreError::Record {
+        name: format!("operation {op}"),
+        what: "its resolution is about another operation or attempt".to_owned(),
+    }
+}
+
+/// The address of a record does not match its parts, which make up `composed`.
+pub(crate) fn other_address(address: &str, composed: &str) -> StoreError {
+    StoreError::Record { name: address.to_owned(), what: format!("its parts make up the address {composed}") }
+}
