@@ -245,7 +245,7 @@ fn read_source(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match std::fs::read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(problems::reading(&path)(error)),
+        Err(error) => Err(problems::reading(path)(error)),
     }
 }
 

@@ -291,7 +291,7 @@ pub(super) fn remove_summary(folder: &Path) -> Result<(), StoreError> {
 /// Makes the names in a folder durable.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let sync = || File::open(folder)?.sync_all();
-    sync().map_err(problems::writing(&folder))
+    sync().map_err(problems::writing(folder))
 }
 
 /// Replaces a small JSON file as a whole, durably.

@@ -128,8 +128,8 @@ pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Foun
 
 /// The lines before the first damage, whatever comes after it.
 pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
-    let file = File::open(path).map_err(problems::reading(&path))?;
-    let content = read_all(&file).map_err(problems::reading(&path))?;
+    let file = File::open(path).map_err(problems::reading(path))?;
+    let content = read_all(&file).map_err(problems::reading(path))?;
     let upto = match parse(&content, start, seal) {
         Ok(found) => return Ok(found),
         Err(Bad::Damaged(offset, _)) => content.get(..offset).unwrap_or_default(),

@@ -73,7 +73,7 @@ impl StateHandle {
         network: bool,
     ) -> Result<StateHandle, StoreError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            std::fs::create_dir_all(parent).map_err(problems::creating(&parent))?;
+            std::fs::create_dir_all(parent).map_err(problems::creating(parent))?;
         }
         let canonical = canonical(path)?;
         if !register(&canonical) {
@@ -198,7 +198,7 @@ fn open_locked(path: &Path, timeout: Duration) -> Result<(File, bool), StoreErro
     loop {
         let created = !path.exists();
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);
-        let file = open.map_err(problems::opening(&path))?;
+        let file = open.map_err(problems::opening(path))?;
         match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
                 let held = file.metadata().map_err(problems::locking(path))?;
@@ -264,7 +264,7 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> Result<(), StoreErro
         file.write_all(content)?;
         file.sync_all()
     };
-    write().map_err(problems::writing(&path))
+    write().map_err(problems::writing(path))
 }
 
 /// Reads from the start, whatever the position of the descriptor.

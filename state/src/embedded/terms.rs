@@ -412,11 +412,11 @@ impl Core {
         let source = if self.options.state_out.is_some() && !path.exists() { &self.options.state } else { path };
         let (content, held) = match std::fs::File::open(source) {
             Ok(file) => {
-                let content = lock::read_all(&file).map_err(problems::reading(&source))?;
+                let content = lock::read_all(&file).map_err(problems::reading(source))?;
                 (content, lock::holding_process(&file).is_some())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), false),
-            Err(error) => return Err(problems::reading(&source)(error)),
+            Err(error) => return Err(problems::reading(source)(error)),
         };
         let content = current_form(content, source)?;
         let mut loaded = recovery::load(&self.folders, &content, source, self.incarnation)?;
